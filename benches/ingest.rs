@@ -11,11 +11,16 @@ mod shared;
 use casefilter::{Catalog, Engine, ImportMode};
 use shared::{is_test, ndjson};
 
+fn new_engine(catalog: Catalog, keep_documents: bool) -> Engine {
+    let builder = Engine::builder(catalog);
+    if keep_documents { builder.build() } else { builder.without_documents().build() }
+}
+
 fn ingest(criterion: &mut Criterion) {
     let count = if is_test() { 2_000 } else { 100_000 };
     let text = ndjson(count);
     let import = |keep_documents: bool| {
-        let engine = Engine::builder(Catalog::cases()).documents(keep_documents).build();
+        let engine = new_engine(Catalog::cases(), keep_documents);
         let mut import = engine.import(ImportMode::Strict);
         import.begin_source("sample").unwrap();
         for piece in text.chunks(1 << 16) {
@@ -52,7 +57,7 @@ fn parquet(criterion: &mut Criterion) {
     }
     let file = bytes::Bytes::from(writer.finish().unwrap());
     let import = |keep_documents: bool| {
-        let engine = Engine::builder(catalog.clone()).documents(keep_documents).build();
+        let engine = new_engine(catalog.clone(), keep_documents);
         let mut import = engine.import(ImportMode::Strict);
         import.parquet("sample", file.clone()).unwrap();
         let report = import.commit().unwrap();

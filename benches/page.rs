@@ -41,11 +41,11 @@ fn page(criterion: &mut Criterion) {
 
                 let order = if order.is_empty() { "stored" } else { order };
                 let name = BenchmarkId::new(format!("{share} by {order}"), format!("from {offset}"));
-                let mut out = String::new();
+                let mut out = Vec::new();
                 group.bench_with_input(name, &request, |bencher, request| {
                     bencher.iter(|| {
                         out.clear();
-                        engine.search(black_box(request)).unwrap().write_json(&mut out);
+                        engine.search(black_box(request)).unwrap().write_json(&mut out).unwrap();
                         out.len()
                     });
                 });

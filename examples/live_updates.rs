@@ -1,5 +1,4 @@
-//! Live updates: searches do not wait for writes. A search sees the cases at one moment, and sees each write completely or not at
-//! all.
+//! Live updates: searches do not wait for writes. A search sees the cases at one moment, and each write completely or not at all.
 //!
 //! ```sh
 //! cargo run --example live_updates

@@ -86,7 +86,7 @@ pub enum ErrorKind {
     TooManyBatches,
     /// A value that is not allowed, or that contradicts other values.
     BadValue,
-    /// A file that has an unknown format or encoding, or whose columns do not match the catalogue.
+    /// A file that has an unknown format or encoding, that is too large, or whose columns do not match the catalogue.
     BadFile,
     /// A filter, an order or a field that was built with a different catalogue. This is a bug in the host program, not in a
     /// request.
@@ -354,12 +354,12 @@ impl Errors {
     /// use casefilter::{Catalog, Filter};
     /// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
     /// assert_eq!(
-    ///     errors.description(),
+    ///     errors.message(),
     ///     "Invalid parameters: (byte 0): found an array, expected an object with `ids`, `criteria` or both"
     /// );
     /// ```
     #[must_use]
-    pub fn description(&self) -> String {
+    pub fn message(&self) -> String {
         format!("Invalid parameters: {self}")
     }
 }

@@ -141,16 +141,17 @@ pub mod store;
 mod topk;
 mod value;
 
-pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, TimestampForm};
+pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, ParseNameError, TimestampForm};
 pub use engine::{
     DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
-    ImportReport, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
+    ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
 pub use filter::{
     CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
-    FieldName, Filter, FilterBuilder, FilterCache, Order, Paging, SearchParams, SearchRequest, field,
+    FieldName, FieldTest, Filter, FilterBuilder, FilterCache, FilterNode, FilterNodes, FilterSource,
+    FilterTree, Order, Paging, SearchParams, SearchRequest, TestValue, field,
 };
 pub use limits::Limits;
 pub use operator::Operator;
@@ -171,6 +172,8 @@ pub mod internal {
     pub use crate::batch::codec::check_stored_batch;
     pub use crate::criteria::check_parsers;
     pub use crate::ingest::check_text;
+    #[cfg(feature = "store")]
+    pub use crate::store::check_same_columns;
 }
 
 /// Runs the examples of the README as tests.

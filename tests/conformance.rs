@@ -62,7 +62,7 @@ fn check(name: &str, requests: &str, catalog: &Catalog, wanted_requests: usize) 
             Ok(request) => request,
             Err(errors) => {
                 assert_eq!(expect["error"], true, "{errors}\n{}", note());
-                assert!(errors.description().starts_with("Invalid parameters: "), "{}", note());
+                assert!(errors.message().starts_with("Invalid parameters: "), "{}", note());
                 continue;
             }
         };

@@ -186,5 +186,5 @@ fn errors_show_place_and_message_in_one_line() {
          criteria[0].op (byte 33): found `!=`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `$contains`, `$all` \
          beside `field`; did you mean `<>`?"
     );
-    assert!(errors.description().starts_with("Invalid parameters: criteria[0].field"));
+    assert!(errors.message().starts_with("Invalid parameters: criteria[0].field"));
 }

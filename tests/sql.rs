@@ -430,6 +430,23 @@ fn no_file_name_ends_a_comment_or_a_string() {
     }
 }
 
+/// ClickHouse takes a literal beyond 32 bits for an unsigned integer, and cannot compare a list of them with a list of signed ones.
+#[test]
+fn lists_of_integers_are_signed_for_clickhouse() {
+    let catalog = Catalog::new([Field::new("codes[]", FieldType::Integer)]).unwrap();
+    let literal = |text: &str| {
+        let filter = Filter::compile_text(&catalog, text).unwrap();
+        Table::new(&catalog).count(Dialect::ClickHouse, &filter).unwrap().to_literal()
+    };
+    let list = "[2, 9007199254740993]::Array(Int64)";
+    for (text, function) in
+        [("codes in (9007199254740993, 2)", "hasAny"), ("codes all (9007199254740993, 2)", "hasAll")]
+    {
+        let literal = literal(text);
+        assert!(literal.contains(&format!("{function}(`codes`, {list})")), "{literal}");
+    }
+}
+
 #[test]
 fn a_filter_or_order_of_another_catalogue_is_an_error() {
     let all = Catalog::cases();

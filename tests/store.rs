@@ -11,8 +11,8 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use casefilter::{
-    Catalog, Durability, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store, StoreError,
-    StoreErrorKind, StoreOptions, UpsertOutcome,
+    Catalog, Durability, Field, FieldType, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store,
+    StoreError, StoreErrorKind, StoreOptions, UpsertOutcome,
 };
 use redb::ReadableDatabase;
 use tempfile::TempDir;
@@ -180,6 +180,71 @@ fn an_error_names_another_version_catalogue_or_kind_of_file() {
     assert_eq!(kind(Catalog::cases()).0, StoreErrorKind::NotADatabase);
     fs::remove_file(&path).unwrap();
     assert_eq!(kind(Catalog::cases()).0, StoreErrorKind::NotFound);
+}
+
+#[test]
+fn a_file_keeps_the_catalogue_that_it_was_made_with() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("tickets.db");
+    let state = || Field::new("state", FieldType::String).with_known(["new", "old"]).with_alias("s");
+    let tickets = Catalog::new([state(), Field::new("cost", FieldType::Integer)]).unwrap().extended();
+    Store::create(&path, tickets.clone(), options()).unwrap().close().unwrap();
+    let kept = |path: &Path| {
+        let kept = Store::catalog_of(path).unwrap();
+        assert!(kept == tickets && kept.is_extended(), "{kept:?}");
+    };
+    kept(&path);
+    // Another host may use other known values; the file and its copies keep their own.
+    let other =
+        Catalog::new([Field::new("state", FieldType::String), Field::new("cost", FieldType::Integer)])
+            .unwrap();
+    let store = Store::open(&path, other.clone(), options()).unwrap();
+    store.upsert(br#"{"id":"1","state":"new"}"#, Durability::Synced).unwrap();
+    store.backup(folder.path().join("copy.db")).unwrap();
+    store.compact_online().unwrap();
+    assert_eq!(Store::catalog_of(&path).unwrap_err().kind(), StoreErrorKind::InUse);
+    store.close().unwrap();
+    kept(&path);
+    kept(&folder.path().join("copy.db"));
+    let renamed = Catalog::new([state(), Field::new("costs", FieldType::Integer)]).unwrap();
+    let error = Store::open(&path, renamed, options()).unwrap_err().to_string();
+    assert!(error.ends_with("it has the field `cost integer`, which is not expected"), "{error}");
+
+    // What is not a catalogue, or not that of the columns, is damage.
+    let meta = redb::TableDefinition::<&str, &[u8]>::new("meta");
+    let write = |key: &str, bytes: Option<&[u8]>| {
+        let database = redb::Database::open(&path).unwrap();
+        let write = database.begin_write().unwrap();
+        match bytes {
+            Some(bytes) => drop(write.open_table(meta).unwrap().insert(key, bytes).unwrap()),
+            None => drop(write.open_table(meta).unwrap().remove(key).unwrap()),
+        }
+        write.commit().unwrap();
+    };
+    let definition = |text: &str| {
+        let sum = xxhash_rust::xxh3::xxh3_64_with_seed(text.as_bytes(), 0x6465_6669_6e65);
+        [&sum.to_le_bytes()[..], text.as_bytes()].concat()
+    };
+    let mut wrong = definition("[]");
+    wrong[3] ^= 1;
+    let deep = "[".repeat(1 << 20);
+    for bytes in
+        [wrong, definition("[]"), definition("{}"), definition(&deep), definition(&other.to_json()[1..])]
+    {
+        write("definition", Some(&bytes));
+        assert_eq!(Store::catalog_of(&path).unwrap_err().kind(), StoreErrorKind::Corrupt);
+        assert_eq!(
+            Store::open(&path, tickets.clone(), options()).unwrap_err().kind(),
+            StoreErrorKind::Corrupt
+        );
+    }
+    write("definition", None);
+    assert_eq!(Store::catalog_of(&path).unwrap(), Catalog::cases());
+    Store::open(&path, tickets.clone(), options()).unwrap().close().unwrap();
+    write("format", Some(&[9, 0, 0, 0]));
+    assert_eq!(Store::catalog_of(&path).unwrap_err().kind(), StoreErrorKind::UnknownVersion);
+    let absent = Store::catalog_of(folder.path().join("none.db")).unwrap_err();
+    assert_eq!(absent.kind(), StoreErrorKind::NotFound);
 }
 
 #[test]

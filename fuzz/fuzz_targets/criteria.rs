@@ -74,8 +74,8 @@ fn check_errors(input: &[u8], errors: &Errors) {
     assert!((1..=10).contains(&errors_in_order.len()));
     assert!(errors_in_order.iter().all(|error| error.offset <= input.len()), "{errors:?}");
     assert!(errors_in_order.is_sorted_by_key(|error| error.offset), "{errors:?}");
-    assert!(errors.description().starts_with("Invalid parameters: "));
+    assert!(errors.message().starts_with("Invalid parameters: "));
     // Errors contain only the beginning of long input, so they need little more memory than the input.
-    assert!(errors.description().len() < 20_000 + 4 * input.len());
+    assert!(errors.message().len() < 20_000 + 4 * input.len());
     assert!(serde_json::to_string(errors).is_ok());
 }

@@ -65,9 +65,9 @@ use crate::engine::{Import, ImportError};
 
 /// Import of Arrow record batches and Parquet files. Requires the feature `arrow`.
 impl Import<'_> {
-    /// Imports the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other [`ChunkReader`].
+    /// Imports the documents of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or any other [`ChunkReader`].
     ///
-    /// Each column is a member of the case. Structs and lists nest as objects and arrays do in documents. The name of a column may
+    /// Each column is a member of the document. Structs and lists nest as objects and arrays do in JSON. The name of a column may
     /// also be a path: `caseReview.status`, or `amlCases.amlCaseId` as a list. One file may use both kinds of columns. The types of
     /// columns are:
     ///
@@ -145,7 +145,7 @@ impl Import<'_> {
         self.begin_source("")
     }
 
-    /// Imports the cases of record batches, by the same rules as [`parquet`](Self::parquet).
+    /// Imports the documents of record batches, by the same rules as [`parquet`](Self::parquet).
     ///
     /// Dictionaries, large lists, and all string types except `Utf8View` are cast first. All other columns are read without a copy.
     ///

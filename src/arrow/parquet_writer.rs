@@ -79,7 +79,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(Self { encoder, writer: ArrowWriter::try_new_with_options(out, schema, options)? })
     }
 
-    /// Writes a case.
+    /// Writes a document.
     ///
     /// # Errors
     /// Returns [`InvalidData`](io::ErrorKind::InvalidData) if a lenient import would reject the document. Returns the errors of the
@@ -94,7 +94,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.encoder.push(document).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Writes the remaining cases and the footer, and returns the output.
+    /// Writes the remaining documents and the footer, and returns the output.
     ///
     /// # Errors
     /// Returns the errors of the output.

@@ -22,6 +22,7 @@ mod owned_row;
 mod row;
 mod row_addr;
 mod sealed;
+mod text_key;
 
 pub(crate) use buffered_row::BufferedRow;
 pub(crate) use builder::BatchBuilder;
@@ -33,5 +34,6 @@ pub(crate) use owned_row::OwnedRow;
 pub(crate) use row::{Remark, Row};
 pub(crate) use row_addr::RowAddr;
 pub(crate) use sealed::{Batch, MAX_BATCHES, MAX_DOCUMENT_BYTES};
+pub(crate) use text_key::TextKey;
 
 pub(crate) use crate::rows::MAX_ROWS;

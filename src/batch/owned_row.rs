@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::elements::Event;
 use super::row::Row;
+use super::text_key::TextKey;
 use crate::catalog::{ArrayId, FieldId};
 use crate::value::{OrderedType, Value};
 
@@ -28,11 +29,18 @@ pub(crate) struct OwnedRow {
     places: u32,
 }
 
+/// The number of values for which memory is reserved.
+#[cfg(feature = "serde")]
+const USUAL_VALUES: usize = 64;
+/// The length in bytes of a text for which memory is reserved.
+#[cfg(feature = "serde")]
+const USUAL_TEXT_BYTES: usize = 16;
+
 /// One value of the document.
 #[derive(Clone, Copy, Debug)]
 enum Stored {
-    /// A range of `texts`.
-    String(u32, u32),
+    /// A range of `texts`, and the key of that string.
+    String(u32, u32, TextKey),
     Ordered(OrderedType, i64),
     Boolean(bool),
 }
@@ -47,6 +55,53 @@ impl OwnedRow {
         });
         own.sort(fields);
         own
+    }
+
+    /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other work on a
+    /// small document.
+    #[cfg(feature = "serde")]
+    pub(crate) fn with_memory_for(fields: usize) -> Self {
+        let values = fields.saturating_add(fields / 4).clamp(4, USUAL_VALUES);
+        Self {
+            texts: String::with_capacity(values.saturating_mul(USUAL_TEXT_BYTES)),
+            values: Vec::with_capacity(values),
+            starts: Vec::new(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns a row with these values. They are ordered by field, or in document order if the row has elements of arrays of objects.
+    pub(crate) fn to_row(&self) -> Row<'_> {
+        let mut row = Row::default();
+        if self.elements.is_empty() {
+            for (field, _, stored) in &self.values {
+                row.push(*field, self.value(*stored));
+            }
+        } else {
+            let mut values: Vec<_> = self.values.iter().collect();
+            values.sort_unstable_by_key(|(_, place, _)| *place);
+            let mut elements = self.elements.clone();
+            elements.sort_unstable_by_key(|(_, place)| *place);
+            let mut elements = elements.into_iter().peekable();
+            for (field, place, stored) in values {
+                while let Some((array, _)) = elements.next_if(|(_, start)| start < place) {
+                    row.begin_element(array);
+                }
+                row.push(*field, self.value(*stored));
+            }
+            elements.for_each(|(array, _)| row.begin_element(array));
+        }
+        row.begin_defaults();
+        row
+    }
+
+    /// Returns the `id`, which every valid document has.
+    pub(crate) fn id(&self) -> &str {
+        let first = self.values.first().filter(|(field, ..)| *field == FieldId::ID);
+        match first.map(|(.., stored)| *stored) {
+            Some(Stored::String(start, end, _)) => self.text(start, end),
+            _ => "",
+        }
     }
 
     pub(crate) fn push(&mut self, field: FieldId, value: &Value<'_>) {
@@ -73,7 +128,7 @@ impl OwnedRow {
     pub(crate) fn push_text(&mut self, field: FieldId, text: &str) {
         let start = offset(self.texts.len());
         self.texts.push_str(text);
-        self.push_stored(field, Stored::String(start, offset(self.texts.len())));
+        self.push_stored(field, Stored::String(start, offset(self.texts.len()), TextKey::of(text)));
     }
 
     /// Returns true if the document has a value of the field. Searches through all values.
@@ -101,6 +156,24 @@ impl OwnedRow {
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
         self.stored(field).iter().map(|(.., stored)| self.value(*stored))
+    }
+
+    /// Returns the keys of the strings of a field, like [`values`](Self::values).
+    #[inline]
+    pub(crate) fn text_keys(&self, field: FieldId) -> impl Iterator<Item = TextKey> {
+        self.stored(field).iter().filter_map(|(.., stored)| match stored {
+            Stored::String(_, _, key) => Some(*key),
+            Stored::Ordered(..) | Stored::Boolean(_) => None,
+        })
+    }
+
+    /// Returns the ordinals of a field of an ordered type, like [`values`](Self::values).
+    #[inline]
+    pub(crate) fn ordinals(&self, field: FieldId) -> impl Iterator<Item = i64> {
+        self.stored(field).iter().filter_map(|(.., stored)| match stored {
+            Stored::Ordered(_, ordinal) => Some(*ordinal),
+            Stored::String(..) | Stored::Boolean(_) => None,
+        })
     }
 
     #[inline]
@@ -140,12 +213,15 @@ impl OwnedRow {
     }
 
     #[inline]
+    fn text(&self, start: u32, end: u32) -> &str {
+        let range: Range<usize> = start as usize..end as usize;
+        self.texts.get(range).unwrap_or_default()
+    }
+
+    #[inline]
     fn value(&self, stored: Stored) -> Value<'_> {
         match stored {
-            Stored::String(start, end) => {
-                let range: Range<usize> = start as usize..end as usize;
-                self.texts.get(range).unwrap_or_default().into()
-            }
+            Stored::String(start, end, _) => self.text(start, end).into(),
             Stored::Ordered(kind, ordinal) => kind.value(ordinal),
             Stored::Boolean(boolean) => Value::Boolean(boolean),
         }

@@ -58,12 +58,12 @@ impl fmt::Display for CatalogError {
                 write!(f, "{} is not a field; did you mean {}?", quote(name), quote(near))
             }
             Self::NotForType { field, setting, expected, kind, is_many } => {
-                let many = if *is_many { "multi-valued " } else { "" };
-                write!(
-                    f,
-                    "`{setting}` is for {expected}, found it on {}, which is a {many}{kind} field",
-                    quote(field)
-                )
+                write!(f, "`{setting}` is for {expected}, found it on {}, which is ", quote(field))?;
+                if *is_many {
+                    write!(f, "a multi-valued {kind} field")
+                } else {
+                    write!(f, "{} field", kind.with_article())
+                }
             }
             Self::BadIdField => f.write_str("field `id` must be a plain string at path `id`"),
             Self::TooManyFields => f.write_str("more than 65,535 fields"),

@@ -19,6 +19,7 @@ pub struct Field {
     kind: FieldType,
     form: TimestampForm,
     key: bool,
+    searchable: bool,
     known: Box<[Box<str>]>,
     default: Option<Box<str>>,
     aliases: Box<[Box<str>]>,
@@ -37,6 +38,7 @@ impl Field {
             kind,
             form: TimestampForm::default(),
             key: false,
+            searchable: false,
             known: Box::default(),
             default: None,
             aliases: Box::default(),
@@ -120,6 +122,16 @@ impl Field {
         self
     }
 
+    /// Declares that filters often search parts of the values, by `includes`, `starts with` or `matches`.
+    ///
+    /// This affects no answer. Engines of this version keep no index for it, so that it does not affect their speed either. Only for string
+    /// fields.
+    #[must_use]
+    pub fn searchable(mut self) -> Self {
+        self.searchable = true;
+        self
+    }
+
     /// Returns the name that criteria use.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -173,6 +185,12 @@ impl Field {
         self.key
     }
 
+    /// Returns true if the field was declared [searchable](Self::searchable).
+    #[must_use]
+    pub fn is_searchable(&self) -> bool {
+        self.searchable
+    }
+
     /// Returns the known values in their sorting order. Empty if no known values were declared.
     pub fn known_values(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.known.iter().map(Box::as_ref)
@@ -198,6 +216,7 @@ impl Field {
             ("with_known", !self.known.is_empty(), is_plain, PLAIN),
             ("with_default", self.default.is_some(), is_plain, PLAIN),
             ("key", self.key, is_plain, PLAIN),
+            ("searchable", self.searchable, self.kind == FieldType::String, "string fields"),
             (
                 of_form,
                 self.form != TimestampForm::default(),

@@ -34,7 +34,6 @@ pub enum FieldType {
 
 impl FieldType {
     /// All types.
-    #[cfg(feature = "serde")]
     pub(super) const ALL: [Self; 5] =
         [Self::String, Self::Number, Self::Integer, Self::Timestamp, Self::Boolean];
 
@@ -47,6 +46,17 @@ impl FieldType {
             Self::Integer => "integer",
             Self::Timestamp => "timestamp",
             Self::Boolean => "boolean",
+        }
+    }
+
+    /// Returns the name of the type after its indefinite article, for messages: `an integer`.
+    pub(crate) fn with_article(self) -> &'static str {
+        match self {
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Integer => "an integer",
+            Self::Timestamp => "a timestamp",
+            Self::Boolean => "a boolean",
         }
     }
 

@@ -1,8 +1,10 @@
 //! Serialises and deserialises fields and catalogues, so that a configuration file can contain them.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::{Error, Unexpected};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::catalogue::Catalog;
@@ -57,6 +59,8 @@ struct Form<'f> {
     default: Option<Cow<'f, str>>,
     #[serde(default, skip_serializing_if = "is_false")]
     key: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    searchable: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     form: TimestampForm,
     /// True if the catalogue was narrowed to a set of fields that does not contain this field.
@@ -81,6 +85,7 @@ impl<'f> Form<'f> {
             known: field.known_values().map(Cow::from).collect(),
             default: field.default_value().map(Cow::from),
             key: field.is_key(),
+            searchable: field.is_searchable(),
             form: field.form(),
             hidden,
         }
@@ -97,6 +102,9 @@ impl<'f> Form<'f> {
         }
         if self.key {
             field = field.key();
+        }
+        if self.searchable {
+            field = field.searchable();
         }
         field.with_form(self.form)
     }
@@ -130,15 +138,37 @@ impl<'de> Deserialize<'de> for Field {
     }
 }
 
-/// Serialises a list of fields. Hidden fields have the member `hidden`.
+/// The members of a serialised catalogue.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole<'f> {
+    #[serde(default, skip_serializing)]
+    extends: Option<Base>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    extended_operators: bool,
+    #[serde(default, skip_serializing)]
+    rfc3339: bool,
+    #[serde(default)]
+    fields: Vec<Form<'f>>,
+}
+
+/// The catalogues that another can extend.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Base {
+    Cases,
+}
+
+/// Serialises the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), with all fields.
 impl Serialize for Catalog {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = self.field_ids().map(|id| Form::of(self.field(id), !self.is_visible(id)));
-        serializer.collect_seq(fields)
+        let fields = self.field_ids().map(|id| Form::of(self.field(id), !self.is_visible(id))).collect();
+        Whole { extended_operators: self.is_extended(), fields, ..Whole::default() }.serialize(serializer)
     }
 }
 
-/// Reads a list of fields. The rules of [`Catalog::new`] apply.
+/// Reads the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), or a list of its fields. The rules of
+/// [`Catalog::new`] apply. Errors have no place: [`Catalog::from_json`] has better ones.
 ///
 /// ```
 /// use casefilter::{Catalog, FieldType};
@@ -151,13 +181,43 @@ impl Serialize for Catalog {
 /// ```
 impl<'de> Deserialize<'de> for Catalog {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let forms = Vec::<Form<'_>>::deserialize(deserializer)?;
-        let catalog = Self::new(forms.iter().map(Form::field)).map_err(D::Error::custom)?;
-        if !forms.iter().any(|form| form.hidden) {
-            return Ok(catalog);
+        let Whole { extends, extended_operators, rfc3339, fields } = deserializer.deserialize_any(Forms)?;
+        let made = match extends {
+            Some(Base::Cases) => Self::cases().with(fields.iter().map(Form::field)),
+            None => Self::new(fields.iter().map(Form::field)),
+        };
+        let mut catalog = made.map_err(D::Error::custom)?;
+        if rfc3339 {
+            catalog = catalog.with_rfc3339();
         }
-        let visible: Vec<Field> = forms.iter().filter(|form| !form.hidden).map(Form::field).collect();
-        catalog.allow(visible.iter().map(Field::name)).map_err(D::Error::custom)
+        let hidden: Vec<Field> = fields.iter().filter(|form| form.hidden).map(Form::field).collect();
+        if !hidden.is_empty() {
+            let is_hidden = |name: &str| hidden.iter().any(|field| field.name() == name);
+            let shown =
+                catalog.visible_fields().map(|(_, field)| field.name()).filter(|name| !is_hidden(name));
+            catalog = catalog.allow(shown.collect::<Vec<_>>()).map_err(D::Error::custom)?;
+        }
+        Ok(if extended_operators { catalog.extended() } else { catalog })
+    }
+}
+
+/// Reads a catalogue, or a list of its fields.
+struct Forms;
+
+impl<'de> Visitor<'de> for Forms {
+    type Value = Whole<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a catalogue, or a list of fields")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<Self::Value, A::Error> {
+        let fields = Vec::deserialize(SeqAccessDeserializer::new(elements))?;
+        Ok(Whole { fields, ..Whole::default() })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+        Whole::deserialize(MapAccessDeserializer::new(members))
     }
 }
 
@@ -175,12 +235,24 @@ mod tests {
             Field::new("day", FieldType::Timestamp).with_form(TimestampForm::Date),
             Field::new("count", FieldType::Integer),
         ]);
-        for catalog in
-            [own.unwrap(), cases.allow(["status", "tags"]).unwrap(), cases.allow([]).unwrap(), cases]
-        {
+        let own = own.unwrap();
+        for catalog in [
+            own.extended(),
+            own,
+            cases.allow(["status", "tags"]).unwrap(),
+            cases.allow([]).unwrap(),
+            cases.with_rfc3339(),
+            cases,
+        ] {
             let json = serde_json::to_string(&catalog).unwrap();
+            let file = Catalog::from_json(&json).unwrap();
+            assert!(file == catalog && file.is_extended() == catalog.is_extended());
+            assert_eq!(
+                serde_json::to_value(&catalog).unwrap(),
+                serde_json::from_str::<serde_json::Value>(&catalog.to_json()).unwrap()
+            );
             let read: Catalog = serde_json::from_str(&json).unwrap();
-            assert_eq!(read, catalog);
+            assert!(read == catalog && read.is_extended() == catalog.is_extended());
             assert!(read.is_within(&catalog) && catalog.is_within(&read));
         }
     }
@@ -192,7 +264,7 @@ mod tests {
             (r#"[{"path":"a","type":"text"}]"#, "one of `string`, `number`"),
             (r#"[{"path":"a","type":"timestamp","form":"iso"}]"#, "one of `interface`, `rfc3339`"),
             (r#"[{"path":"a","type":"string","many":true}]"#, "unknown field `many`"),
-            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for string fields"),
+            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for single-valued string fields"),
             (r#"[{"path":"a","type":"string"},{"path":"a","type":"number"}]"#, "two fields are named `a`"),
         ] {
             assert!(error(json).contains(expected), "{}", error(json));

@@ -33,7 +33,6 @@ pub enum TimestampForm {
 
 impl TimestampForm {
     /// All forms.
-    #[cfg(feature = "serde")]
     pub(crate) const ALL: [Self; 6] = [
         Self::Interface,
         Self::Rfc3339,

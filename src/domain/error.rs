@@ -147,6 +147,6 @@ impl From<StoreError> for DomainError {
 impl From<Errors> for DomainError {
     fn from(errors: Errors) -> Self {
         let cause = errors.as_slice().first().map_or(Cause::Other, |error| Cause::Body(error.kind));
-        Self { cause, ..Self::invalid(errors.description()) }
+        Self { cause, ..Self::invalid(errors.message()) }
     }
 }

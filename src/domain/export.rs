@@ -5,6 +5,8 @@ use crate::store::{Store, StoreError};
 
 /// The number of records that are read from the store at a time.
 const PAGE_RECORDS: usize = 256;
+/// The number of bytes that are read at a time, unless a single record has more.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// Passes the text of every record of a kind to `take`, in key order. All records come from the same snapshot.
 ///
@@ -38,7 +40,7 @@ pub fn export_records<E: From<StoreError>>(
     let records = store.records()?;
     let mut last: Option<String> = None;
     loop {
-        let page = records.page(kind.table(), last.as_deref(), PAGE_RECORDS)?;
+        let page = records.page_within(kind.table(), last.as_deref(), PAGE_RECORDS, PAGE_BYTES)?;
         for (_, text) in &page {
             take(text)?;
         }

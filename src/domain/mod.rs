@@ -100,16 +100,20 @@
 //! | Kazakh | `ә ғ қ ң ө ұ ү һ` | `KAZ` | ICAO; its own letters are written without their marks |
 //! | Greek | its script | | ELOT 743, type 2 |
 //! | Georgian | its script | | national system of 2002, without apostrophes |
-//! | Armenian | its script | | BGN/PCGN 1981, without apostrophes, and `ռ` is R |
+//! | Armenian | its script | | Government Regulation 220-N, 2011: BGN/PCGN 1981 without apostrophes, and `ռ` is R |
 //!
 //! `tests/data/domain/names` has at least ten surnames in each of these languages except Russian, and the sources of the rules. The
 //! rules of three languages are less certain than the others:
 //!
 //! - *Belarusian*: Instruction 288 governs the population register, from which passports are issued. Instruction 200 leaves out the
 //!   marks of Instruction 288, and writes `г` as H. Older passports follow ICAO's table: Maryia, not Maryja.
-//! - *Armenian*: Government Decision 725-N (2017) governs passports. Its table was not available to the authors of this library.
-//! - *Kazakh*: according to the UNGEGN Working Group on Romanization Systems (version 4.0, 2016), Kazakhstan has no national
-//!   standard.
+//! - *Armenian*: Regulation 220-N of the Government (3 March 2011) is for geographical names in English. Its text has `ծ` ts, `ձ`
+//!   dz, `ղ` gh, `ճ` ch, `ք` k, `փ` p, `խ` kh and `ժ` zh. The UNGEGN Working Group on Romanization Systems deduced the other
+//!   letters from its list of places (8 November 2011). Passports follow Government Decision 725-N (2017). Its table was not
+//!   available to the authors of this library.
+//! - *Kazakh*: according to the same working group (version 4.0, 2016), Kazakhstan has no national standard. The letters that
+//!   Kazakh shares with Russian follow ICAO's table. Its own letters, which that table lacks, are written `ә` A, `ғ` G, `қ` K,
+//!   `ң` N, `ө` O, `ұ` and `ү` U, `һ` H.
 //!
 //! # Status of a step
 //!

@@ -104,7 +104,7 @@ impl Lines<'_> {
 
 impl Importer<'_, '_> {
     fn refusal(&self, line: u64, error: Error, kept: bool) -> ImportError {
-        ImportError { source: self.source.clone(), line, kept, error: Box::new(error) }
+        ImportError { kept, ..ImportError::new(&self.source, line, error) }
     }
 
     /// Finishes the import, and returns its report.

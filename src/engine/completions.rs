@@ -17,7 +17,7 @@ const MOST_STRINGS: usize = 4 * MOST_VALUES;
 
 impl Engine {
     /// Returns the [completions](Completions::new) at the byte offset `cursor` of a filter text. In a string field, they include up
-    /// to 20 values of cases, in the order of code points. Each of these values begins with the part before the cursor.
+    /// to 20 values of documents, in the order of code points. Each of these values begins with the part before the cursor.
     ///
     /// The values come from all cases of the engine. Do not show them to a client that may not see all cases.
     ///
@@ -32,7 +32,7 @@ impl Engine {
     ///
     /// # Complexity
     /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. A string that only deleted
-    /// cases have takes time linear in the number of cases.
+    /// documents have takes time linear in the number of documents.
     #[must_use]
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {
         let mut completions = Completions::new(&self.catalog, text, cursor);

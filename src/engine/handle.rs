@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::Guard;
 
+use super::invariant::InvariantError;
 use super::shared_state::SharedState;
 use super::snapshot::{BatchId, Head, Snapshot, View};
 use super::write::{Sizes, Writer};
@@ -66,10 +67,10 @@ impl EngineBuilder {
         Self { limits, ..self }
     }
 
-    /// Sets if the engine keeps documents. Without documents, answers contain only ids.
+    /// Sets that the engine does not keep documents. Answers then contain only ids, and the engine takes less memory.
     #[must_use]
-    pub fn documents(self, keep_documents: bool) -> Self {
-        Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
+    pub fn without_documents(self) -> Self {
+        Self { keep: Keep::Nothing, ..self }
     }
 
     /// Makes the engine expect a document number for each document, because the documents are stored outside the engine.
@@ -127,7 +128,7 @@ impl Engine {
     /// use casefilter::{Catalog, Engine, Limits};
     /// let engine = Engine::builder(Catalog::cases())
     ///     .limits(Limits::default().with_document_bytes(1 << 20))
-    ///     .documents(false)
+    ///     .without_documents()
     ///     .build();
     /// assert_eq!(engine.limits().document_bytes, 1 << 20);
     /// ```
@@ -169,16 +170,18 @@ impl Engine {
     ///
     /// # Errors
     /// Returns a description of the first violated invariant.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), InvariantError> {
         let writer = self.current.write();
         let snapshot = self.current.load();
-        snapshot.validate(&self.catalog, self.keep)?;
-        writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep))
+        snapshot
+            .validate(&self.catalog, self.keep)
+            .and_then(|()| writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep)))
+            .map_err(InvariantError::new)
     }
 }
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("cases", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Engine").field("documents", &self.len()).finish_non_exhaustive()
     }
 }

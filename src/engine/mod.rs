@@ -50,6 +50,7 @@ mod handle;
 mod hints;
 #[cfg(test)]
 mod interleavings;
+mod invariant;
 mod memory;
 mod search;
 mod searchable;
@@ -62,13 +63,14 @@ mod tests;
 mod write;
 
 pub use handle::{Engine, EngineBuilder};
+pub use invariant::InvariantError;
 pub use memory::{FieldMemory, MemoryUsage};
 #[cfg(feature = "service")]
 pub(crate) use search::AnswerFrame;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use search::AnswerWriter;
 #[cfg(feature = "store")]
-pub(crate) use search::FoundRows;
+pub(crate) use search::{FoundRows, request_for};
 pub use search::{SearchAnswer, explain};
 pub use searchable::Searchable;
 #[cfg(feature = "store")]

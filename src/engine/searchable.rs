@@ -5,7 +5,7 @@ use super::search::SearchAnswer;
 use super::search::explain::Explanation;
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::filter::{Filter, SearchRequest, Warning};
+use crate::filter::{Filter, FilterBuilder, SearchRequest, Warning};
 use crate::limits::Limits;
 
 /// A searchable collection of documents: an [`Engine`] or a `Store`.
@@ -44,6 +44,15 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
         self.len() == 0
     }
 
+    /// Returns the document with this id; `None` if there is none. The text is empty if an engine does not keep documents.
+    ///
+    /// # Errors
+    /// Returns an error if the file of a store cannot be read.
+    fn get(&self, id: &str) -> Result<Option<String>, Self::Error>;
+
+    /// Returns true if there is a document with this id.
+    fn contains(&self, id: &str) -> bool;
+
     /// Answers a request.
     ///
     /// # Errors
@@ -67,6 +76,21 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     fn explain(&self, request: &SearchRequest) -> Result<Explanation, Self::Error>;
 }
 
+impl FilterBuilder {
+    /// Returns a builder for filters on the documents of an engine or store, with its catalogue and its limits.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, FilterBuilder, Limits};
+    /// let engine = Engine::builder(Catalog::cases()).limits(Limits::default().with_page(50)).build();
+    /// let builder = FilterBuilder::for_engine(&engine);
+    /// assert_eq!((builder.catalog(), builder.limits().page), (engine.catalog(), 50));
+    /// ```
+    #[must_use]
+    pub fn for_engine(documents: &impl Searchable) -> Self {
+        Self::new(documents.catalog()).with_limits(documents.limits().clone())
+    }
+}
+
 /// The supertrait that prevents other crates from implementing [`Searchable`].
 pub(crate) mod sealed {
     /// A type of this library that answers requests.
@@ -88,6 +112,14 @@ impl Searchable for Engine {
 
     fn len(&self) -> usize {
         self.len()
+    }
+
+    fn get(&self, id: &str) -> Result<Option<String>, Error> {
+        Ok(self.get(id))
+    }
+
+    fn contains(&self, id: &str) -> bool {
+        self.contains(id)
     }
 
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {

@@ -84,6 +84,12 @@ const TOO_MANY: ErrorCode =
     row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
 const INTERNAL: ErrorCode =
     row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
+pub(crate) const RECORDS_TOO_LARGE: ErrorCode = row(
+    5001,
+    "RecordsTooLargeException",
+    500,
+    "operations 2 to 5: the records of the applicant are too large for the memory that one token may use",
+);
 const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
 const UNAVAILABLE: ErrorCode =
@@ -97,6 +103,8 @@ const SEARCH_TIMEOUT: ErrorCode = ErrorCode {
     kind: Some(ErrorKind::DeadlineExceeded),
     ..row(5033, "SearchTimeoutException", 503, "the search took longer than the service allows")
 };
+pub(crate) const BODY_SPOOL: ErrorCode =
+    row(5034, "BodySpoolException", 503, "the service cannot write a large body to a temporary file");
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
 impl ErrorCode {
@@ -160,11 +168,13 @@ impl ErrorCode {
         UNPROCESSABLE,
         TOO_MANY,
         INTERNAL,
+        RECORDS_TOO_LARGE,
         NOT_IMPLEMENTED,
         UNAVAILABLE,
         NO_TURN,
         SOURCE_UNAVAILABLE,
         SEARCH_TIMEOUT,
+        BODY_SPOOL,
         NO_SPACE,
     ];
 

@@ -48,7 +48,7 @@ impl Envelope {
         Self {
             code: 400,
             correlation_id: correlation_id.into(),
-            description: errors.description(),
+            description: errors.message(),
             error_code: Some(row.number()),
             error_type: Some(row.error_type()),
         }

@@ -3,7 +3,7 @@
 use super::builder::of_json;
 use super::compiled::{Filter, Origin};
 use super::limits::no_limits;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldType};
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::operator::{Complex, Connective, Grammar, Operands, Operator};
 use crate::predicate::{self, json_string};
@@ -16,8 +16,7 @@ impl Filter {
     /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. No [`Limits`](crate::Limits)
     /// apply.
     ///
-    /// Strings, booleans, `i32`, `u32` and timestamps convert to values. For other integers and doubles, pass a
-    /// [`Number`](crate::Number), made by `Number::try_from(12.5)`, or the text of the number.
+    /// Strings, booleans, `i32`, `u32`, `i64` and timestamps convert to values. Doubles, `u64` and `usize` convert by `Value::try_from`.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -82,6 +81,14 @@ impl Filter {
         body.push_str("]}]}");
         of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())
             .map_err(|errors| errors.map(of_test))
+    }
+
+    /// Creates the filter of the document with this id, also for a catalogue that hides `id`. Returns `None` if no document can have the id.
+    pub(crate) fn of_id(catalog: &Catalog, id: &str) -> Option<Self> {
+        let mut body = String::from("{\"ids\":[");
+        json_string(id, &mut body);
+        body.push_str("]}");
+        of_json(catalog, Grammar::Interface, &no_limits(), body.as_bytes()).ok()
     }
 
     /// Quotes a string for the text syntax, as a value or as the name of a field. The string may contain any characters.
@@ -246,8 +253,11 @@ impl std::ops::Not for Filter {
 /// Returns one error for each value whose type is not the type of the field. Strings are not errors, since they are parsed later.
 fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<Error> {
     let Some(field) = catalog.find(field).and_then(|id| catalog.get(id)) else { return Vec::new() };
-    let is_other =
-        |value: &Value<'_>| !matches!(value, Value::String(_)) && value.field_type() != field.field_type();
+    let is_numeric = |kind: FieldType| matches!(kind, FieldType::Number | FieldType::Integer);
+    let is_other = |value: &Value<'_>| {
+        let (own, kind) = (value.field_type(), field.field_type());
+        own != FieldType::String && own != kind && !(is_numeric(own) && is_numeric(kind))
+    };
     let error = |(at, value): (usize, &Value<'_>)| {
         let found = format!("the {} {}", value.field_type(), quote(&value.to_string()));
         let expected = format!("a {0}, since {1} is a {0} field", field.field_type(), quote(field.name()));

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Errors};
 use crate::json;
 use crate::limits::Limits;
 use crate::operator::Grammar;
-use crate::predicate;
+use crate::predicate::{self, Tree};
 use crate::value::{Clock, Timestamp, ValueClass};
 
 /// A compiler of filters for one catalogue, with [`Limits`] that the host chooses.
@@ -35,8 +35,7 @@ pub struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// Returns a builder for this catalogue with the default limits. If an engine has other limits, set them as well:
-    /// `.with_limits(engine.limits().clone())`.
+    /// Returns a builder for this catalogue with the default limits. [`for_engine`](Self::for_engine) takes those of an engine or store.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         Self { catalog: catalog.clone(), limits: Limits::default(), clock: Clock::default() }
@@ -203,7 +202,9 @@ fn of_text(catalog: &Catalog, clock: Clock, limits: &Limits, text: &str) -> Resu
     let (parsed, errors) = criteria::text::parse(text, clock, limits, &|name| holds(catalog, name));
     let body = match parsed {
         Parsed::Body(body) => body,
-        Parsed::Constant(value) => return Ok(Filter::constant(catalog, value)),
+        Parsed::Constant(value) => {
+            return Ok(Filter::new(catalog, Tree::constant(value), Origin::Text(text.into(), clock)));
+        }
     };
     let predicate = if errors.is_empty() { predicate::compile(&body, catalog) } else { None };
     match predicate {

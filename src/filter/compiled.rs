@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::bytes::utf8;
 use super::elements::passes;
+use super::program::Program;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::Catalog;
 #[cfg(feature = "store")]
@@ -47,6 +48,8 @@ pub(super) struct Inner {
     pub(super) predicate: Tree<Leaf>,
     /// The input that the filter was created from, for warnings and the reference evaluator.
     pub(super) origin: Origin,
+    /// The normal form for tests of parsed documents, made by the first such test.
+    pub(super) program: OnceLock<Option<Program>>,
 }
 
 /// The input that a filter was compiled or joined from.
@@ -70,7 +73,7 @@ pub(super) struct Written {
 
 impl Filter {
     pub(super) fn new(catalog: &Catalog, predicate: Tree<Leaf>, origin: Origin) -> Self {
-        let inner = Inner { catalog: catalog.clone(), predicate, origin };
+        let inner = Inner { catalog: catalog.clone(), predicate, origin, program: OnceLock::new() };
         Self { inner: Arc::new(inner), written: OnceLock::new() }
     }
 

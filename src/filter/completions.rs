@@ -50,7 +50,7 @@ pub enum CompletionKind {
     Field,
     /// An operator that fits the field.
     Operator,
-    /// A known value of the field, or a value that a case has.
+    /// A known value of the field, or a value that a document has.
     Value,
     /// `and`, `or` or `not`.
     Connective,

@@ -5,17 +5,22 @@ use std::fmt;
 use super::bytes::utf8;
 use super::compiled::Filter;
 use super::elements::passes;
+use super::program::Program;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
+#[cfg(feature = "serde")]
+use crate::error::ErrorKind;
 use crate::error::{Error, Errors};
 use crate::ingest;
 use crate::limits::Limits;
+use crate::predicate::{Leaf, Node};
 use crate::value::Value;
 
 /// A document that is parsed once, to test many filters on it.
 ///
 /// [`Filter::matches`] parses the document in each call, which takes nearly all of its time. To test many filters on one document,
 /// parse the document once and call [`Filter::selects`]. No engine is needed.
+/// [`Engine::upsert_document`](crate::Engine::upsert_document) stores the document without parsing it again.
 ///
 /// ```
 /// use casefilter::{Catalog, Document, Filter};
@@ -34,6 +39,8 @@ use crate::value::Value;
 pub struct Document {
     catalog: Catalog,
     row: OwnedRow,
+    /// The JSON of the document, if it is known.
+    text: Option<Box<str>>,
 }
 
 impl Document {
@@ -55,7 +62,12 @@ impl Document {
         ingest::read_case(text, catalog, limits, &mut row)?;
         match Errors::from_unsorted(row.take_faults()) {
             Some(errors) => Err(errors),
-            None => Ok(Self { catalog: catalog.clone(), row: OwnedRow::of(&row, catalog.fields().len()) }),
+            None => Ok(Self {
+                catalog: catalog.clone(),
+                row: OwnedRow::of(&row, catalog.fields().len()),
+                // Trimmed bytes of UTF-8 are UTF-8.
+                text: std::str::from_utf8(ingest::trim(json)).ok().map(Into::into),
+            }),
         }
     }
 
@@ -89,13 +101,61 @@ impl Document {
     #[cfg(feature = "serde")]
     pub fn of<T: serde::Serialize + ?Sized>(catalog: &Catalog, value: &T) -> Result<Self, Errors> {
         let row = ingest::read_serialized(value, catalog, &Limits::default())?;
-        Ok(Self { catalog: catalog.clone(), row })
+        Ok(Self { catalog: catalog.clone(), row, text: None })
+    }
+
+    /// Makes a document of a value like [`of`](Self::of), and keeps its JSON, so that an engine can
+    /// [store](crate::Engine::upsert_document) the document.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Engine, Filter};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let document = Document::of_with_text(engine.catalog(), &serde_json::json!({"id": "a", "tags": ["vip"]}))?;
+    /// if Filter::compile_text(engine.catalog(), "tags = vip")?.selects(&document)? {
+    ///     engine.upsert_document(&document)?;
+    /// }
+    /// assert_eq!(engine.get("a").as_deref(), document.text());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`of`](Self::of).
+    #[cfg(feature = "serde")]
+    pub fn of_with_text<T: serde::Serialize + ?Sized>(catalog: &Catalog, value: &T) -> Result<Self, Errors> {
+        let document = Self::of(catalog, value)?;
+        let text = serde_json::to_string(value).map_err(|error| {
+            Error::new(ErrorKind::BadValue, 0, error.to_string(), "a value that can be serialised as JSON")
+        })?;
+        Ok(Self { text: Some(text.into()), ..document })
     }
 
     /// Returns the catalogue that the document was parsed for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Returns the `id`.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document};
+    /// assert_eq!(Document::parse(&Catalog::cases(), br#"{"id":"a"}"#)?.id(), "a");
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.row.id()
+    }
+
+    /// Returns the JSON of the document, without whitespace around it. Returns `None` for a document [of a value](Self#method.of), unless its
+    /// text was kept.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    pub(crate) fn row(&self) -> &OwnedRow {
+        &self.row
     }
 
     /// Returns the values of a field in document order, or the default value of the field. Returns no values for a field of another
@@ -130,13 +190,31 @@ impl fmt::Debug for Document {
 impl Filter {
     /// Returns true if the filter selects the document. See [`Document`] for an example.
     ///
+    /// The first call compiles the filter to steps, one of 64 bytes for each test, which the filter keeps.
+    ///
     /// # Errors
     /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
     /// [within](Catalog::is_within) the catalogue of the document.
     #[inline]
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;
-        Ok(self.predicate().decides(|leaf| passes(leaf, &document.row, &document.catalog)))
+        let row = &document.row;
+        let passes = |leaf: &Leaf| passes(leaf, row, &document.catalog);
+        Ok(match self.program() {
+            Some(program) => program.selects(
+                row,
+                |node| matches!(self.predicate().get(node as usize), Some(Node::Leaf(leaf)) if passes(leaf)),
+            ),
+            None => self.predicate().decides(passes),
+        })
+    }
+}
+
+impl Filter {
+    /// Returns the program of the filter, which the first call makes. Returns `None` if it would be too large.
+    #[inline]
+    pub(super) fn program(&self) -> Option<&Program> {
+        self.inner.program.get_or_init(|| Program::new(self.predicate())).as_ref()
     }
 }
 
@@ -144,6 +222,7 @@ impl Filter {
 mod tests {
     use super::*;
     use crate::catalog::{Field, FieldType};
+    #[cfg(not(feature = "serde"))]
     use crate::error::ErrorKind;
 
     const DOCUMENTS: [&str; 5] = [

@@ -4,6 +4,7 @@
 //! - [`build`] creates a filter from values or from other filters.
 //! - [`Criteria`] are built in Rust from names of fields and values.
 //! - A [`Document`] is parsed once, and then tested by many filters.
+//! - A [`FilterTree`] is the normal form as a tree of criteria, which hosts can walk.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
 //! - [`Completions`] are the words that can come next at a cursor in a filter text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
@@ -22,11 +23,13 @@ mod identity;
 mod limits;
 pub(crate) mod order;
 mod params;
+mod program;
 mod request;
 #[cfg(feature = "serde")]
 mod serialized;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod written;
 
 pub use self::builder::FilterBuilder;
@@ -39,4 +42,6 @@ pub use self::document::Document;
 pub use self::order::{Direction, Order};
 pub use self::params::{DEFAULT_PAGE, Paging, SearchParams};
 pub use self::request::SearchRequest;
+pub use self::tree::{FieldTest, FilterNode, FilterNodes, FilterTree, TestValue};
+pub use self::written::FilterSource;
 pub(crate) use crate::predicate::{Asked, Warning, WarningKind};

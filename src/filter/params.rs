@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::order::Order;
 use crate::catalog::Catalog;
-use crate::error::{Error, ErrorKind, Errors, Found, quote};
+use crate::error::{Error, ErrorKind, Errors, Found, nearest, quote, quote_all};
 use crate::limits::Limits;
 
 /// The number of documents on a page if the request does not specify `limit`.
@@ -61,6 +61,47 @@ impl<'a> SearchParams<'a> {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Reads parameters from the decoded names and values of a query string. Unlike deserialising, it rejects unknown and repeated names.
+    ///
+    /// ```
+    /// use casefilter::SearchParams;
+    /// let params = SearchParams::from_pairs([("limit", "20"), ("countTotalItems", "true")])?;
+    /// assert_eq!(params, SearchParams::new().limit("20").count("true"));
+    /// let errors = SearchParams::from_pairs([("limt", "20")]).unwrap_err();
+    /// assert_eq!(errors.as_slice()[0].suggestion.as_ref().unwrap().replacement(), Some("limit"));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error for each name that is not a parameter ([`ErrorKind::UnknownKey`]) or occurs twice ([`ErrorKind::DuplicateKey`]); ten
+    /// at most. [`parse`](Self::parse) checks the values.
+    pub fn from_pairs<N: AsRef<str>, V: Into<Cow<'a, str>>>(
+        pairs: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<Self, Errors> {
+        let mut params = Self::new();
+        let mut errors = Vec::new();
+        for (name, value) in pairs {
+            let name = name.as_ref();
+            let own = match name {
+                "offset" => &mut params.offset,
+                "limit" => &mut params.limit,
+                "order" => &mut params.order,
+                "countTotalItems" => &mut params.count,
+                _ => {
+                    errors.push(unknown_name(name));
+                    continue;
+                }
+            };
+            if own.replace(value.into()).is_some() {
+                let found = format!("the query parameter {} again", quote(name));
+                errors.push(
+                    Error::new(ErrorKind::DuplicateKey, 0, found, "each parameter at most once").at(name),
+                );
+            }
+        }
+        Errors::in_order(errors).map_or(Ok(params), Err)
     }
 
     /// Sets `offset`, a non-negative decimal integer of at most 64 bits.
@@ -136,6 +177,16 @@ impl<'a> SearchParams<'a> {
     }
 }
 
+/// The names of the parameters.
+const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+
+/// Returns the error for a name that is not a parameter.
+fn unknown_name(name: &str) -> Error {
+    let found = format!("the query parameter {}", quote(name));
+    let expected = format!("one of {}", quote_all(NAMES));
+    Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(nearest(name, NAMES.into_iter()).map(quote))
+}
+
 /// Parses `limit`. It must not exceed the largest page.
 fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(DEFAULT_PAGE.min(limits.page)) };
@@ -184,10 +235,33 @@ pub(super) fn page_too_large(found: Found, limits: &Limits) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Suggestion;
 
     fn parsed(params: &SearchParams<'_>, limits: &Limits) -> Result<(u64, u64), String> {
         let paging = params.parse(&Catalog::cases(), limits);
         paging.map(|paging| (paging.offset, paging.limit)).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn unknown_and_repeated_names_are_all_rejected() {
+        let pairs =
+            [("limit", "1"), ("limit", "2"), ("count", "true"), ("Order", "id"), ("offset", "3"), ("", "")];
+        let errors = SearchParams::from_pairs(pairs).unwrap_err();
+        let found: Vec<(&str, Option<&str>)> = errors
+            .iter()
+            .map(|error| (error.kind.code(), error.suggestion.as_ref().and_then(Suggestion::replacement)))
+            .collect();
+        let unknown = "unknown_key";
+        assert_eq!(
+            found,
+            [("duplicate_key", None), (unknown, None), (unknown, Some("order")), (unknown, None)],
+            "{errors}"
+        );
+        let owned = SearchParams::from_pairs(vec![("order".to_owned(), "-id".to_owned())]).unwrap();
+        assert_eq!(owned, SearchParams::new().order("-id"));
+        assert_eq!(SearchParams::from_pairs([("", ""); 0]).unwrap(), SearchParams::new());
+        let many = SearchParams::from_pairs([("x", "y"); 20]).unwrap_err();
+        assert_eq!(many.as_slice().len(), 10);
     }
 
     #[test]

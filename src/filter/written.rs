@@ -56,7 +56,40 @@ impl Written {
     }
 }
 
+/// The body or text that a [`Filter`] was compiled from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FilterSource<'f> {
+    /// A JSON body.
+    Json(&'f str),
+    /// A text in the text syntax. Its relative times, such as `now - 7d`, are as written.
+    Text(&'f str),
+}
+
 impl Filter {
+    /// Returns the body or text that the filter was compiled from, byte for byte. For [criteria](crate::Criteria) made in Rust, it is the
+    /// body that they stand for.
+    ///
+    /// Returns `None` for a filter that was joined or negated, and for [`all`](Self::all) and [`none`](Self::none). To store any filter, store
+    /// this or else [`to_json`](Self::to_json).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, FilterSource};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "status  = open or status = blocked")?;
+    /// assert_eq!(filter.source(), Some(FilterSource::Text("status  = open or status = blocked")));
+    /// assert_eq!(filter.to_text(), "caseReview.status in (blocked, open)");
+    /// assert_eq!((!filter).source(), None);
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn source(&self) -> Option<FilterSource<'_>> {
+        match &self.inner.origin {
+            Origin::Json(text) => Some(FilterSource::Json(text)),
+            Origin::Text(text, _) => Some(FilterSource::Text(text)),
+            Origin::Constant(_) | Origin::Joined(..) => None,
+        }
+    }
+
     pub(super) fn is_joined(&self) -> bool {
         matches!(self.inner.origin, Origin::Joined(..))
     }

@@ -18,8 +18,9 @@ mod template;
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::parse_instant;
+pub(crate) use rules::case_limit;
 #[cfg(feature = "arrow")]
-pub(crate) use rules::{case_limit, complete, expected_value};
+pub(crate) use rules::{complete, expected_value};
 #[cfg(feature = "serde")]
 pub(crate) use serialized::read_serialized;
 pub use split::check_text;

@@ -29,10 +29,10 @@ pub(crate) fn read_serialized<T: Serialize + ?Sized>(
     let mut reader = ValueReader {
         catalog,
         limits,
-        row: OwnedRow::default(),
+        row: OwnedRow::with_memory_for(catalog.fields().len()),
         id: None,
         faults: Vec::new(),
-        path: Vec::new(),
+        path: Vec::with_capacity(USUAL_DEPTH),
         node: Some(Paths::ROOT),
         depth: 0,
         is_object: false,
@@ -42,6 +42,9 @@ pub(crate) fn read_serialized<T: Serialize + ?Sized>(
     }
     reader.finish()
 }
+
+/// The depth of the value for which memory is reserved.
+const USUAL_DEPTH: usize = 8;
 
 /// A segment of the path to the value that is being read.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +187,11 @@ impl ValueReader<'_> {
             (FieldType::Number, Scalar::Signed(integer)) => return self.number(field, integer as f64),
             (FieldType::Number, Scalar::Unsigned(integer)) => return self.number(field, integer as f64),
             (FieldType::Number, Scalar::Double(double)) => return self.number(field, double),
+            // As the digits would be, without making them.
+            (FieldType::Integer, Scalar::Signed(integer)) => Value::Integer(integer),
+            (FieldType::Integer, Scalar::Unsigned(integer)) if integer <= i64::MAX.unsigned_abs() => {
+                Value::Integer(integer.cast_signed())
+            }
             _ => match OrderedForm::of(catalog_field).filter(|form| form.takes(kind)) {
                 Some(form) => match form.parse(kind, &text_of(scalar), 0) {
                     Ok(value) => value,

@@ -1,12 +1,13 @@
 //! Looks up the properties of an operator in the table, and finds the operator with a given spelling or ray.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::connective::{Language, Syntax};
 use super::shape::{Arity, Operands, Pattern, Ray, Shape, Side, Types};
 use super::table::{self, Operator, Row};
 use super::value_set::ValueSet;
-use crate::catalog::{FieldType, Grammar};
+use crate::catalog::{FieldType, Grammar, ParseNameError};
 use crate::value::{Operand, ValueClass};
 
 impl Operator {
@@ -129,6 +130,21 @@ impl Operator {
 
     pub(super) fn row(self) -> &'static Row {
         table::row(self)
+    }
+}
+
+impl FromStr for Operator {
+    type Err = ParseNameError;
+
+    /// Parses a [name](Operator::name), as in JSON bodies.
+    ///
+    /// ```
+    /// use casefilter::Operator;
+    /// assert_eq!("<>".parse(), Ok(Operator::NotEqual));
+    /// assert!("starts with".parse::<Operator>().is_err()); // A word of the text syntax.
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        ParseNameError::find(name, Self::ALL, Self::name)
     }
 }
 

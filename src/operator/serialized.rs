@@ -1,6 +1,6 @@
 //! The serialised form of an operator: its name in JSON bodies.
 
-use serde::de::{Error, Unexpected};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::table::Operator;
@@ -13,9 +13,7 @@ impl Serialize for Operator {
 
 impl<'de> Deserialize<'de> for Operator {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let unknown = || D::Error::invalid_value(Unexpected::Str(&name), &"the name of an operator");
-        Self::find(&name).ok_or_else(unknown)
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -30,6 +28,7 @@ mod tests {
             assert_eq!(json, format!("\"{}\"", operator.name()));
             assert_eq!(serde_json::from_str::<Operator>(&json).unwrap(), operator);
         }
-        assert!(serde_json::from_str::<Operator>("\"is\"").is_err());
+        let error = serde_json::from_str::<Operator>("\"$substrng\"").unwrap_err().to_string();
+        assert!(error.contains("did you mean `$substring`?"), "{error}");
     }
 }

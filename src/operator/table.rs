@@ -6,7 +6,7 @@ use crate::value::{Operand, Value, fold, words};
 
 /// The operator of a field criterion.
 ///
-/// It compares its operands with V, the set of the values that a case has in the field. V is empty, has one value, or has
+/// It compares its operands with V, the set of the values that a document has in the field. V is empty, has one value, or has
 /// several values if the field is in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -26,7 +26,7 @@ use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 use crate::stop::StopConditions;
 
-/// A table of cases in PostgreSQL that is searched like an [`Engine`](crate::Engine).
+/// A table of documents in PostgreSQL that is searched like an [`Engine`](crate::Engine).
 ///
 /// Cloning is cheap. Clones share one pool of connections.
 #[derive(Clone)]
@@ -152,7 +152,7 @@ impl PostgresSource {
         self.inner.table.catalog()
     }
 
-    /// Returns a page of cases, and the total if it is requested. Page and total come from one snapshot of the table.
+    /// Returns a page of documents, and the total if it is requested. Page and total come from one snapshot of the table.
     ///
     /// If the future is dropped, the source asks the server to cancel the statement. This request may be lost, and then the
     /// statement ends at its timeout.

@@ -324,10 +324,10 @@ fn comparison<'b>(
             ErrorKind::OperatorNotForType,
             operator_offset,
             format!(
-                "{} on {}, a {} field",
+                "{} on {}, {} field",
                 quote(operator.spelled(language.syntax())),
                 quote(field.name()),
-                field.field_type()
+                field.field_type().with_article()
             ),
             format!("one of {}", fitting.join(", ")),
         ));
@@ -365,7 +365,11 @@ fn value<'b>(
             kind,
             text.offset,
             quote(&text.text),
-            format!("{expected}, since {} is a {} field", quote(field.name()), field.field_type()),
+            format!(
+                "{expected}, since {} is {} field",
+                quote(field.name()),
+                field.field_type().with_article()
+            ),
         ))
     };
     if let Some(operator) = operator

@@ -46,7 +46,7 @@ pub(crate) use self::optimize::{joined, normalize};
 pub(crate) use self::places::Places;
 #[cfg(feature = "sql")]
 pub(crate) use self::print::bound;
-pub(crate) use self::print::{Line, body_json, json_string, lines, plan, text};
+pub(crate) use self::print::{Line, PrintedNode, body_json, criteria, json_string, lines, plan, text};
 pub(crate) use self::set::Set;
 pub(crate) use self::text_pattern::{Matcher, TextPattern};
 pub(crate) use self::tree::{Children, Comparison, Elements, Leaf, Node, Rounded, Test, Tree, Written};

@@ -50,7 +50,7 @@ impl<T: Ord + Clone> Points<T> {
 
 impl Points<compact_str::CompactString> {
     /// Returns the strings, ascending.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(crate) fn texts(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.0.iter().map(|text| &**text)
     }
 }

@@ -67,10 +67,9 @@ async fn call(
     let mut signed = SignatureCheck::new(&shared.tokens, &head, shared.options.clock_window);
     let can_be_valid = signed.can_be_valid(now().timestamp());
     let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
-    let reservation = shared.bodies.reserve(Account { token: signed.token_address(), peer: Some(peer) });
-    let allowance = shared.body_allowance;
-    let memory = body::BodyMemory { is_buffered: can_be_valid, allowance, reservation };
-    let body = body::read(body, &head.headers, &shared.options, memory, &mut signed).await?;
+    let spooled = shared.spool.begin(Account { token: signed.token_address(), peer: Some(peer) });
+    let keeping = body::Keeping { is_kept: can_be_valid, allowance: shared.body_allowance, spooled };
+    let received = body::receive(body, &head.headers, &shared.options, keeping, &mut signed).await?;
     if !can_be_valid {
         // The request is rejected only after its whole body was read. An earlier 401 would reveal which tokens exist.
         return Err(signed.reject());
@@ -78,6 +77,8 @@ async fn call(
     // The timestamp is checked again, because reading the body takes time.
     let (token, signature) = signed.verify(now().timestamp())?;
     *verified = Some(Arc::clone(token));
+    let memory = shared.bodies.reserve(Account { token: Arc::as_ptr(token).addr(), peer: None });
+    let body = received.into_memory(memory, shared.body_allowance).await?;
     if shared.options.reject_replays {
         let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);
         token.replays.get_or_init(new).insert(signature, Instant::now())?;
@@ -127,15 +128,20 @@ fn answer_within_room(
     handler: BlockingHandler,
 ) -> Result<Result<ReservedAnswer, Failure>, Failure> {
     let mut reservation = shared.outgoing.reserve(&call.token);
-    let mut had_room = true;
+    let (mut had_room, mut needed) = (true, 0);
     let mut has_room = |bytes| {
         had_room = Outgoing::grow_to(&mut reservation, bytes);
+        needed = bytes;
         had_room
     };
     let answer = handler(shared, call, &mut Room::new(&mut has_room));
     match answer {
         Ok(answer) => Ok(Ok((answer, reservation))),
         Err(failure) if had_room => Err(failure),
+        // It would never fit, so the client must not try again.
+        Err(_) if needed > shared.outgoing.most() => {
+            Ok(Err(Failure::records_too_large(needed, shared.outgoing.most())))
+        }
         Err(failure) => Ok(Err(failure)),
     }
 }

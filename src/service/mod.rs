@@ -85,16 +85,18 @@
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
-//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. Larger
-//!   bodies also use the other half. A token at one peer gets at most as much of this half as remains free; beyond that, its
-//!   requests get 503. So a client that knows a token but not its secret cannot exhaust the memory. For some requests, the head
-//!   alone shows that they will be rejected (unknown token, timestamp outside the window). They use none of this memory, but are
-//!   rejected only after their body.
+//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest
+//!   of a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back
+//!   into the other half. A token gets at most half of this half; beyond that, its requests get 503. So a client that knows a
+//!   token but not its secret uses none of this memory. For some requests, the head alone shows that they will be rejected
+//!   (unknown token, timestamp outside the window). Their bodies are not kept at all, but they are rejected only after their
+//!   body.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes). A token gets at most half of it; beyond that,
 //!   its requests get 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
 //!   its largest case if that is more. Operations 2 to 4 reserve three times the size of their records before they read them, until
-//!   the response is built. An update that cannot reserve memory for its response changes nothing. `casefilter_outgoing_bytes`
-//!   reports the reserved memory.
+//!   the response is built. An update that cannot reserve memory for its response changes nothing. Records that never fit get 500
+//!   with the error code 5001, which is not worth a retry; the log says which `outgoing_bytes` would do.
+//!   `casefilter_outgoing_bytes` reports the reserved memory.
 //!
 //! Each 503 response has the header `Retry-After`.
 //!
@@ -103,6 +105,21 @@
 //! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400. The message contains the first item over the
 //! limit, and a `limit` that fits. A page of one case is always sent. Only a few chunks are read at the same time (one per
 //! processor, at least two). So small requests do not wait for large requests.
+//!
+//! # Spool
+//!
+//! The signature covers the body. It is computed as the body arrives, so the body of an unverified request need not be in memory. Bytes
+//! beyond the 32 KiB of a request are in an unnamed file that only its owner can read (mode 0600), until the signature is verified. The
+//! system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
+//!
+//! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database, or the temporary
+//! folder of the system if the former cannot be written. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
+//! (1 GiB). A token at one peer gets at most as much as remains free, so at most half. A token at all peers, and a peer with all tokens,
+//! get at most two thirds. Requests beyond that get 503. `casefilter_spooled_bytes` reports the sum.
+//!
+//! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034, and the log
+//! has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read on at most
+//! 16 blocking threads.
 //!
 //! # Memory
 //!
@@ -276,11 +293,13 @@
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
 //! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
+//! | 5001 | `RecordsTooLargeException` | 500 | operations 2 to 5: the records of the applicant are too large for the memory that one token may use |
 //! | 5010 | `NotImplementedException` | 501 | a transfer coding other than `chunked` |
 //! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |
 //! | 5032 | `SourceUnavailableException` | 503 | PostgreSQL cannot search the cases at the moment |
 //! | 5033 | `SearchTimeoutException` | 503 | the search took longer than the service allows |
+//! | 5034 | `BodySpoolException` | 503 | the service cannot write a large body to a temporary file |
 //! | 5070 | `InsufficientStorageException` | 507 | admin socket: the disk is full |
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! The options of the service: all limits and timeouts.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::limits::Limits;
@@ -37,9 +38,18 @@ pub struct ServiceOptions {
     pub concurrency: usize,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
-    /// One half is divided equally among the connections. The other half is for bodies that exceed this part. A token at one peer
-    /// gets at most half of it. So if this is at least four times the size of the largest body, that body fits.
+    /// One half is divided equally among the connections. The other half is for the rest of larger bodies whose signature is
+    /// verified. A token gets at most half of it. So if this is at least four times the size of the largest body, that body fits.
     pub buffered_bytes: usize,
+    /// The size of all temporary files for large bodies whose signature is not verified yet, in bytes. Requests that do not fit
+    /// get 503.
+    ///
+    /// A token at one peer gets at most half. So the largest body fits if this is at least twice its size.
+    pub spooled_bytes: usize,
+    /// The folder of these temporary files. It should not be in memory, as `/tmp` may be.
+    ///
+    /// The default is the folder of the database, or the temporary folder of the system if the former cannot be written.
+    pub spool_folder: Option<PathBuf>,
     /// The maximum size of a response with cases, in bytes. A larger page gets 400, with a `limit` that fits. A page of one case is
     /// always sent.
     pub max_response_bytes: usize,
@@ -82,6 +92,8 @@ impl Default for ServiceOptions {
             connections_per_peer: 256,
             concurrency: 128,
             buffered_bytes: 64 << 20,
+            spooled_bytes: 1 << 30,
+            spool_folder: None,
             max_response_bytes: 64 << 20,
             outgoing_bytes: 128 << 20,
             read_timeout: Duration::from_secs(20),

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
 use super::auth::tokens::Tokens;
+use super::http::body_spool::BodySpool;
 use super::http::budget::Budget;
 use super::http::correlation::CorrelationIds;
 use super::http::log_limit::{LogLimiter, log_suppressed};
@@ -44,7 +45,9 @@ pub(super) struct ServiceState {
     pub(super) import_lock: Arc<Semaphore>,
     /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
-    /// The memory budget for request bodies. It is for the bytes beyond `body_allowance`.
+    /// The temporary files for large bodies of unverified requests.
+    pub(super) spool: Arc<BodySpool>,
+    /// The memory budget for bodies of verified requests. It is for the bytes beyond `body_allowance`.
     pub(super) bodies: Arc<Budget>,
     /// The number of bytes that every body may use without a reservation.
     pub(super) body_allowance: usize,
@@ -78,6 +81,7 @@ impl ServiceState {
             token_share: permits(options.concurrency.saturating_sub(others)),
             page_reads: Arc::new(Semaphore::new(max_page_reads)),
             max_page_reads,
+            spool: BodySpool::new(options.spool_folder.clone(), store.folder(), options.spooled_bytes),
             outgoing: Outgoing::new(options.outgoing_bytes),
             store,
             source: CaseSource::Store,

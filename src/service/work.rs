@@ -143,7 +143,7 @@ impl ServiceState {
         let result = self.run(work);
         match &result {
             Ok(_) => self.writes_fail.store(false, Ordering::Relaxed),
-            Err(failure) if failure.status().is_server_error() => {
+            Err(failure) if failure.is_write_failure() => {
                 self.writes_fail.store(true, Ordering::Relaxed);
             }
             // The input was rejected before anything was written, so the flag does not change.

@@ -42,13 +42,13 @@ impl Column {
         self.kind
     }
 
-    /// Returns true for a list column. The list of a case may be empty, but is never null.
+    /// Returns true for a list column. The list of a document may be empty, but is never null.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.is_list
     }
 
-    /// Returns true if the column is null for a case that does not have the field.
+    /// Returns true if the column is null for a document that does not have the field.
     #[must_use]
     pub fn is_nullable(&self) -> bool {
         self.is_nullable

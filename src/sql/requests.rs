@@ -16,7 +16,7 @@ const TABLE: &str = "table";
 
 /// Methods that compile requests.
 impl Table {
-    /// Compiles the statement that returns the `id` and the document of each case on a page.
+    /// Compiles the statement that returns the `id` and the text of each document on a page.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Order, SearchRequest, sql::{Dialect, Table}};
@@ -51,7 +51,7 @@ impl Table {
         Ok(statement)
     }
 
-    /// Compiles the statement that counts the cases that a filter selects.
+    /// Compiles the statement that counts the documents that a filter selects.
     ///
     /// # Errors
     /// Returns the same errors as [`page`](Self::page).

@@ -19,7 +19,7 @@ pub(super) const PLACE: &str = "place";
 /// The name of the column that contains the document.
 pub(super) const DOCUMENT: &str = "document";
 
-/// A table of cases: `place`, a column for each field of a catalogue, `document`, and folded columns on
+/// A table of documents: `place`, a column for each field of a catalogue, `document`, and folded columns on
 /// [request](Self::with_folded).
 ///
 /// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would
@@ -241,7 +241,7 @@ impl Table {
         }
     }
 
-    /// Converts a case to a row, with one datum per column.
+    /// Converts a document to a row, with one datum per column.
     ///
     /// Malformed members are treated as absent, as in a lenient import.
     ///
@@ -254,7 +254,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the document is not a case. It must be a JSON object smaller than 1 GiB with a valid `id`.
+    /// Returns an error if the text is not a document. It must be a JSON object smaller than 1 GiB with a valid `id`.
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
         // The size of the case was checked when the case was stored.

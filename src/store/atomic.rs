@@ -53,7 +53,7 @@ pub struct AtomicFile {
 
 /// A temporary name. Dropping the value removes the file that has this name.
 #[derive(Debug)]
-struct Temporary(PathBuf);
+pub(super) struct Temporary(PathBuf);
 
 impl AtomicFile {
     /// Creates a file with a name that no other file has.
@@ -182,14 +182,18 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
+    /// Makes the name of an existing file temporary.
+    pub(super) fn of(path: PathBuf) -> Self {
+        unfinished().push(path.clone());
+        Self(path)
+    }
+
     /// Returns a name in the folder of the target that this process has not used yet. Adds the name to the list before the file is
     /// created.
     fn next(target: &Path) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".casefilter-{}-{number}.part", std::process::id());
-        let path = folder_of(target).join(name);
-        unfinished().push(path.clone());
-        Self(path)
+        Self::of(folder_of(target).join(name))
     }
 
     fn create(target: &Path) -> io::Result<(File, Self)> {
@@ -256,6 +260,12 @@ pub(crate) fn unnamed_in(folder: &Path) -> io::Result<File> {
 /// Returns the folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Returns the folder of the file that a path leads to. If the path is a symbolic link, the file may be on another disk.
+pub(super) fn real_folder_of(path: &Path) -> PathBuf {
+    let real = fs::canonicalize(path);
+    folder_of(real.as_deref().unwrap_or(path)).to_owned()
 }
 
 /// Creates a file without a name in a folder. Returns `None` if the system or the file system does not support it.

@@ -29,7 +29,7 @@ impl Store {
     /// is copied.
     pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
-        let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
+        let copy = File::prepare(path, &self.definition, self.options.cache_bytes);
         self.copy(copy, &name, goes_on)
     }
 
@@ -42,7 +42,7 @@ impl Store {
         name: &str,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<(), StoreError> {
-        let copy = File::create_in_file(file, self.catalog(), self.options.cache_bytes);
+        let copy = File::create_in_file(file, &self.definition, self.options.cache_bytes);
         self.copy(copy, name, goes_on)
     }
 

@@ -46,12 +46,10 @@ impl Store {
                 durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &staged);
             let transaction = self.file.write(synced)?;
             put_documents(&transaction, &added)?;
-            self.finish(log, transaction, staged, state, added.len() as u64)?;
+            self.finish(log, transaction, staged, state, added.len() as u64, synced)?;
             Ok(synced)
         });
-        if self.settle(log, result)? {
-            log.synced();
-        } else {
+        if !self.settle(log, result)? {
             log.is_unsynced = true;
         }
         Ok(())
@@ -63,7 +61,8 @@ impl Store {
     }
 
     /// Finishes a transaction to which the new documents have been added. Removes the released documents, makes a checkpoint if one
-    /// is due, commits, and publishes the snapshot. Released documents are those of replaced and deleted cases.
+    /// is due, commits, and publishes the snapshot. Released documents are those of replaced and deleted cases. The transaction
+    /// `is_synced` by its commit, as are all before it, or by a later one.
     pub(super) fn finish(
         &self,
         log: &mut Log,
@@ -71,6 +70,7 @@ impl Store {
         staged: StagedWrite<'_>,
         mut state: State,
         added: u64,
+        is_synced: bool,
     ) -> Result<(), Fault> {
         let is_due = self.is_checkpoint_due(log, usize::try_from(added).unwrap_or(usize::MAX), &staged);
         let changes = added.max(staged.released().len() as u64);
@@ -100,6 +100,10 @@ impl Store {
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
         transaction.commit()?;
+        // Also if the rest fails.
+        if is_synced {
+            log.synced();
+        }
         log.is_ahead = true;
         staged.after().attach(Arc::new(Documents::of(&self.file)?));
         staged.publish();

@@ -96,7 +96,7 @@ impl Store {
         // The copy gets its name when it is complete. A crash before that leaves nothing of the copy.
         let new = AtomicFile::replace(&path)?;
         check_owner(&new.file().metadata()?, &own)?;
-        let mut copy = File::prepare_exchange(&new, self.catalog(), self.options.cache_bytes)?;
+        let mut copy = File::prepare_exchange(&new, &self.definition, self.options.cache_bytes)?;
         let bytes_after = guarded(|| {
             copy_into(&self.file, &copy, &|| true)?;
             // A single pass may not move all pages.

@@ -1,16 +1,24 @@
 //! The type `Store`: its parts, and the functions that create and open it.
 
 use std::path::Path;
+#[cfg(feature = "service")]
+use std::path::PathBuf;
 
-use super::error::{Fault, StoreError, catches_panics};
+#[cfg(feature = "service")]
+use super::atomic::real_folder_of;
+use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, guarded};
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
 use super::options::StoreOptions;
+use super::tables::{META, read_definition, read_version};
 use crate::catalog::Catalog;
-use crate::engine::{Engine, MemoryUsage};
+use crate::engine::{Engine, InvariantError, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
+
+/// The size of the cache for reading the catalogue of a file, in bytes.
+const DEFINITION_CACHE_BYTES: usize = 1 << 20;
 
 /// A durable collection of documents. The texts of the documents are in a file; their columns and indexes are in memory.
 ///
@@ -23,6 +31,8 @@ pub struct Store {
     pub(super) engine: Engine,
     pub(super) file: File,
     pub(super) options: StoreOptions,
+    /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the engine.
+    pub(super) definition: Catalog,
 }
 
 impl Store {
@@ -40,7 +50,8 @@ impl Store {
     }
 
     /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process
-    /// ends before that, the file is removed.
+    /// ends before that, the file is removed. Until then, no other store can be prepared under this name. For this, an empty file
+    /// `.NAME.new` is in the folder. Only a kill leaves it, and the next store of this name removes it.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -57,12 +68,13 @@ impl Store {
     /// # Errors
     /// Returns the errors of [`create`](Self::create). [`close`](Self::close) fails with
     /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file has the name by then.
+    /// Returns [`StoreErrorKind::BeingCreated`](super::StoreErrorKind::BeingCreated) if another process prepares a store there.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        let make = |path: &Path, cache_bytes| File::prepare(path, &catalog, cache_bytes);
+        let make = |path: &Path, cache_bytes| File::prepare_claimed(path, &catalog, cache_bytes);
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
@@ -95,14 +107,46 @@ impl Store {
     /// Opens the store in the file at `path`. The catalogue must have the same fields as the file. Known values and aliases may
     /// differ. See [the guide](crate::guide::durability#change-the-catalogue-of-a-store).
     ///
-    /// To create the file if it does not exist, call [`create`](Self::create) after an error of the kind
-    /// [`NotFound`](super::StoreErrorKind::NotFound).
+    /// To create the file if it does not exist, call [`open_or_create`](Self::open_or_create).
     ///
     /// # Errors
     /// Returns an error if the file does not exist, is in use, is damaged, or is not a database of this library. Also returns an
     /// error if the file has another format version or another catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
+    }
+
+    /// Opens the store in the file at `path`, or creates the file if it does not exist.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// for run in 0..2 {
+    ///     let store = Store::open_or_create(&path, Catalog::cases(), StoreOptions::default())?;
+    ///     assert_eq!(store.len(), run);
+    ///     store.upsert(br#"{"id":"a"}"#, Durability::Synced)?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open), except the error of a missing file, and the errors of [`create`](Self::create).
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        match Self::open(path, catalog.clone(), options.clone()) {
+            Err(missing) if missing.kind() == StoreErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match Self::create(path, catalog.clone(), options.clone()) {
+            // Another process has created the file in the meantime.
+            Err(exists) if exists.kind() == StoreErrorKind::Exists => Self::open(path, catalog, options),
+            created => created,
+        }
     }
 
     /// Opens the store in the file at `path` for reading only. Nothing is written to the file. So the user needs no permission to
@@ -139,16 +183,23 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, stored, replayed } = loaded;
+        let Loaded { engine, state, stored, replayed, definition } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
         let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
-        Ok(Self { name, log, engine, file, options })
+        let definition = definition.unwrap_or_else(|| catalog.clone());
+        Ok(Self { name, log, engine, file, options, definition })
     }
 
     /// Returns the device number and the inode number of the file.
     #[cfg(all(unix, feature = "service"))]
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         self.file.identity()
+    }
+
+    /// Returns the folder of the file, or `None` if the store is not in a file.
+    #[cfg(feature = "service")]
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.file.target().map(real_folder_of)
     }
 
     /// Returns true if the file at `path` begins with the magic number of a database.
@@ -161,6 +212,42 @@ impl Store {
     #[must_use]
     pub fn exists(path: impl AsRef<Path>) -> bool {
         is_store(path.as_ref())
+    }
+
+    /// Returns the catalogue that the file at a path was made with: with all known values and aliases, and with the operators of its
+    /// JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("tickets.db");
+    /// let tickets = Catalog::new([Field::new("state", FieldType::String).with_known(["new", "open"])])?;
+    /// Store::create(&path, tickets.clone(), StoreOptions::default())?.close()?;
+    /// let stored = Store::catalog_of(&path)?;
+    /// assert_eq!(stored, tickets);
+    /// Store::open(&path, stored, StoreOptions::default())?.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`open_read_only`](Self::open_read_only). A file that a crash left open is repaired in memory.
+    pub fn catalog_of(path: impl AsRef<Path>) -> Result<Catalog, StoreError> {
+        let path = path.as_ref();
+        let read = || {
+            let file = match File::open_read_only(path, DEFINITION_CACHE_BYTES) {
+                Err(fault) if fault.kind == StoreErrorKind::Failed => {
+                    File::open_overlay(path, DEFINITION_CACHE_BYTES)?
+                }
+                opened => opened?,
+            };
+            guarded(|| {
+                let meta = file.read()?.open_table(META)?;
+                read_version(&meta)?;
+                read_definition(&meta)
+            })
+        };
+        let stored = read().map_err(|fault| fault.of_file(&path.display().to_string()))?;
+        Ok(stored.unwrap_or_else(Catalog::cases))
     }
 
     /// Returns true while this thread runs code whose panics the store catches and converts to errors.
@@ -186,6 +273,12 @@ impl Store {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.engine.catalog()
+    }
+
+    /// Returns the catalogue that the file was made with.
+    #[cfg(all(unix, feature = "service"))]
+    pub(crate) fn definition(&self) -> &Catalog {
+        &self.definition
     }
 
     /// Returns the limits on documents and pages.
@@ -237,13 +330,16 @@ impl Store {
     ///
     /// # Errors
     /// Returns a description of the first violated invariant.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), InvariantError> {
         self.engine.validate()
     }
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Store").field("file", &self.name).field("cases", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Store")
+            .field("file", &self.name)
+            .field("documents", &self.len())
+            .finish_non_exhaustive()
     }
 }

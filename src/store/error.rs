@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::engine::ImportError;
 use crate::error::Error;
@@ -18,6 +18,10 @@ pub enum StoreErrorKind {
     Exists,
     /// Another store has the file open for writing, in this process or another process. Or readers have the file open.
     InUse,
+    /// Another store, in this process or in another, is creating the file.
+    BeingCreated,
+    /// A temporary file of an import cannot be written or read. The database is unchanged and accepts writes.
+    TemporaryFile,
     /// The file is not a database of this library.
     NotADatabase,
     /// The file has a format version that this library does not know.
@@ -50,6 +54,8 @@ impl StoreErrorKind {
             Self::NotFound => "not_found",
             Self::Exists => "exists",
             Self::InUse => "in_use",
+            Self::BeingCreated => "being_created",
+            Self::TemporaryFile => "temporary_file",
             Self::NotADatabase => "not_a_database",
             Self::UnknownVersion => "unknown_version",
             Self::OtherCatalog => "other_catalog",
@@ -64,7 +70,7 @@ impl StoreErrorKind {
 }
 
 /// An error of a store. Its message begins with the name of the file, except for rejected documents and requests.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct StoreError {
     kind: StoreErrorKind,
     file: String,
@@ -105,6 +111,13 @@ impl StoreError {
     #[must_use]
     pub fn request_error(&self) -> Option<&Error> {
         self.request.as_deref()
+    }
+}
+
+impl fmt::Debug for StoreError {
+    /// Prints the kind and the message. A program whose `main` returns the error prints this form.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreError({:?}, {self})", self.kind)
     }
 }
 
@@ -276,6 +289,18 @@ impl<T> Guarded<T> {
 
     pub(super) fn get_mut(&mut self) -> Result<&mut T, Fault> {
         self.0.as_mut().ok_or_else(|| Fault::corrupt("no transaction"))
+    }
+
+    /// Runs `call`. If it panics, drops the value before the panic goes on: redb does not free the pages of a transaction that is dropped
+    /// during a panic.
+    pub(super) fn beside<U>(self, call: impl FnOnce() -> U) -> (Self, U) {
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(result) => (self, result),
+            Err(panic) => {
+                drop(self);
+                resume_unwind(panic)
+            }
+        }
     }
 
     pub(super) fn take(mut self) -> Result<T, Fault> {

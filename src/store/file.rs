@@ -13,6 +13,7 @@ use redb::{ReadableDatabase, StorageBackend, WriteTransaction};
 
 use super::atomic::AtomicFile;
 use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched};
+use super::claim::Claim;
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{META, State, check_meta};
 use crate::catalog::Catalog;
@@ -34,6 +35,8 @@ pub(super) struct File {
     sync_failed: RwLock<SyncFailed>,
     /// A new file, which gets its name when it is closed.
     new: Option<AtomicFile>,
+    /// The claim on this name.
+    claim: Option<Claim>,
 }
 
 impl File {
@@ -54,6 +57,15 @@ impl File {
         let new = AtomicFile::create_new(path)?;
         let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
         own.new = Some(new);
+        Ok(own)
+    }
+
+    /// Like [`prepare`](Self::prepare), but until the file has its name, no other store can claim this name.
+    pub(super) fn prepare_claimed(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
+        // Before the name is checked: a store that had a claim until now may have the name.
+        let claim = Claim::take(path)?;
+        let mut own = Self::prepare(path, catalog, cache_bytes)?;
+        own.claim = claim;
         Ok(own)
     }
 
@@ -97,6 +109,7 @@ impl File {
             origin: Origin::Unnamed,
             sync_failed: RwLock::new(sync_failed),
             new: None,
+            claim: None,
         }
     }
 
@@ -344,6 +357,7 @@ impl File {
         }
         if let Some(new) = self.new.take() {
             new.finish()?;
+            self.claim = None;
         }
         Ok(())
     }

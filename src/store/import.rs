@@ -16,9 +16,9 @@
 //! document number that is in no stored batch, and later documents must not have smaller numbers. If the documents of a batch have
 //! consecutive numbers, the batch stores only the first number. So the commit usually changes one number per batch.
 //!
-//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written, for example on a
-//! full disk, the import fails and the database is unchanged. The columns of the import are in memory, as in an engine. Up to 1 MiB
-//! of its documents is also in memory.
+//! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written or read, for
+//! example on a full disk, the import fails. The database is unchanged and accepts other writes. The columns of the import are in
+//! memory, as in an engine. Up to 1 MiB of its documents is also in memory.
 //!
 //! Documents are written twice: to the spool and to the database. The spool is not synced, and often stays in the system's cache.
 //! `benches/store.rs` measures imports.
@@ -126,8 +126,8 @@ impl<'s> StoreImport<'s> {
     /// later.
     ///
     /// # Errors
-    /// Returns [`Io`](StoreErrorKind::Io) if documents could not be written to the temporary file, for example on a full disk. The
-    /// database is unchanged and accepts other writes.
+    /// Returns [`TemporaryFile`](StoreErrorKind::TemporaryFile) if documents could not be written to the temporary file, for example
+    /// on a full disk. The database is unchanged and accepts other writes.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let spool = lock(&self.spool);
         match spool.as_ref().and_then(Spool::fault) {
@@ -159,15 +159,16 @@ impl<'s> StoreImport<'s> {
             // redb can reuse the pages that a write freed only after the next write has ended. Without this empty write, the pages
             // that the previous import freed could not be used for this import.
             store.file.write(true)?.commit()?;
+            log.synced();
             let transaction = Guarded::new(store.file.write(true)?);
-            documents.store(transaction.get()?, first, txn.documents())?;
-            Ok(transaction)
+            let stored = documents.store(transaction.get()?, first, txn.documents())?;
+            Ok(stored.map(|()| transaction))
         });
-        let transaction = store.settle(&mut log, begun)?;
-        let staged = txn.stage();
-        let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added));
+        // A fault of the spool is none of the database, which is unchanged.
+        let transaction = store.settle(&mut log, begun)?.map_err(|fault| store.error(fault))?;
+        let (transaction, staged) = transaction.beside(|| txn.stage());
+        let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added, true));
         store.settle(&mut log, committed)?;
-        log.synced();
         Ok(report)
     }
 }

@@ -11,7 +11,8 @@ use super::error::{Fault, guarded};
 use super::file::File;
 use super::options::StoreOptions;
 use super::tables::{
-    BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum,
+    BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, read_definition,
+    released_checksum,
 };
 use super::{batches, record_table};
 use crate::batch::codec::ReadBatch;
@@ -29,6 +30,8 @@ pub(super) struct Loaded {
     pub(super) stored: HashMap<u64, StoredBatch>,
     /// The number of documents that had to be parsed, because they are in no stored batch.
     pub(super) replayed: u64,
+    /// The catalogue that the file was made with, with its known values and aliases, if the file has it.
+    pub(super) definition: Option<Catalog>,
 }
 
 /// Reads everything except the documents of stored batches. If the result will replace the cases of an engine, `hasher` is the
@@ -42,7 +45,9 @@ pub(super) fn load(
     guarded(|| {
         let limits = &options.limits;
         let transaction = file.read()?;
-        let Counted { mut state, records } = check_meta(&transaction.open_table(META)?, catalog)?;
+        let meta = transaction.open_table(META)?;
+        let Counted { mut state, records } = check_meta(&meta, catalog)?;
+        let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;
         let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
         let documents = transaction.open_table(DOCUMENTS)?;
@@ -139,7 +144,7 @@ pub(super) fn load(
             )));
         }
         engine.attach(Arc::new(Documents::of(file)?));
-        Ok(Loaded { engine, state, stored, replayed })
+        Ok(Loaded { engine, state, stored, replayed, definition })
     })
 }
 

@@ -90,6 +90,7 @@ mod atomic;
 mod backend;
 mod backup;
 mod batches;
+mod claim;
 mod commit;
 mod compact;
 mod database;
@@ -126,4 +127,6 @@ pub use options::{Durability, StoreOptions};
 pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
+#[doc(hidden)]
+pub use tables::check_same_columns;
 pub use verify::VerifyReport;

@@ -170,8 +170,9 @@ pub(super) fn page(
     table: &impl ReadableTable<Key, Bytes>,
     kind: &str,
     after: Option<&str>,
-    most: usize,
+    (most, most_bytes): (usize, usize),
 ) -> Result<Vec<(String, String)>, Fault> {
+    let mut bytes_left = most_bytes;
     let start = after.map_or(Bound::Included((kind, "")), |after| Bound::Excluded((kind, after)));
     let mut found: Vec<(String, String)> = Vec::new();
     for entry in table.range::<(&str, &str)>((start, Bound::Unbounded))?.take(most) {
@@ -185,7 +186,14 @@ pub(super) fn page(
         if last.is_some_and(|last| last >= key) {
             return Err(Fault::corrupt(format!("the {kind} {key:?} is not in its place")));
         }
-        found.push((key.to_owned(), record_from_bytes(kind, key, bytes.value())?.to_owned()));
+        let text = record_from_bytes(kind, key, bytes.value())?;
+        // The first record is always returned.
+        bytes_left = match bytes_left.checked_sub(text.len()) {
+            Some(left) => left,
+            None if found.is_empty() => 0,
+            None => break,
+        };
+        found.push((key.to_owned(), text.to_owned()));
     }
     Ok(found)
 }

@@ -1,6 +1,7 @@
 //! Records: texts that a host stores in addition to documents, under a kind and a key.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use redb::{ReadOnlyTable, Table};
@@ -90,9 +91,17 @@ impl Store {
             let table = guarded(|| Ok(transaction.get()?.open_table(RECORDS)?));
             let table = Guarded::new(self.settle(&mut log, table)?);
             let mut records = RecordWrite { name: &self.name, table, log: &mut log, is_changed: false };
-            let outcome = write(&mut records)?;
+            let outcome = catch_unwind(AssertUnwindSafe(|| write(&mut records)));
             let is_changed = records.is_changed;
             drop(records);
+            let outcome = match outcome {
+                Ok(outcome) => outcome?,
+                Err(panic) => {
+                    // Before the panic goes on: redb does not free the pages of a transaction that is dropped during a panic.
+                    drop(transaction);
+                    resume_unwind(panic)
+                }
+            };
             // The closure may have ignored an error of a record write.
             log.check().map_err(|fault| self.error(fault))?;
             if !is_changed {
@@ -135,7 +144,22 @@ impl Records<'_> {
         after: Option<&str>,
         most: usize,
     ) -> Result<Vec<(String, String)>, StoreError> {
-        self.read(|table| page(table, kind, after, most))
+        self.read(|table| page(table, kind, after, (most, usize::MAX)))
+    }
+
+    /// Like [`page`](Self::page), but returns at most `most_bytes` of text, or one record.
+    ///
+    /// # Errors
+    /// Returns the errors of [`get`](Self::get).
+    #[cfg(feature = "service")]
+    pub(crate) fn page_within(
+        &self,
+        kind: &str,
+        after: Option<&str>,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.read(|table| page(table, kind, after, (most, most_bytes)))
     }
 
     /// Returns the size of a record in bytes, or 0 if the record does not exist.

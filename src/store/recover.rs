@@ -91,13 +91,15 @@ impl Store {
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             return Ok(());
         }
-        if log.is_unsynced {
+        // A later write than the last acknowledged one is on disk with all before it: it was reported as failed after its commit.
+        let has_all = found.next_document > log.state.next_document;
+        if log.is_unsynced && !has_all {
             self.file.shut();
             let detail = "writes that were not synced are lost; close the store and open it again to continue without them";
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());
-        let Loaded { engine, state, stored, replayed } =
+        let Loaded { engine, state, stored, replayed, definition: _ } =
             load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
         self.engine.replace(engine);

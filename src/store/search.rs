@@ -7,7 +7,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
-use crate::engine::{AnswerWriter, FoundRows, Sealed, SearchAnswer, Searchable};
+use crate::engine::{AnswerWriter, FoundRows, Sealed, SearchAnswer, Searchable, request_for};
 use crate::error::Error;
 use crate::filter::SearchRequest;
 use crate::filter::{Filter, Warning};
@@ -80,6 +80,35 @@ impl Store {
         })?;
         let none = || AnswerWriter::new(request, rows.total, rows.examined, 0).finish();
         Ok(page.unwrap_or_else(none))
+    }
+
+    /// Reads the document with this id; `None` if there is none.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced)?;
+    /// assert_eq!(store.get("a")?.as_deref(), Some(r#"{"id":"a","tags":["vip"]}"#));
+    /// assert_eq!(store.get("b")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if the document is damaged.
+    pub fn get(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let Some(request) = request_for(self.catalog(), id) else { return Ok(None) };
+        let read = |rows: &FoundRows, documents: &Documents| {
+            (rows.len() > 0).then(|| documents.read(rows.document_number(0), str::to_owned)).transpose()
+        };
+        let (_, document) = self.find(&request, read)?;
+        Ok(document.flatten())
+    }
+
+    /// Returns true if there is a document with this id. The file is not read.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        self.engine.contains(id)
     }
 
     /// Runs a search. Unless the page is empty, calls `read` with the page and a reader of its documents.
@@ -255,6 +284,14 @@ impl Searchable for Store {
 
     fn len(&self) -> usize {
         self.len()
+    }
+
+    fn get(&self, id: &str) -> Result<Option<String>, StoreError> {
+        self.get(id)
+    }
+
+    fn contains(&self, id: &str) -> bool {
+        self.contains(id)
     }
 
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {

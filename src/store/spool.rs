@@ -15,14 +15,14 @@
 //! whole spool is in memory.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use redb::WriteTransaction;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::atomic::{folder_of, unnamed_in};
+use super::atomic::{real_folder_of, unnamed_in};
 use super::error::{Fault, StoreErrorKind};
 use super::tables::{DOCUMENTS, Stored};
 use crate::json;
@@ -52,13 +52,7 @@ enum Target {
 impl Spool {
     /// Creates the spool for an import into the database at this path. Without a path, the whole spool is in memory.
     pub(super) fn beside(database: Option<&Path>) -> Self {
-        let target = database.map_or(Target::Memory, |path| {
-            // If the path is a symbolic link, the file itself may be on another disk.
-            let path = fs::canonicalize(path);
-            let path = path.as_deref().ok().or(database).unwrap_or(Path::new("."));
-            Target::Folder(folder_of(path).to_owned())
-        });
-        Self::to(target)
+        Self::to(database.map_or(Target::Memory, |path| Target::Folder(real_folder_of(path))))
     }
 
     /// Creates a spool in an existing file.
@@ -148,24 +142,28 @@ impl Spooled {
     /// number of each document.
     ///
     /// # Errors
-    /// Returns an error if the spool cannot be read, if its content was changed, or if the database fails.
+    /// Returns an error if the database fails. Returns an inner error if the spool cannot be read or its content was changed.
     pub(super) fn store(
         mut self,
         transaction: &WriteTransaction,
         first: u64,
         places: impl Iterator<Item = (u64, u64)>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Result<(), Fault>, Fault> {
         let mut table = transaction.open_table(DOCUMENTS)?;
         let mut document = Vec::new();
         let mut stored: u64 = 0;
         for (number, place) in places {
             let own = number.saturating_sub(first);
-            self.read(own, &mut document)?;
-            let text = json::text(&document).map_err(|_| changed())?;
+            let text =
+                self.read(own, &mut document).and_then(|()| json::text(&document).map_err(|_| changed()));
+            let text = match text {
+                Ok(text) => text,
+                Err(fault) => return Ok(Err(fault)),
+            };
             table.insert(number, Stored { place, text }.to_bytes(number).as_slice())?;
             stored = stored.saturating_add(1);
         }
-        if stored == self.documents { Ok(()) } else { Err(changed()) }
+        Ok(if stored == self.documents { Ok(()) } else { Err(changed()) })
     }
 
     /// Reads the next entry, which must have this number.
@@ -186,26 +184,27 @@ impl Spooled {
 
 fn not_put_aside(error: &io::Error) -> Fault {
     Fault::new(
-        StoreErrorKind::Io,
+        StoreErrorKind::TemporaryFile,
         format!("the documents of the import cannot be written to a temporary file: {error}"),
     )
 }
 
 fn not_read(error: &io::Error) -> Fault {
     let detail = format!("the documents of the import cannot be read from the temporary file: {error}");
-    Fault::new(StoreErrorKind::Io, detail)
+    Fault::new(StoreErrorKind::TemporaryFile, detail)
 }
 
 /// Returns the error for a spool whose content was changed.
 fn changed() -> Fault {
     Fault::new(
-        StoreErrorKind::Io,
+        StoreErrorKind::TemporaryFile,
         "the temporary file of the import contains other documents than were written to it",
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::FileExt;
 
     use super::*;
@@ -265,7 +264,7 @@ mod tests {
             let Target::File(file) = &spool.target else { panic!("no file") };
             file.write_at(b"!", at).unwrap();
             let fault = read_back(spool.finish().unwrap(), &sizes).unwrap_err();
-            assert_eq!(fault.kind, StoreErrorKind::Io, "byte {at}");
+            assert_eq!(fault.kind, StoreErrorKind::TemporaryFile, "byte {at}");
         }
     }
 
@@ -279,6 +278,6 @@ mod tests {
         assert!(spool.fault().unwrap().detail.contains("cannot be written to a temporary file"));
         spool.put(2, "more");
         assert!(spool.buffer.is_empty());
-        assert_eq!(spool.finish().err().unwrap().kind, StoreErrorKind::Io);
+        assert_eq!(spool.finish().err().unwrap().kind, StoreErrorKind::TemporaryFile);
     }
 }

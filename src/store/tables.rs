@@ -4,6 +4,8 @@
 //! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
 //! tests both. [`FORMAT_VERSION`] 2 means that the file has records. It is not a general version number.
 
+use std::collections::{HashMap, HashSet};
+
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -22,6 +24,7 @@ pub(super) const RECORDS: TableDefinition<'static, (&str, &str), &[u8]> = TableD
 
 pub(super) const FORMAT: &str = "format";
 pub(super) const CATALOGUE: &str = "catalogue";
+pub(super) const DEFINITION: &str = "definition";
 pub(super) const STATE: &str = "state";
 pub(super) const RECORD_COUNT: &str = "records";
 
@@ -173,6 +176,41 @@ fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
     Ok(count)
 }
 
+const DEFINITION_SEED: u64 = 0x6465_6669_6e65;
+
+/// Encodes a catalogue whole: its file in JSON.
+pub(super) fn definition_to_bytes(catalog: &Catalog) -> Vec<u8> {
+    with_checksum(DEFINITION_SEED, catalog.to_json().as_bytes())
+}
+
+/// Reads the format version. Rejects unknown versions.
+pub(super) fn read_version(meta: &impl ReadableTable<&'static str, &'static [u8]>) -> Result<u32, Fault> {
+    let format = meta.get(FORMAT)?.ok_or_else(|| Fault::corrupt("no format version in it"))?;
+    let mut reader = ByteReader::new(format.value());
+    let version: u32 = reader.one()?;
+    if !(FIRST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
+        let known = format!("this library knows {FIRST_FORMAT_VERSION} to {FORMAT_VERSION}");
+        return Err(Fault::new(StoreErrorKind::UnknownVersion, format!("format version {version}, {known}")));
+    }
+    Ok(version)
+}
+
+/// Reads the catalogue that a file was made with. Returns `None` for a file of a version that did not store it.
+pub(super) fn read_definition(
+    meta: &impl ReadableTable<&'static str, &'static [u8]>,
+) -> Result<Option<Catalog>, Fault> {
+    let Some(bytes) = meta.get(DEFINITION)? else { return Ok(None) };
+    let wrong = |what: &str| Fault::corrupt(format!("the definition of the catalogue {what}"));
+    let text = checked(DEFINITION_SEED, bytes.value()).ok_or_else(|| wrong("has a wrong checksum"))?;
+    let text = str::from_utf8(text).map_err(|_| wrong("is not UTF-8"))?;
+    let catalog = Catalog::from_own_json(text).map_err(|errors| wrong(&format!("is none: {errors}")))?;
+    let stored = meta.get(CATALOGUE)?.ok_or_else(|| Fault::corrupt("no catalogue in it"))?;
+    if stored.value() != describe(&catalog).as_bytes() {
+        return Err(wrong("is not that of its columns"));
+    }
+    Ok(Some(catalog))
+}
+
 /// Returns the checksum of the document number of a released document.
 pub(super) fn released_checksum(number: u64) -> u64 {
     xxh3_64_with_seed(&number.to_le_bytes(), STATE_SEED)
@@ -227,6 +265,34 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     text
 }
 
+/// Returns a description of the first field in which two descriptions differ.
+fn difference(stored: &str, own: &str) -> String {
+    let path = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let own_lines: HashMap<String, &str> = own.lines().map(|line| (path(line), line)).collect();
+    for there in stored.lines() {
+        match own_lines.get(&path(there)) {
+            Some(here) if *here == there => {}
+            Some(here) => return format!("found the field `{there}`, expected `{here}`"),
+            None => return format!("it has the field `{there}`, which is not expected"),
+        }
+    }
+    let stored_lines: HashSet<&str> = stored.lines().collect();
+    match own.lines().find(|line| !stored_lines.contains(line)) {
+        Some(here) => format!("it lacks the field `{here}`"),
+        None => "its fields are in another order".to_owned(),
+    }
+}
+
+/// Compares two catalogues by the columns of documents that they make.
+///
+/// # Errors
+/// Returns a description of the first difference: of the field of `other`, and what `own` has there.
+#[doc(hidden)]
+pub fn check_same_columns(own: &Catalog, other: &Catalog) -> Result<(), String> {
+    let (own, other) = (describe(own), describe(other));
+    if own == other { Ok(()) } else { Err(difference(&other, &own)) }
+}
+
 /// The counters of a file, and its count of records.
 pub(super) struct Counted {
     pub(super) state: State,
@@ -240,31 +306,13 @@ pub(super) fn check_meta(
     catalog: &Catalog,
 ) -> Result<Counted, Fault> {
     let missing = |what: &str| Fault::corrupt(format!("no {what} in it"));
-    let format = meta.get(FORMAT)?.ok_or_else(|| missing("format version"))?;
-    let mut reader = ByteReader::new(format.value());
-    let version: u32 = reader.one()?;
-    if !(FIRST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
-        let known = format!("this library knows {FIRST_FORMAT_VERSION} to {FORMAT_VERSION}");
-        return Err(Fault::new(StoreErrorKind::UnknownVersion, format!("format version {version}, {known}")));
-    }
+    let version = read_version(meta)?;
     let stored = meta.get(CATALOGUE)?.ok_or_else(|| missing("catalogue"))?;
     let stored = String::from_utf8_lossy(stored.value()).into_owned();
     let own = describe(catalog);
     if stored != own {
-        let difference = |a: &str, b: &str| {
-            let lines: Vec<&str> = b.lines().collect();
-            a.lines().find(|line| !lines.contains(line)).map(str::to_owned)
-        };
-        let detail = match (difference(&stored, &own), difference(&own, &stored)) {
-            (Some(there), Some(here)) => format!("found the field `{there}`, expected `{here}`"),
-            (Some(there), None) => format!("it has the field `{there}`, which is not expected"),
-            (None, Some(here)) => format!("it lacks the field `{here}`"),
-            (None, None) => "its fields are in another order".to_owned(),
-        };
-        return Err(Fault::new(
-            StoreErrorKind::OtherCatalog,
-            format!("made for another catalogue: {detail}"),
-        ));
+        let detail = format!("made for another catalogue: {}", difference(&stored, &own));
+        return Err(Fault::new(StoreErrorKind::OtherCatalog, detail));
     }
     let state = meta.get(STATE)?.ok_or_else(|| missing("counters"))?;
     let state = State::from_bytes(state.value())?;

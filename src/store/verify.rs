@@ -75,7 +75,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     let was_clean = file.check_integrity()?;
     let loaded = load(&file, catalog, &StoreOptions::default(), None)?;
     let engine = loaded.engine;
-    engine.validate().map_err(Fault::corrupt)?;
+    engine.validate().map_err(|error| Fault::corrupt(error.to_string()))?;
     guarded(|| {
         let transaction = file.read()?;
         let state = check_meta(&transaction.open_table(META)?, catalog)?.state;

@@ -9,7 +9,7 @@ use super::tables::State;
 use crate::batch::{Document, Row};
 use crate::engine::{ImportError, ImportMode, ImportReport, UpsertOutcome, WriteTxn};
 use crate::error::Error;
-use crate::filter::utf8;
+use crate::filter::{Document as ParsedDocument, utf8};
 use crate::ingest::trim;
 
 impl Store {
@@ -39,7 +39,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). In an [`ImportError`], the line is the position of the document in
+    /// Returns the errors of [`upsert`](Self::upsert). The `document` of an [`ImportError`] is the position of the document in
     /// `documents`, counted from 1.
     pub fn upsert_each<'d>(
         &self,
@@ -54,9 +54,7 @@ impl Store {
         let mut number = log.state.next_document;
         for (line, document) in (1_u64..).zip(documents) {
             let refuse = |error: Error| {
-                let source = String::new();
-                let refusal = ImportError { source, line, kept: false, error: Box::new(error) };
-                StoreError::refused(&self.name, refusal)
+                StoreError::refused(&self.name, ImportError::new("", line, error).of_document(line))
             };
             let document = trim(document);
             let text = utf8(document).map_err(refuse)?;
@@ -75,6 +73,42 @@ impl Store {
         let state = State { next_document: number, ..log.state };
         self.commit(&mut log, txn.stage(), state, added, durability)?;
         Ok(outcomes)
+    }
+
+    /// Stores a document that was parsed before, without parsing it again, like
+    /// [`Engine::upsert_document`](crate::Engine::upsert_document).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// let document = Document::parse(store.catalog(), br#"{"id":"a","tags":["vip"]}"#)?;
+    /// store.upsert_document(&document, Durability::Synced)?;
+    /// assert_eq!(store.get("a")?.as_deref(), document.text());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`upsert`](Self::upsert). Returns [`StoreErrorKind::RejectedDocument`](super::StoreErrorKind) with an error of
+    /// [`Engine::upsert_document`](crate::Engine::upsert_document).
+    pub fn upsert_document(
+        &self,
+        document: &ParsedDocument,
+        durability: Durability,
+    ) -> Result<UpsertOutcome, StoreError> {
+        let refuse =
+            |error: Error| StoreError::refused(&self.name, ImportError::new("", 1, error).of_document(1));
+        let text = self.engine.text_to_store(document).map_err(refuse)?;
+        let mut log = self.lock_log();
+        self.ready(&mut log)?;
+        let mut txn = WriteTxn::new(&self.engine);
+        let number = log.state.next_document;
+        let stored = Document::Number { number, size_bytes: text.len() };
+        let outcome = txn.upsert(&document.row().to_row(), stored).map_err(|error| refuse(*error))?;
+        let added = Added { number, place: txn.last_place(), text };
+        let state = State { next_document: number.saturating_add(1), ..log.state };
+        self.commit(&mut log, txn.stage(), state, vec![added], durability)?;
+        Ok(outcome)
     }
 
     /// Stores documents, all or none, and syncs them to disk. The input is NDJSON, a JSON array or a search answer, as in a strict

@@ -1,6 +1,7 @@
 //! Converts values from and to types of the standard library and of chrono.
 
 use std::fmt;
+use std::num::TryFromIntError;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
@@ -109,5 +110,46 @@ impl std::error::Error for TimestampRangeError {}
 impl From<DateTime<Utc>> for Value<'_> {
     fn from(instant: DateTime<Utc>) -> Self {
         Self::Timestamp(instant.into())
+    }
+}
+
+impl TryFrom<f64> for Value<'_> {
+    type Error = ParseNumberError;
+
+    /// Converts a finite double.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Value, field};
+    /// let cheap = field("totalAmountInDefaultCurrency").below(Value::try_from(2.5)?).compile(&Catalog::cases())?;
+    /// assert_eq!(cheap.to_text(), "totalAmountInDefaultCurrency < 2.5");
+    /// assert!(Value::try_from(f64::NAN).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn try_from(number: f64) -> Result<Self, ParseNumberError> {
+        Number::try_from(number).map(Self::Number)
+    }
+}
+
+impl TryFrom<u64> for Value<'_> {
+    type Error = TryFromIntError;
+
+    /// Converts an integer up to `i64::MAX`.
+    ///
+    /// ```
+    /// use casefilter::Value;
+    /// assert_eq!(Value::try_from(7_u64), Ok(Value::Integer(7)));
+    /// assert!(Value::try_from(u64::MAX).is_err());
+    /// ```
+    fn try_from(integer: u64) -> Result<Self, TryFromIntError> {
+        i64::try_from(integer).map(Self::Integer)
+    }
+}
+
+impl TryFrom<usize> for Value<'_> {
+    type Error = TryFromIntError;
+
+    /// Converts an integer up to `i64::MAX`.
+    fn try_from(integer: usize) -> Result<Self, TryFromIntError> {
+        i64::try_from(integer).map(Self::Integer)
     }
 }

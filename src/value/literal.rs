@@ -39,6 +39,18 @@ impl Value<'_> {
         }
     }
 
+    /// Returns the value with its string borrowed from this value.
+    #[must_use]
+    pub fn as_borrowed(&self) -> Value<'_> {
+        match self {
+            Self::String(text) => Value::String(Cow::Borrowed(text)),
+            Self::Number(number) => Value::Number(*number),
+            Self::Integer(integer) => Value::Integer(*integer),
+            Self::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+            Self::Boolean(boolean) => Value::Boolean(*boolean),
+        }
+    }
+
     /// Copies a borrowed string, so that the value owns it.
     #[must_use]
     pub fn into_owned(self) -> Value<'static> {
@@ -95,7 +107,7 @@ impl From<Number> for Value<'_> {
     }
 }
 
-/// Converts an integer to [`Value::Integer`]. [`Filter::test`](crate::Filter::test) also accepts this variant for a number field.
+/// Converts an integer to [`Value::Integer`]. A criterion on a number field also accepts this variant.
 impl From<i64> for Value<'_> {
     fn from(integer: i64) -> Self {
         Self::Integer(integer)

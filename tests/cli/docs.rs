@@ -22,7 +22,9 @@ fn run_script(folder: &Folder, script: &str) -> Run {
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
     command.args(["-e", "-c", script]).current_dir(folder.0.path()).env("PATH", path).stdin(Stdio::null());
-    for variable in ["CASEFILTER_DB", "CASEFILTER_ADMIN_SOCKET", "CASEFILTER_SOURCE", "COLUMNS"] {
+    for variable in
+        ["CASEFILTER_DB", "CASEFILTER_ADMIN_SOCKET", "CASEFILTER_CATALOG", "CASEFILTER_SOURCE", "COLUMNS"]
+    {
         command.env_remove(variable);
     }
     let output = command.output().unwrap();
@@ -54,6 +56,16 @@ fn the_script_of_the_command_line_page_runs() {
     let answer: serde_json::Value = serde_json::from_str(&answers).unwrap();
     assert_eq!(answer["list"]["items"].as_array().unwrap().len(), 20);
     assert_eq!(folder.ids("cases.db"), folder.ids("cases.ndjson"));
+}
+
+#[test]
+fn the_commands_for_other_documents_run() {
+    let folder = Folder::new();
+    folder.write("orders.toml", block("docs/command-line.md", "orders.toml", "toml"));
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/orders.ndjson");
+    folder.write("orders.ndjson", fs::read(example).unwrap());
+    let run = run_script(&folder, &block("docs/command-line.md", "orders", "sh")).code(0);
+    assert!(run.out.contains("\"id\":\"o-3\"") && run.out.contains("SELECT "), "{run:?}");
 }
 
 #[test]

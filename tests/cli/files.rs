@@ -82,6 +82,54 @@ fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
     assert_eq!(run(&["verify", "--db", &db]).code(0).json()["cases"], 3);
 }
 
+#[cfg(unix)]
+#[test]
+fn of_two_imports_that_create_a_database_the_later_one_waits_or_fails_at_once() {
+    let files = Folder::new();
+    let db = files.path("cases.db");
+    let begin = |args: &[&str]| {
+        process::Command::new(cargo_bin!("casefilter"))
+            .args([&["import", "--db", &db, "-"], args].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let claim = ".cases.db.new".to_owned();
+    let mut first = begin(&[]);
+    let mut stdin = first.stdin.take().unwrap();
+    wait_for(&mut first, || files.names().contains(&claim));
+    let import = ["import", "--db", &db, "-"];
+    run_with(&import, THREE.as_bytes())
+        .code(1)
+        .err_has("cases.db: another process is creating it; wait for it by --wait 30s");
+    run_with(&[&import[..], &["--wait", "200ms"]].concat(), THREE.as_bytes())
+        .code(1)
+        .err_has("; waited 0.2 s");
+    let mut second = begin(&["--wait", "60s"]);
+    second.stdin.take().unwrap().write_all(THREE.as_bytes()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(second.try_wait().unwrap(), None);
+    stdin.write_all(b"{\"id\":\"a\"}\n{\"id\":\"z\"}\n").unwrap();
+    drop(stdin);
+    assert!(first.wait_with_output().unwrap().status.success());
+    let second = second.wait_with_output().unwrap();
+    assert!(second.status.success(), "{}", String::from_utf8_lossy(&second.stderr));
+    let report: Value = serde_json::from_slice(&second.stdout).unwrap();
+    assert_eq!((&report["stored"], &report["replaced"], &report["cases"]), (&2.into(), &1.into(), &4.into()));
+    assert_eq!(files.names(), ["cases.db"]);
+
+    // A killed import claims nothing.
+    fs::remove_file(&db).unwrap();
+    let mut killed = begin(&[]);
+    wait_for(&mut killed, || files.names().contains(&claim));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    run_with(&import, THREE.as_bytes()).code(0);
+    assert_eq!(files.names(), ["cases.db"]);
+}
+
 /// Returns every command that replaces a file, for the name of that file.
 const REPLACING: [&[&str]; 6] = [
     &["generate", "--cases", "3", "-o", "out.ndjson"],

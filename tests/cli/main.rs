@@ -5,6 +5,7 @@
 mod run;
 
 mod answers;
+mod catalogs;
 mod databases;
 mod docs;
 mod failures;

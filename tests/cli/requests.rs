@@ -182,6 +182,12 @@ fn fail_on_error_reports_bad_requests_by_the_exit_status() {
         let plain = folder.run(&[&search[..], &[file]].concat()).code(0);
         let told = folder.run(&[&search[..], &[file, "--fail-on-error"]].concat()).code(status);
         assert_eq!(told.out, plain.out);
+        for format in ["json", "table"] {
+            let bench = ["bench", "cases.ndjson", "--runs", "1", "--format", format, "--requests", file];
+            let plain = folder.run(&bench).code(0);
+            let told = folder.run(&[&bench[..], &["--fail-on-error"]].concat()).code(status);
+            assert_eq!(told.out.lines().count(), plain.out.lines().count());
+        }
     }
     folder.run(&["search", "cases.ndjson", "--fail-on-error"]).code(2).err_has("--requests");
 }

@@ -43,6 +43,11 @@ const ROOMS: &[Room] = &[
     room("lock", &[], "a lock does not depend on the type of its value"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
     room("json", &["error"], "the JSON reader knows bytes and positions, not their meaning"),
+    room(
+        "catalog/file",
+        &["error", "catalog", "json"],
+        "catalogues as text are the only part of them that has a syntax",
+    ),
     room("value", &["catalog"], "values know only their type, which the catalogue defines"),
     room(
         "operator",

@@ -338,14 +338,16 @@ fn answers_made_of_records_have_room_before_these_are_read() {
     let narrow = ServiceOptions { outgoing_bytes: 1_000_000, ..ServiceOptions::default() };
     let server = Server::on(database, narrow);
     let (mut client, all) = (server.client(), key("all"));
-    client.call(&all, "GET", &aml_of("anna"), b"").failure(503);
+    let answer = client.call(&all, "GET", &aml_of("anna"), b"");
+    assert!(answer.failure(500).contains("larger than this service can answer with"));
+    assert_eq!((answer.code().0, answer.header("retry-after")), (5001, None));
     client.call(&all, "GET", &status_of("anna"), b"").good();
     let database = server.stop();
     // There is no room for the answer of an update, which changes nothing then.
     let server =
         Server::on(database, ServiceOptions { outgoing_bytes: 300_000, ..ServiceOptions::default() });
     let mut client = server.client();
-    client.call(&all, "PATCH", &info_of("wide"), br#"{"firstName":"Zoe"}"#).failure(503);
+    client.call(&all, "PATCH", &info_of("wide"), br#"{"firstName":"Zoe"}"#).failure(500);
     assert!(!server.client().get("/readyz").text().contains("failing"), "the file can be written");
     let database = server.stop();
     let wide = |store: &Store| store.records().unwrap().get("applicant", "wide").unwrap().unwrap();

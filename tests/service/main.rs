@@ -22,6 +22,8 @@ mod scope;
 mod search_stop;
 mod server;
 mod source;
+#[cfg(target_os = "linux")]
+mod spool;
 mod surface;
 #[path = "../postgres/tables.rs"]
 mod tables;

@@ -16,7 +16,10 @@ use super::server::{Database, SEARCH, info_of, key, status_of, tokens};
 
 pub(crate) fn casefilter() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_casefilter"));
-    command.env_remove("CASEFILTER_DB").env_remove("CASEFILTER_ADMIN_SOCKET").stdin(Stdio::null());
+    for name in ["CASEFILTER_DB", "CASEFILTER_ADMIN_SOCKET", "CASEFILTER_CATALOG"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
     command
 }
 
@@ -35,7 +38,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    fn start(database: &Database, arguments: &[&str]) -> Self {
+    pub(crate) fn start(database: &Database, arguments: &[&str]) -> Self {
         Self::with_source(database, arguments, database.source())
     }
 
@@ -57,7 +60,7 @@ impl Process {
     ) -> Self {
         let path = database.folder().join("tokens.json");
         fs::write(&path, tokens().to_string()).unwrap();
-        let mut child =
+        let child =
             command
                 .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
                 .arg(&path)
@@ -70,6 +73,11 @@ impl Process {
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap();
+        Self::listening(child)
+    }
+
+    /// Waits until a service listens.
+    fn listening(mut child: Child) -> Self {
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let (mut log, mut address) = (String::new(), None);
         while address.is_none() {
@@ -656,4 +664,88 @@ fn an_extended_service_takes_extended_bodies_and_describes_them() {
         casefilter::Filter::compile_text(store.catalog(), "tags is absent and name matches a").unwrap();
     assert_eq!(store_total, store.count(&filter).unwrap());
     assert!(store_total > 0);
+}
+
+#[test]
+fn documents_of_another_catalogue_are_served() {
+    let folder = TempDir::new().unwrap();
+    for name in ["orders.toml", "orders.ndjson"] {
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+        fs::copy(example, folder.path().join(name)).unwrap();
+    }
+    let command = |args: &[&str]| {
+        let mut command = casefilter();
+        command.args(args).current_dir(folder.path()).env_remove("CASEFILTER_SOURCE");
+        command
+    };
+    let run = |args: &[&str]| {
+        let output = command(args).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let good = |args: &[&str]| {
+        let (code, out, err) = run(args);
+        assert_eq!(code, 0, "{args:?}: {err}");
+        out
+    };
+    good(&["import", "--db", "orders.db", "--catalog", "orders.toml", "orders.ndjson"]);
+    let token = ["token", "app", "--file", "tokens.json", "--allow", "viewCases", "--filter", "total > 100"];
+    let (code, _, err) = run(&token);
+    assert!(code == 2 && err.contains("found `total`"), "{err}");
+    let token = good(&[&token[..], &["--fields", "id,total,customer", "--catalog", "orders.db"]].concat());
+    let token: Value = serde_json::from_str(&token).unwrap();
+    let text = |name: &str| token[name].as_str().unwrap().to_owned();
+    let key = super::client::Key { token: text("token"), secret: text("secret") };
+
+    let mut serve =
+        command(&["serve", "--db", "orders.db", "--listen", "127.0.0.1:0", "--tokens", "tokens.json"]);
+    let process = Process::listening(serve.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut client = process.client();
+    let names = client.call(&key, "GET", super::server::FILTERS, b"").good();
+    assert_eq!(names, json!(["id", "total", "customer.id", "customer"]));
+    let body = json!({"criteria": [{"field": "customer", "op": ">=", "values": ["42"]}]}).to_string();
+    let answer = client.call(&key, "POST", &format!("{SEARCH}?order=-total"), body.as_bytes()).good();
+    let expected = json!([
+        {"id": "o-3", "total": 980, "customer": {"id": 42}},
+        {"id": "o-4", "total": 310, "customer": {"id": 42}},
+        {"id": "o-1", "total": 120.50, "customer": {"id": 9_007_199_254_740_993_i64}},
+    ]);
+    assert_eq!(answer["list"]["items"], expected);
+    let body = json!({"criteria": [{"field": "status", "op": "=", "values": ["open"]}]}).to_string();
+    let failure = client.call(&key, "POST", SEARCH, body.as_bytes()).failure(400);
+    assert!(failure.contains("found `status`"), "{failure}");
+
+    // Commands learn the catalogue from the service that has the database open.
+    #[cfg(unix)]
+    {
+        let search = ["search", "orders.db", "--where", "customer = 42", "--format", "ids"];
+        assert_eq!(good(&search), "o-3\no-4\n");
+        let why = good(&["why", "orders.db", "--id", "o-2", "--where", "state = placed"]);
+        assert!(why.contains("\"selected\":true"), "{why}");
+        assert_eq!(good(&["export", "orders.db", "--where", "customer = 42", "-o", "-"]).lines().count(), 2);
+        good(&["import", "--db", "orders.db", "orders.ndjson"]);
+        good(&["verify", "orders.db"]);
+        let text = fs::read_to_string(folder.path().join("orders.toml")).unwrap();
+        fs::write(folder.path().join("other.toml"), text.replace("\"integer\"", "\"number\"")).unwrap();
+        for args in [
+            &["search", "orders.db", "--catalog", "other.toml"][..],
+            &["import", "--db", "orders.db", "--catalog", "other.toml", "orders.ndjson"],
+        ] {
+            let (code, _, err) = run(args);
+            let expected = "made for another catalogue: found the field `customer.id integer`, expected `customer.id number`";
+            assert!(code == 1 && err.contains(expected), "{err}");
+        }
+    }
+    process.terminate();
+    // The catalogue of the service must read the documents in the same way.
+    let serve = ["serve", "--db", "orders.db", "--listen", "127.0.0.1:0", "--tokens", "tokens.json"];
+    fs::write(folder.path().join("cases.json"), r#"{"extends":"cases"}"#).unwrap();
+    let (code, _, err) = run(&[&serve[..], &["--catalog", "cases.json"]].concat());
+    assert!(code == 1 && err.contains("tokens.json"), "{err}");
+    fs::write(folder.path().join("tokens.json"), r#"{"tokens":[]}"#).unwrap();
+    let (code, _, err) = run(&[&serve[..], &["--catalog", "cases.json"]].concat());
+    assert!(
+        code == 1 && err.contains("it has the field `number string key`, which is not expected"),
+        "{err}"
+    );
 }

@@ -75,7 +75,7 @@ impl Small {
         let params = SearchParams::new().order(Some(order)).limit("50").count("true");
         let text = String::from_utf8_lossy(body);
         match FilterBuilder::new(&self.catalog).request(body, &params) {
-            Err(errors) => assert_eq!(answer.failure(400), errors.description(), "{text}"),
+            Err(errors) => assert_eq!(answer.failure(400), errors.message(), "{text}"),
             Ok(request) => {
                 let mut expected: Value =
                     serde_json::from_str(&self.engine.search(&request).unwrap().to_json()).unwrap();

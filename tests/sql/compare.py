@@ -13,6 +13,7 @@ import time
 import engines
 import worlds
 
+OWN = pathlib.Path(__file__).parent / "own.toml"
 DATA = pathlib.Path(__file__).parent.parent / "data"
 
 
@@ -47,7 +48,7 @@ def check_world(casefilter, running, world, wrong):
     cases.write_text("".join(document + "\n" for document in world.documents))
     requests = casefilter.scratch / f"{world.name}.requests.ndjson"
     requests.write_text("".join(json.dumps(request) + "\n" for request in world.requests))
-    answers = [expected(answer) for answer in casefilter.lines("search", cases, "--requests", requests, *world.extended)]
+    answers = [expected(answer) for answer in casefilter.lines("search", cases, "--requests", requests, *world.extended, *world.catalog)]
     assert len(answers) == len(world.requests)
     for answer, vector in zip(answers, world.vectors):
         known = vector.get("ids"), vector.get("totalItems")
@@ -58,7 +59,7 @@ def check_world(casefilter, running, world, wrong):
     exports = {"postgres": casefilter.scratch / f"{world.name}.tsv"}
     for engine in running:
         file = exports.get(engine.name, casefilter.scratch / f"{world.name}.flat.parquet")
-        flat = world.folded + ([] if engine.name == "postgres" else ["--flat"])
+        flat = world.folded + world.catalog + ([] if engine.name == "postgres" else ["--flat"])
         if engine.name == "postgres" and world.has_zeros:
             # If the database cannot hold a value, the export must fail with a message.
             said = casefilter.run("export", cases, *flat, "-o", file, status=3)
@@ -67,11 +68,11 @@ def check_world(casefilter, running, world, wrong):
         if not file.exists():
             casefilter.run("export", cases, *flat, "-o", file)
         start = time.time()
-        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file, *world.folded))
+        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file, *world.folded, *world.catalog))
         loaded = time.time() - start
         compared, took = 0, []
         for form in [], ["--literal"]:
-            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form, *world.extended, *world.folded]
+            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form, *world.extended, *world.folded, *world.catalog]
             if hasattr(engine, "literal"):
                 engine.literal(bool(form))
             statements = casefilter.lines(*arguments)
@@ -144,7 +145,9 @@ def main():
     plain, weird = vectors("plain"), vectors("weird")
     hard = worlds.hard(chance, fields, 400, arguments.random)
     zeros = worlds.hard(chance, fields, 100, arguments.random // 3, zeros=True)
-    all_worlds = [plain, weird, hard, zeros, worlds.limits(plain.documents)]
+    own_fields = json.loads(casefilter.run("fields", "--catalog", OWN, "--format", "json"))
+    own = worlds.hard(chance, own_fields, 400, arguments.random, catalog=OWN)
+    all_worlds = [plain, weird, hard, zeros, own, worlds.limits(plain.documents)]
 
     running = []
     for name in arguments.engines.split(","):

@@ -26,12 +26,23 @@ TIMES = [
     "1899-12-31 23:59:59", "1900-01-01 00:00:00", "1969-12-31 23:59:59", "1970-01-01 00:00:00", "1970-01-01 00:00:00+00:00",
     "2024-02-29 23:59:59-0930", "2024-03-01 09:29:59", "2299-12-31 23:59:59", "2300-01-01 00:00:00", "9999-12-31 23:59:59", "9999-12-31 23:59:59-18:00",
 ]
+INTEGERS = [
+    "0", "1", "-1", "2", "255", "65536", "4294967296", "-2147483649", "9007199254740991", "9007199254740992", "9007199254740993",
+    "9007199254740994", "-9007199254740993", "9223372036854775806", "9223372036854775807", "-9223372036854775807", "-9223372036854775808",
+]
+RFC3339 = [
+    "0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "1970-01-01t01:00:00.001+01:00", "2024-02-29T23:59:59-09:30",
+    "2024-02-29T23:59:59.5Z", "9999-12-31T23:59:59.999Z",
+]
+DATES = ["0000-01-01", "1970-01-01", "2024-02-29", "2024-03-01", "9999-12-31"]
+SECONDS = ["0", "-1", "1", "1709251199", "-62167219200", "253402300799"]
 MILLIS = ["0", "-1", "1", "999", "1000", "-62167219200000", "-62167219200001", "253402300799000", "9223372036854775807", "-9223372036854775808"]
 
 
 class World:
-    def __init__(self, name, documents, requests, vectors=(), extended=False):
+    def __init__(self, name, documents, requests, vectors=(), extended=False, catalog=None):
         self.name = name
+        self.catalog = ["--catalog", catalog] if catalog else []
         self.documents = documents
         self.requests = requests
         self.vectors = vectors
@@ -43,7 +54,7 @@ class World:
         self.has_zeros = any("\\u0000" in document for document in documents)
 
 
-def hard(chance, fields, cases, requests, zeros=False):
+def hard(chance, fields, cases, requests, zeros=False, catalog=None):
     """Generates cases and requests full of hard values."""
     strings = STRINGS + FOLDED * 2 + (ZEROS * 3 if zeros else [])
     documents = [case(chance, fields, f"{chance.choice(strings)[:40]}{number}", strings) for number in range(cases)]
@@ -51,7 +62,8 @@ def hard(chance, fields, cases, requests, zeros=False):
     for document in chance.sample(documents, cases // 10):
         documents.append(case(chance, fields, json.loads(document)["id"], strings))
     wanted = [request(chance, fields, STRINGS + FOLDED + ZEROS) for _ in range(requests)]
-    world = World("zeros" if zeros else "hard", documents, wanted, extended=True)
+    name = "own" if catalog else "zeros" if zeros else "hard"
+    world = World(name, documents, wanted, extended=True, catalog=catalog)
     ids = [json.loads(document)["id"] for document in documents]
     for one in wanted[::7]:
         one["body"]["ids"] = chance.sample(ids, chance.randrange(4)) + ["none such"]
@@ -72,7 +84,8 @@ def case(chance, fields, name, strings):
             ids = [chance.choice(strings) for _ in range(chance.randrange(3))]
             document["amlCases"] = [{"amlCaseId": one, "other": 1} for one in ids]
         elif field["many"]:
-            some = [chance.choice([None, *chance.sample(strings, 3)]) for _ in range(chance.randrange(5))]
+            values = [value(chance, field, strings) for _ in range(3)]
+            some = [chance.choice([None, *values]) for _ in range(chance.randrange(5))]
             put(document, keys, chance.choice([some, some + some, None]))
         else:
             put(document, keys, value(chance, field, strings))
@@ -86,10 +99,16 @@ def value(chance, field, strings):
         return chance.choice(list(field["known"]) * 4 + strings) if field["known"] else chance.choice(strings)
     if field["type"] == "number":
         return float(chance.choice(NUMBERS))
-    if field["name"] == "applicantInfo.dob":
-        millis = chance.choice(MILLIS)
-        return chance.choice([millis, int(millis)])
-    return chance.choice(TIMES)
+    if field["type"] == "integer":
+        return int(chance.choice(INTEGERS))
+    if field["type"] == "boolean":
+        return chance.random() < 0.5
+    form = field.get("form")
+    if form in ("unix_millis", "unix_seconds"):
+        number = chance.choice(MILLIS if form == "unix_millis" else SECONDS)
+        return chance.choice([number, int(number)])
+    forms = {"rfc3339": RFC3339, "interface_or_rfc3339": TIMES + RFC3339, "date": DATES}
+    return chance.choice(forms.get(form, TIMES))
 
 
 def put(document, keys, leaf):
@@ -100,9 +119,10 @@ def put(document, keys, leaf):
 
 def request(chance, fields, strings):
     single = [field["name"] for field in fields if not field["many"]]
+    ranked = [field["name"] for field in fields if field["known"]] + [alias for field in fields for alias in field["aliases"]]
     one = {"body": {"criteria": [criterion(chance, fields, strings, 1) for _ in range(chance.randint(1, 3))]}}
     if chance.random() < 0.8:
-        one["order"] = chance.choice(["", "-"]) + chance.choice(single + ["priority", "status", "createdByType"])
+        one["order"] = chance.choice(["", "-"]) + chance.choice(single + ranked)
     if chance.random() < 0.5:
         one["offset"] = chance.choice([0, 1, 3, 50, 10**6, 2**31, 2**63, 2**64 - 1])
     one["limit"] = chance.choice([0, 1, 2, 10, 100, 1000, 10000])
@@ -117,7 +137,7 @@ def criterion(chance, fields, strings, depth):
         return {"op": operator, "children": [criterion(chance, fields, strings, depth + 1) for _ in range(count)]}
     field = chance.choice(fields)
     operators = ["=", "<>", "<>", "$contains", "$contains", "$all", "$exists"]
-    if field["type"] in ("number", "timestamp"):
+    if field["type"] in ("number", "integer", "timestamp"):
         operators += [">", ">=", "<", "<="] * 2
     if field["type"] == "string":
         operators += ["$startsWith", "$substring", "$match"] * 2
@@ -155,6 +175,8 @@ def text(chance, field, strings):
         return chance.choice(list(field["known"]) * 3 + strings) if field["known"] else chance.choice(strings)
     if field["type"] == "number":
         return chance.choice(NUMBERS)
+    if field["type"] == "integer":
+        return chance.choice(INTEGERS)
     if field["type"] == "boolean":
         return chance.choice(["true", "false"])
     epoch = datetime.datetime(1970, 1, 1)

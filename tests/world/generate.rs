@@ -45,6 +45,8 @@ const OWN_FIELDS: &[Field] = &[
     Field::new("tags[]", Kind::String),
     Field::new("n", Kind::Number),
     Field::new("numbers[]", Kind::Number),
+    Field::new("i", Kind::Integer),
+    Field::new("integers[]", Kind::Integer),
     Field::new("t", Kind::Timestamp),
     Field::new("times[]", Kind::Timestamp),
     Field::new("u", Kind::UnixMillis),
@@ -134,6 +136,32 @@ pub(crate) const NUMBERS: &[&str] = &[
     "65535",
     "65536",
 ];
+
+/// Integers, most of which a double cannot hold, or which are the least or greatest of their width.
+const INTEGERS: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "2",
+    "255",
+    "256",
+    "65535",
+    "65536",
+    "4294967295",
+    "4294967296",
+    "-2147483649",
+    "9007199254740991",
+    "9007199254740992",
+    "9007199254740993",
+    "-9007199254740993",
+    "9223372036854775806",
+    "9223372036854775807",
+    "-9223372036854775807",
+    "-9223372036854775808",
+];
+
+/// The least of the integers that are close to each other: neighbours of it round to one double.
+const LARGE: u64 = 9_007_199_254_740_992;
 
 const TIMESTAMPS: &[&str] = &[
     "2024-01-01 00:00:00",
@@ -265,6 +293,7 @@ fn catalogue(choices: &mut Choices<'_>) -> (Catalog, Vec<Field>) {
         let kind = match field.kind {
             Kind::String => FieldType::String,
             Kind::Number => FieldType::Number,
+            Kind::Integer => FieldType::Integer,
             Kind::Timestamp | Kind::UnixMillis => FieldType::Timestamp,
             Kind::Boolean => FieldType::Boolean,
         };
@@ -406,7 +435,7 @@ fn document(
 fn stored(choices: &mut Choices<'_>, kind: Kind, field: &Field, distribution: &Distribution) -> Json {
     let raw = match kind {
         Kind::Boolean => choices.pick(&["true", "false"]).to_owned(),
-        Kind::Number => operand(choices, field, distribution.distinct),
+        Kind::Number | Kind::Integer => operand(choices, field, distribution.distinct),
         Kind::UnixMillis => {
             let millis = match distribution.distinct {
                 0 => choices.pick(MILLIS).to_owned(),
@@ -436,6 +465,8 @@ fn operand(choices: &mut Choices<'_>, field: &Field, distinct: usize) -> String 
             let quarters = choices.below(distinct);
             format!("{}{}", quarters / 4, [".0", ".25", ".5", ".75"][quarters % 4])
         }
+        (Kind::Integer, 0) => choices.pick(INTEGERS).to_owned(),
+        (Kind::Integer, distinct) => (LARGE + choices.below(distinct) as u64).to_string(),
         (Kind::Timestamp | Kind::UnixMillis, 0) => choices.pick(TIMESTAMPS).to_owned(),
         (Kind::Timestamp | Kind::UnixMillis, distinct) => {
             let seconds = choices.below(distinct);
@@ -588,9 +619,21 @@ fn criterion(
     let count = if is_one && !choices.chance(1, 96) { 1 } else { 1 + choices.below(4) };
     let values: Vec<String> = (0..count)
         .map(|_| match choices.below(128) {
-            127 => {
-                choices.pick(&["x", "", "+1", ".5", "NaN", "2024-02-30 00:00:00", "TRUE", "1e999"]).to_owned()
-            }
+            127 => choices
+                .pick(&[
+                    "x",
+                    "",
+                    "+1",
+                    ".5",
+                    "NaN",
+                    "2024-02-30 00:00:00",
+                    "TRUE",
+                    "1e999",
+                    "-0",
+                    "007",
+                    "9223372036854775808",
+                ])
+                .to_owned(),
             _ if op == "$exists" => choices.pick(&["true", "false"]).to_owned(),
             _ if ["$startsWith", "$substring"].contains(&op) => {
                 let text = operand(choices, field, distinct);

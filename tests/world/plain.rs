@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 pub(crate) enum Kind {
     String,
     Number,
+    /// An integer of 64 bits.
+    Integer,
     Timestamp,
     /// A timestamp that documents contain as Unix milliseconds.
     UnixMillis,
@@ -48,6 +50,7 @@ impl Field {
 pub(crate) enum Scalar {
     String(String),
     Number(f64),
+    Integer(i64),
     Millis(i64),
     Boolean(bool),
 }
@@ -164,6 +167,7 @@ fn stored_value(kind: Kind, value: &Value) -> Result<Scalar, Invalid> {
     match (kind, value) {
         (Kind::String, Value::String(text)) => Ok(Scalar::String(text.clone())),
         (Kind::Number, Value::Number(number)) => number.as_f64().map(Scalar::Number).ok_or(Invalid),
+        (Kind::Integer, Value::Number(number)) => number.as_i64().map(Scalar::Integer).ok_or(Invalid),
         (Kind::Boolean, Value::Bool(truth)) => Ok(Scalar::Boolean(*truth)),
         (Kind::Timestamp, Value::String(text)) => instant(text).map(Scalar::Millis).ok_or(Invalid),
         (Kind::UnixMillis, Value::String(text)) => {
@@ -241,6 +245,13 @@ fn operand(kind: Kind, text: &str) -> Result<Scalar, Invalid> {
                 && serde_json::from_str::<serde_json::Number>(text).is_ok();
             let number: f64 = text.parse().map_err(|_| Invalid)?;
             if is_json && number.is_finite() { Ok(Scalar::Number(number)) } else { Err(Invalid) }
+        }
+        Kind::Integer => {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            let is_canonical = digits == "0" || !digits.starts_with('0');
+            let is_plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            let integer = text.parse().map_err(|_| Invalid)?;
+            if is_canonical && is_plain { Ok(Scalar::Integer(integer)) } else { Err(Invalid) }
         }
         Kind::Timestamp | Kind::UnixMillis => instant(text).map(Scalar::Millis).ok_or(Invalid),
         Kind::Boolean => match text {
@@ -353,7 +364,7 @@ fn criterion(fields: &[Field], is_extended: bool, around: &str, value: &Value) -
         return Err(Invalid);
     }
     let texts = strings(members.get("values").ok_or(Invalid)?)?;
-    let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
+    let has_order = matches!(field.kind, Kind::Number | Kind::Integer | Kind::Timestamp | Kind::UnixMillis);
     let fits = match op {
         "=" | "<>" | "$exists" => texts.len() == 1,
         ">" | ">=" | "<" | "<=" => texts.len() == 1 && has_order,

@@ -1,4 +1,8 @@
-//! Transliterates Armenian letters by BGN/PCGN 1981, without apostrophes.
+//! Transliterates Armenian letters by Regulation 220-N of the Armenian Government (3 March 2011) on geographical names in English.
+//!
+//! The regulation names eight letters: `ծ` ts, `ձ` dz, `ղ` gh, `ճ` ch, `ք` k, `փ` p, `խ` kh, `ժ` zh. The UNGEGN Working Group on
+//! Romanization Systems deduced the others from its list of places (*Romanization of Armenian*, 8 November 2011). The result is
+//! BGN/PCGN 1981 without apostrophes, and with r for `ռ`.
 
 use super::letters::small;
 
@@ -47,7 +51,7 @@ pub(super) fn armenian(
         'ո' | 'օ' => "o",
         'պ' | 'փ' => "p",
         'ջ' => "j",
-        // The standard writes rr for ռ. Here it is r.
+        // BGN/PCGN writes rr for ռ. Here it is r.
         'ռ' | 'ր' => "r",
         'ս' => "s",
         'վ' | 'ւ' => "v",

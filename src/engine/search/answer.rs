@@ -1,5 +1,7 @@
 //! The answer to a search: ids, documents, the total, and the JSON form.
 
+use std::io;
+
 use super::found_rows::FoundRows;
 #[cfg(any(feature = "postgres", feature = "store"))]
 use super::written_page::WrittenPage;
@@ -112,9 +114,11 @@ impl SearchAnswer {
     /// If the engine does not keep documents, an item is an object with only an `id`.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = String::new();
-        self.write_json(&mut out);
-        out
+        match &self.page {
+            Page::Rows(rows) => rows.to_json(self.offset_and_limit),
+            #[cfg(any(feature = "postgres", feature = "store"))]
+            Page::Written(page) => page.json.clone(),
+        }
     }
 
     /// Returns the same JSON as [`to_json`](Self::to_json), but does not copy an answer that already is JSON.
@@ -127,12 +131,30 @@ impl SearchAnswer {
         }
     }
 
-    /// Appends the same JSON as [`to_json`](Self::to_json) to `out`.
-    pub fn write_json(&self, out: &mut String) {
+    /// Writes the same JSON as [`to_json`](Self::to_json) to a writer, such as a file or a `Vec<u8>`.
+    ///
+    /// It writes each document separately, so pass a buffered writer. A mutable reference to a writer is also a writer.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let answer = engine.search(&SearchRequest::new(Filter::all(engine.catalog())).with_limit(1))?;
+    /// let mut body: Vec<u8> = Vec::new();
+    /// answer.write_json(&mut body)?;
+    /// assert_eq!(body, br#"{"list":{"items":[],"pageInfo":{"limit":1,"offset":0}}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the error of the writer.
+    pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
         match &self.page {
             Page::Rows(rows) => rows.write_json(out, self.offset_and_limit),
             #[cfg(any(feature = "postgres", feature = "store"))]
-            Page::Written(page) => out.push_str(&page.json),
+            Page::Written(page) => {
+                let mut out = out;
+                out.write_all(page.json.as_bytes())
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The rows of a page, with the view that was searched. Writes the page as JSON.
 
+use std::io;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::frame::{AnswerFrame, FRAME_BYTES};
+use super::frame::{AnswerFrame, FRAME_BYTES, only_id};
 use super::strategy::SearchOutcome;
 use crate::batch::{Batch, RowAddr};
 use crate::engine::Snapshot;
@@ -85,13 +86,33 @@ impl FoundRows {
         self.attachment.as_ref()?.downcast_ref()
     }
 
-    /// Appends the answer in its JSON form to `out`.
-    pub(crate) fn write_json(&self, out: &mut String, offset_and_limit: (u64, u64)) {
+    /// Writes the answer in its JSON form, document by document.
+    pub(super) fn write_json(&self, mut out: impl io::Write, offset_and_limit: (u64, u64)) -> io::Result<()> {
+        let mut frame = AnswerFrame::new();
+        out.write_all(AnswerFrame::START.as_bytes())?;
+        for (place, document) in self.located_documents().iter().enumerate() {
+            out.write_all(frame.separator().as_bytes())?;
+            if document.is_empty() {
+                out.write_all(only_id(self.id(place)).as_bytes())?;
+            } else {
+                out.write_all(document.as_bytes())?;
+            }
+        }
+        let mut result = Ok(());
+        frame.end_in_pieces(self.total, offset_and_limit, |piece| {
+            if result.is_ok() {
+                result = out.write_all(piece.as_bytes());
+            }
+        });
+        result
+    }
+
+    /// Returns the answer in its JSON form.
+    pub(super) fn to_json(&self, offset_and_limit: (u64, u64)) -> String {
+        let mut json = String::new();
+        let out = &mut json;
         let mut frame = AnswerFrame::begin(out);
-        // This loop finds the address of each document before the first document is copied, so that their cache misses overlap. The
-        // list is on the stack, because allocating it would take longer than the rest of a short answer.
-        let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
-        documents.extend((0..self.len()).map(|place| self.document(place)));
+        let documents = self.located_documents();
         let bytes = documents.iter().map(|document| document.len().saturating_add(1));
         out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
         for (place, document) in documents.iter().enumerate() {
@@ -102,6 +123,17 @@ impl FoundRows {
             }
         }
         frame.end(out, self.total, offset_and_limit);
+        json
+    }
+
+    /// Returns the documents on the page.
+    ///
+    /// This finds the address of each document before the first document is copied, so that their cache misses overlap. The list is
+    /// on the stack, because allocating it would take longer than the rest of a short answer.
+    fn located_documents(&self) -> SmallVec<[&str; USUAL_PAGE]> {
+        let mut documents = SmallVec::new();
+        documents.extend((0..self.len()).map(|place| self.document(place)));
+        documents
     }
 }
 

@@ -12,10 +12,23 @@ pub(crate) struct AnswerFrame {
 }
 
 impl AnswerFrame {
+    /// The JSON before the first document.
+    pub(super) const START: &str = "{\"list\":{\"items\":[";
+
+    /// Creates the frame of an answer whose [start](Self::START) was written.
+    pub(super) const fn new() -> Self {
+        Self { is_empty: true }
+    }
+
     /// Starts the JSON of an answer at the end of `out`.
     pub(crate) fn begin(out: &mut String) -> Self {
-        out.push_str("{\"list\":{\"items\":[");
-        Self { is_empty: true }
+        out.push_str(Self::START);
+        Self::new()
+    }
+
+    /// Returns the text before the next document: a comma, but for the first document.
+    pub(super) fn separator(&mut self) -> &'static str {
+        if std::mem::take(&mut self.is_empty) { "" } else { "," }
     }
 
     /// Returns the size in bytes of a document, including the comma before it.
@@ -34,9 +47,7 @@ impl AnswerFrame {
 
     /// Appends a document and returns its range in `out`.
     pub(crate) fn document(&mut self, out: &mut String, document: &str) -> Range<usize> {
-        if !std::mem::take(&mut self.is_empty) {
-            out.push(',');
-        }
+        out.push_str(self.separator());
         let start = out.len();
         out.push_str(document);
         start..out.len()
@@ -44,24 +55,38 @@ impl AnswerFrame {
 
     /// Appends an object with only the id, for a document that is not kept.
     pub(crate) fn id(&mut self, out: &mut String, id: &str) {
-        // Every string can be written as JSON, so this cannot fail.
-        let id = serde_json::to_string(id).unwrap_or_default();
-        self.document(out, &format!("{{\"id\":{id}}}"));
+        self.document(out, &only_id(id));
     }
 
     /// Ends the JSON: appends the total, if there is one, and the offset and the limit of the page.
-    pub(crate) fn end(self, out: &mut String, total: Option<u64>, (offset, limit): (u64, u64)) {
-        out.push(']');
+    pub(crate) fn end(self, out: &mut String, total: Option<u64>, offset_and_limit: (u64, u64)) {
+        self.end_in_pieces(total, offset_and_limit, |piece| out.push_str(piece));
+    }
+
+    /// Like [`end`](Self::end), but passes the pieces of the text to `push`.
+    pub(super) fn end_in_pieces(
+        self,
+        total: Option<u64>,
+        (offset, limit): (u64, u64),
+        mut push: impl FnMut(&str),
+    ) {
+        push("]");
         let mut digits = itoa::Buffer::new();
         let mut member = |name: &str, number: u64| {
-            out.push_str(name);
-            out.push_str(digits.format(number));
+            push(name);
+            push(digits.format(number));
         };
         if let Some(total) = total {
             member(",\"totalItems\":", total);
         }
         member(",\"pageInfo\":{\"limit\":", limit);
         member(",\"offset\":", offset);
-        out.push_str("}}}");
+        push("}}}");
     }
+}
+
+/// Returns an object with only the id.
+pub(super) fn only_id(id: &str) -> String {
+    // Every string can be written as JSON, so this cannot fail.
+    format!("{{\"id\":{}}}", serde_json::to_string(id).unwrap_or_default())
 }

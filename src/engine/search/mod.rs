@@ -35,3 +35,5 @@ pub(crate) use self::answer_writer::AnswerWriter;
 pub(crate) use self::found_rows::FoundRows;
 #[cfg(feature = "service")]
 pub(crate) use self::frame::AnswerFrame;
+#[cfg(feature = "store")]
+pub(crate) use self::requests::request_for;

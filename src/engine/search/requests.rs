@@ -4,6 +4,7 @@ use super::answer::SearchAnswer;
 use super::bound::{BoundRequest, Watch};
 use super::found_rows::FoundRows;
 use super::strategy;
+use crate::catalog::Catalog;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::filter::Filter;
@@ -56,6 +57,40 @@ impl Engine {
         Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)?))
     }
 
+    /// Returns the document with this id; `None` if there is none. The text is empty if the engine does not keep documents.
+    ///
+    /// It takes about a microsecond: the id is looked up in an index. For a document that a filter must select too, as one of a tenant,
+    /// search for both; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert(br#"{"id":"a","tags":["vip"]}"#)?;
+    /// assert_eq!(engine.get("a").as_deref(), Some(r#"{"id":"a","tags":["vip"]}"#));
+    /// assert_eq!(engine.get("b"), None);
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<String> {
+        let found = self.find_any_page(&request_for(self.catalog(), id)?).ok()?;
+        (found.len() > 0).then(|| found.document(0).to_owned())
+    }
+
+    /// Returns true if there is a document with this id.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// assert!(engine.contains("a") && !engine.contains("b"));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        let found = request_for(self.catalog(), id).and_then(|request| self.find_any_page(&request).ok());
+        found.is_some_and(|found| found.len() > 0)
+    }
+
     /// Counts the documents that the filter selects. A [`SearchRequest`] with a limit of 0 and a count has the same result, and can
     /// also have a deadline.
     ///
@@ -79,4 +114,9 @@ impl Engine {
         request.check_page(&self.limits)?;
         request.check(&self.catalog, ENGINE)
     }
+}
+
+/// Returns the request for the document with this id. Returns `None` if no document can have the id.
+pub(crate) fn request_for(catalog: &Catalog, id: &str) -> Option<SearchRequest> {
+    Filter::of_id(catalog, id).map(|filter| SearchRequest::new(filter).with_limit(1))
 }

@@ -32,7 +32,7 @@ pub enum TotalStrategy {
     #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
     /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are
-    /// subtracted per string, and recent small batches are evaluated. This takes one look-up per string, for any number of cases
+    /// subtracted per string, and recent small batches are evaluated. This takes one look-up per string, for any number of documents
     /// (lines `c1` and `p5`).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
@@ -50,7 +50,7 @@ pub enum TotalStrategy {
     Scan,
 }
 
-/// A strategy for the page: the cases that are returned.
+/// A strategy for the page: the documents that are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -58,7 +58,7 @@ pub enum TotalStrategy {
 pub enum PageStrategy {
     /// The limit is 0, so the page is empty.
     Empty,
-    /// The key index lists the few selected cases, which are then sorted. Only recent small batches are evaluated (line `p4`).
+    /// The key index lists the few selected documents, which are then sorted. Only recent small batches are evaluated (line `p4`).
     #[cfg_attr(feature = "serde", serde(rename = "listed"))]
     KeyIndex,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion

@@ -61,7 +61,7 @@ impl<'e> Import<'e> {
     /// import.begin_source("tuesday.json")?;
     /// let pushed = import.push(b"[{\"id\":\"b\"}, {\"id\":2}]");
     /// let refused = pushed.and_then(|()| import.commit()).unwrap_err();
-    /// assert!(refused.to_string().starts_with("tuesday.json: line 1: id"));
+    /// assert!(refused.to_string().starts_with("tuesday.json: line 1, document 2: id"));
     /// assert!(engine.is_empty());
     /// # Ok::<(), casefilter::ImportError>(())
     /// ```

@@ -27,13 +27,14 @@ pub(crate) struct DocumentReader<'e> {
 }
 
 impl DocumentReader<'_> {
-    /// Reads a document into a row. If the document is rejected, adds the error to the report and returns `None`.
+    /// Reads a document into a row. If the document is rejected, adds the error to the report and returns `None`. `number` is the
+    /// position of the document in its source, counted from 1.
     ///
     /// # Errors
     /// Returns the error that ends a strict import.
     pub(crate) fn read<'t>(
         &self,
-        piece: Piece<'t>,
+        (piece, number): (Piece<'t>, u64),
         source: &str,
         template: &mut DocumentTemplate,
         row: &mut Row<'t>,
@@ -41,7 +42,7 @@ impl DocumentReader<'_> {
     ) -> Result<Option<&'t str>, Box<ImportError>> {
         let line = piece.line;
         let refuse = |line, error, report: &mut ImportReport| {
-            self.refuse(ImportError::new(source, line, error), report)
+            self.refuse(ImportError::new(source, line, error).of_document(number), report)
         };
         let text = match piece.bytes {
             Err(error) => return refuse(line, error, report).map(|()| None),
@@ -58,7 +59,7 @@ impl DocumentReader<'_> {
         if let Err(error) = read_by_template(text, self.catalog, self.limits, template, row) {
             return refuse(line_of(&error), error, report).map(|()| None);
         }
-        self.note_faults(row, source, line_of, report)?;
+        self.note_faults(row, source, (line_of, number), report)?;
         report.note(row, source, line, self.catalog);
         Ok(Some(text))
     }
@@ -75,7 +76,7 @@ impl DocumentReader<'_> {
         line: u64,
         report: &mut ImportReport,
     ) -> Result<(), Box<ImportError>> {
-        self.note_faults(row, source, |_| line, report)?;
+        self.note_faults(row, source, (|_: &Error| line, line), report)?;
         report.note(row, source, line, self.catalog);
         Ok(())
     }
@@ -85,7 +86,7 @@ impl DocumentReader<'_> {
         &self,
         row: &mut Row<'_>,
         source: &str,
-        line_of: impl Fn(&Error) -> u64,
+        (line_of, number): (impl Fn(&Error) -> u64, u64),
         report: &mut ImportReport,
     ) -> Result<(), Box<ImportError>> {
         let faults = row.take_faults();
@@ -93,7 +94,7 @@ impl DocumentReader<'_> {
             return Ok(());
         }
         for fault in faults {
-            let refusal = ImportError::new(source, line_of(&fault), fault);
+            let refusal = ImportError::new(source, line_of(&fault), fault).of_document(number);
             if self.mode == ImportMode::Strict {
                 return Err(Box::new(refusal));
             }

@@ -26,9 +26,13 @@ pub struct ImportError {
     pub source: String,
     /// The line or row of the source at which the document begins, counted from 1. 0 if the error affects the complete source.
     ///
-    /// If an array is written on one line, all of its elements have the same line. If documents were passed one by one, this is the
-    /// position of the document, counted from 1.
+    /// If an array is written on one line, all of its elements have the same line, but different values of
+    /// [`document`](Self::document).
     pub line: u64,
+    /// The position of the document in the source, or among the documents that were passed one by one, counted from 1. 0 if the
+    /// error affects the complete source.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub document: u64,
     /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the
     /// source were stored without one of its columns.
     pub kept: bool,
@@ -37,9 +41,14 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// Creates the error of a rejected document or source.
+    /// Creates the error of a rejected source, or of a document whose number is set by [`of_document`](Self::of_document).
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
-        Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
+        Self { source: source.to_owned(), line, document: 0, kept: false, error: Box::new(error) }
+    }
+
+    /// Sets the number of the document.
+    pub(crate) fn of_document(self, document: u64) -> Self {
+        Self { document, ..self }
     }
 }
 
@@ -48,8 +57,11 @@ impl fmt::Display for ImportError {
         if !self.source.is_empty() {
             write!(f, "{}: ", self.source)?;
         }
-        if self.line > 0 {
-            write!(f, "line {}: ", self.line)?;
+        match (self.line, self.document) {
+            (0, _) => {}
+            // Several documents are on one line.
+            (line, document) if document > line => write!(f, "line {line}, document {document}: ")?,
+            (line, _) => write!(f, "line {line}: ")?,
         }
         write!(f, "{}", self.error)?;
         if self.kept {

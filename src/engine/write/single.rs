@@ -5,11 +5,11 @@ use super::pipeline::StoreDocument;
 use super::reading::ImportMode;
 use super::report::{ImportError, ImportReport, UpsertOutcome};
 use super::transaction::WriteTxn;
-use crate::batch::{Document, Row};
+use crate::batch::{Document, Keep, Row};
 use crate::engine::handle::Engine;
-use crate::error::{Error, Errors};
-use crate::filter::utf8;
-use crate::ingest::{read_by_template, read_case, trim, trim_start};
+use crate::error::{Error, ErrorKind, Errors};
+use crate::filter::{Document as ParsedDocument, utf8};
+use crate::ingest::{case_limit, read_by_template, read_case, trim, trim_start};
 
 impl Engine {
     /// Starts an import. Other writes and imports can run until it is [committed](Import::commit).
@@ -60,6 +60,60 @@ impl Engine {
         Ok(upserted)
     }
 
+    /// Stores a document that was parsed before, without parsing it again. See [`upsert`](Self::upsert).
+    ///
+    /// Parse it under the limits of the engine ([`Document::parse_within`](crate::Document::parse_within)): only the size of its text is
+    /// checked again.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Engine, Filter, UpsertOutcome};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let alert = Filter::compile_text(engine.catalog(), "tags = cash")?;
+    /// let document = Document::parse(engine.catalog(), br#"{"id":"a","tags":["cash"]}"#)?;
+    /// assert!(alert.selects(&document)?);
+    /// assert_eq!(engine.upsert_document(&document)?, UpsertOutcome::Stored);
+    /// assert_eq!(engine.count(&alert)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`ErrorKind::CatalogMismatch`] if the catalogue of the document is not equal to that of the engine.
+    /// - [`ErrorKind::BadValue`] if the engine keeps documents and this one has no [text](crate::Document::text).
+    /// - [`ErrorKind::DocumentTooLarge`] if its text is longer than [`Limits::document_bytes`](crate::Limits::document_bytes).
+    pub fn upsert_document(&self, document: &ParsedDocument) -> Result<UpsertOutcome, Error> {
+        let text = self.text_to_store(document)?;
+        let mut txn = WriteTxn::new(self);
+        let upserted = txn.upsert(&document.row().to_row(), Document::Text(text)).map_err(|error| *error)?;
+        txn.stage().publish();
+        Ok(upserted)
+    }
+
+    /// Checks that the engine can store a parsed document. Returns its text, which is empty if the engine does not keep documents.
+    ///
+    /// # Errors
+    /// Returns the errors of [`upsert_document`](Self::upsert_document).
+    pub(crate) fn text_to_store<'d>(&self, document: &'d ParsedDocument) -> Result<&'d str, Error> {
+        if document.catalog() != &self.catalog {
+            let expected = "one parsed for the catalogue of the engine";
+            let found = "a document of another catalogue";
+            return Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("document"));
+        }
+        let Some(text) = document.text() else {
+            if self.keep == Keep::Nothing {
+                return Ok("");
+            }
+            let expected = "one with its text, made by `Document::parse` or `Document::of_with_text`";
+            return Err(Error::new(ErrorKind::BadValue, 0, "a document without its text", expected));
+        };
+        let limit = case_limit(&self.limits);
+        if text.len() > limit {
+            let found = format!("a document of {} bytes", text.len());
+            let expected = format!("at most {limit} bytes");
+            return Err(Error::new(ErrorKind::DocumentTooLarge, 0, found, expected));
+        }
+        Ok(text)
+    }
+
     /// Stores all of these documents, or none. The format is NDJSON, a JSON array or a search answer, as in a strict
     /// [import](Self::import).
     ///
@@ -85,14 +139,14 @@ impl Engine {
     /// let engine = Engine::new(Catalog::cases());
     /// let documents = [r#"{"id":"a"}"#, r#"{"id":"b"}"#, r#"{"id":"a"}"#];
     /// assert_eq!(engine.upsert_each(documents.map(str::as_bytes))?, [Stored, Stored, Replaced]);
-    /// assert_eq!(engine.upsert_each([&b"{\"id\":\"c\"}"[..], b"{}"]).unwrap_err().line, 2);
+    /// assert_eq!(engine.upsert_each([&b"{\"id\":\"c\"}"[..], b"{}"]).unwrap_err().document, 2);
     /// assert_eq!(engine.len(), 2);
     /// # Ok::<(), casefilter::ImportError>(())
     /// ```
     ///
     /// # Errors
-    /// Returns the first error of the first malformed document. The line of the error is the position of the document, where the
-    /// first document has position 1. Then nothing is stored.
+    /// Returns the first error of the first malformed document. The `document` and the `line` of the error are both the position of
+    /// the document, where the first document has position 1. Then nothing is stored.
     pub fn upsert_each<D: AsRef<[u8]>>(
         &self,
         documents: impl IntoIterator<Item = D>,
@@ -100,7 +154,7 @@ impl Engine {
         let mut txn = WriteTxn::new(self);
         let mut outcomes = Vec::new();
         for (line, document) in (1_u64..).zip(documents) {
-            let malformed = |error: Error| ImportError::new("", line, error);
+            let malformed = |error: Error| ImportError::new("", line, error).of_document(line);
             let mut row = Row::default();
             let text =
                 self.read(document.as_ref(), &mut row).map_err(|errors| malformed(errors.into_first()))?;

@@ -12,7 +12,7 @@ use crate::value::{Operand, OrderedType, Value};
 const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
 
 /// A node of criteria to print.
-pub(super) type PrintedNode = Node<Comparison<'static>, Complex>;
+pub(crate) type PrintedNode = Node<Comparison<'static>, Complex>;
 
 /// A normal form, converted to a request body. Compiling the body gives the same normal form.
 pub(super) struct PrintedBody {
@@ -39,6 +39,13 @@ impl PrintedBody {
     }
 }
 
+/// Returns the criteria that a normal form is printed as in the text syntax, and the root. Some nodes may not belong to the tree.
+pub(crate) fn criteria(tree: &Tree<Leaf>, catalog: &Catalog) -> (Vec<PrintedNode>, NodeId) {
+    let mut writer = Writer { nodes: Vec::new(), syntax: Syntax::Text };
+    let root = writer.tree(tree, catalog);
+    (writer.nodes, root)
+}
+
 pub(super) struct Writer {
     pub(super) nodes: Vec<PrintedNode>,
     /// The syntax of the printed criteria. A JSON body has extended operators only where other operators cannot express the test.
@@ -46,7 +53,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Adds the criteria of a tree.
+    /// Adds the criteria of a normal form, or of the tree of a test of elements. Returns the root.
     fn tree(&mut self, tree: &Tree<Leaf>, catalog: &Catalog) -> NodeId {
         let mut numbers: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
         for node in tree.nodes() {

@@ -8,6 +8,7 @@ mod text;
 
 #[cfg(feature = "sql")]
 pub(crate) use self::body::bound;
+pub(crate) use self::body::{PrintedNode, criteria};
 pub(crate) use self::json::{body_json, json_string};
 pub(crate) use self::plan::{Line, lines, plan};
 pub(crate) use self::text::text;

@@ -64,7 +64,7 @@ impl From<StoreError> for ImportFailure {
 
 impl From<io::Error> for ImportFailure {
     fn from(error: io::Error) -> Self {
-        Self(Failure::internal(format!("cannot read the spooled body of the request: {error}")))
+        Self(Failure::temporary_file(format!("cannot read the spooled body of the request: {error}")))
     }
 }
 

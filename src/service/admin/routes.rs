@@ -20,6 +20,7 @@ use super::download::FileBody;
 use super::import::{self, Cancellation};
 use super::search;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
+use crate::catalog::Catalog;
 use crate::domain::{RecordKind, create_share_token};
 use crate::engine::{ImportMode, ImportReport};
 use crate::envelope::error_codes::ErrorCode;
@@ -69,6 +70,7 @@ struct Status<'s> {
     database: &'s FilePath,
     cases: usize,
     at_work: usize,
+    catalog: &'s Catalog,
 }
 
 async fn status(State(admin): Context) -> Result<Response, Failure> {
@@ -78,6 +80,7 @@ async fn status(State(admin): Context) -> Result<Response, Failure> {
         database: &admin.path,
         cases: shared.store.len(),
         at_work: shared.at_work(),
+        catalog: shared.store.definition(),
     })
 }
 

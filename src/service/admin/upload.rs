@@ -36,6 +36,9 @@ const NAME_BYTES: u32 = 1 << 14;
 /// The maximum number of sources in a body. A body with more sources is rejected.
 const MAX_SOURCES: usize = 1 << 16;
 
+/// The maximum length of the names of all sources, in bytes: they are in memory until the end of the import.
+const ALL_NAMES_BYTES: usize = 1 << 24;
+
 /// The approximate size of each write to the file, in bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
@@ -59,6 +62,8 @@ pub(super) struct SourceParser {
     sources: Vec<Source>,
     /// The number of data bytes that have been parsed so far.
     len: u64,
+    /// The length of all names so far, in bytes.
+    names_len: usize,
     state: State,
 }
 
@@ -77,12 +82,17 @@ enum State {
 impl SourceParser {
     /// Creates a parser for a body that is one source without frames.
     pub(super) fn unframed(name: String, is_parquet: bool) -> Self {
-        Self { sources: vec![Source { name, is_parquet, start: 0, len: 0 }], len: 0, state: State::Unframed }
+        Self {
+            sources: vec![Source { name, is_parquet, start: 0, len: 0 }],
+            len: 0,
+            names_len: 0,
+            state: State::Unframed,
+        }
     }
 
     /// Creates a parser for a body that consists of frames.
     pub(super) fn framed() -> Self {
-        Self { sources: Vec::new(), len: 0, state: State::Head(Vec::new()) }
+        Self { sources: Vec::new(), len: 0, names_len: 0, state: State::Head(Vec::new()) }
     }
 
     /// Parses the next bytes of the body, and appends the data in them to `out`.
@@ -144,6 +154,12 @@ impl SourceParser {
             State::Name { name, left: 0, is_parquet } => {
                 if self.sources.len() >= MAX_SOURCES {
                     return Err(format!("found more than {MAX_SOURCES} sources"));
+                }
+                self.names_len = self.names_len.saturating_add(name.len());
+                if self.names_len > ALL_NAMES_BYTES {
+                    return Err(format!(
+                        "found names of sources of more than {ALL_NAMES_BYTES} bytes together"
+                    ));
                 }
                 let name = String::from_utf8_lossy(name).into_owned();
                 self.sources.push(Source { name, is_parquet: *is_parquet, start: self.len, len: 0 });
@@ -271,6 +287,17 @@ mod tests {
         let (mut one, mut out) = (SourceParser::unframed("-".to_owned(), false), Vec::new());
         one.push(&body, &mut out).unwrap();
         assert_eq!((one.finish().unwrap()[0].len, out), (body.len() as u64, body));
+    }
+
+    #[test]
+    fn the_names_of_all_sources_are_limited_together() {
+        let source = frame(TEXT, &[b'n'; NAME_BYTES as usize]);
+        let (mut sources, mut out) = (SourceParser::framed(), Vec::new());
+        for _ in 0..ALL_NAMES_BYTES / NAME_BYTES as usize {
+            sources.push(&source, &mut out).unwrap();
+        }
+        let error = sources.push(&source, &mut out).unwrap_err();
+        assert!(error.contains("names of sources of more than 16777216 bytes"), "{error}");
     }
 
     #[test]

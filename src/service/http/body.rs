@@ -1,4 +1,7 @@
-//! Reads the body of a request into memory.
+//! Receives the body of a request.
+//!
+//! The signature covers the body, so it is computed as the body arrives. Until it is verified, only a small part of the body is in memory;
+//! the rest is in a temporary file.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -10,43 +13,73 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 
+use super::body_spool::SpooledBody;
 use super::budget::Reservation;
 use super::errors::Failure;
 use crate::service::auth::signature::SignatureCheck;
 use crate::service::options::ServiceOptions;
 
+/// A complete body whose signature is not verified yet.
+///
+/// Its beginning is in a temporary file if it was larger than the allowance.
+pub(in crate::service) struct Received {
+    spooled: SpooledBody,
+    /// The bytes after those of the file.
+    rest: Bytes,
+}
+
 /// The body of a request in memory, with its memory reservation.
 pub(in crate::service) struct Buffered {
     pub(in crate::service) bytes: Bytes,
-    _reservation: Option<Reservation>,
+    _reservation: Reservation,
 }
 
-/// The memory limits for reading a body.
-pub(in crate::service) struct BodyMemory {
+/// The place of the bytes of a body.
+pub(in crate::service) struct Keeping {
     /// False for a request that will be rejected. The bytes of its body are dropped when they arrive.
     ///
-    /// The request still gets 503 if buffering its body would get 503. So the response does not reveal which tokens exist.
-    pub(in crate::service) is_buffered: bool,
-    /// The bytes that every body may use without a reservation.
+    /// The request still gets 503 if keeping its body would get 503. So the response does not reveal which tokens exist.
+    pub(in crate::service) is_kept: bool,
+    /// The number of bytes that are kept in memory.
     pub(in crate::service) allowance: usize,
-    /// The reservation for all bytes beyond the allowance.
-    pub(in crate::service) reservation: Reservation,
+    /// The place of all other bytes.
+    pub(in crate::service) spooled: SpooledBody,
 }
 
-/// Reads a body to its end, and adds its bytes to the signature check. If the body is not buffered, the result is empty.
+impl Received {
+    /// Reads the body of a verified request into memory.
+    ///
+    /// # Errors
+    /// Returns 503 if there is no memory for the bytes beyond the allowance, or if the temporary file cannot be read.
+    pub(in crate::service) async fn into_memory(
+        self,
+        mut reservation: Reservation,
+        allowance: usize,
+    ) -> Result<Buffered, Failure> {
+        let Self { spooled, rest } = self;
+        let size = spooled.len().saturating_add(rest.len());
+        if !reservation.grow_to(size.saturating_sub(allowance)) {
+            return Err(Failure::overloaded());
+        }
+        let bytes = if spooled.len() == 0 { rest } else { Bytes::from(spooled.read(rest).await?) };
+        Ok(Buffered { bytes, _reservation: reservation })
+    }
+}
+
+/// Reads a body to its end, and adds its bytes to the signature check. If the body is not kept, the result is empty.
 ///
 /// # Errors
-/// Returns an error with status 413 if the body exceeds the limit, and 408 if it is too slow. The status is 503 if there is no free
-/// memory, and 400 if the body ends early.
-pub(in crate::service) async fn read(
+/// Returns an error with status 413 if the body exceeds the limit, and 408 if it is too slow. The status is 503 if the body cannot
+/// be spooled, and 400 if it ends early.
+pub(in crate::service) async fn receive(
     body: Body,
     headers: &HeaderMap,
     options: &ServiceOptions,
-    memory: BodyMemory,
+    keeping: Keeping,
     signed: &mut SignatureCheck<'_>,
-) -> Result<Buffered, Failure> {
+) -> Result<Received, Failure> {
     if body.is_end_stream() {
-        return Ok(Buffered { bytes: Bytes::new(), _reservation: None });
+        return Ok(Received { spooled: keeping.spooled, rest: Bytes::new() });
     }
     let limit = options.limits.body_bytes;
     let announced = body.size_hint().lower();
@@ -58,7 +91,7 @@ pub(in crate::service) async fn read(
         }
         return Err(too_large(Some(announced), limit));
     }
-    let mut reading = pin!(collect(&mut body, limit, memory, signed));
+    let mut reading = pin!(collect(&mut body, limit, keeping, signed));
     // Most bodies arrive together with the head. Then no timer is needed.
     if let Poll::Ready(read) = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
         return read;
@@ -91,48 +124,73 @@ async fn drain(body: &mut Body, limit: usize) {
 async fn collect(
     body: &mut Body,
     limit: usize,
-    mut memory: BodyMemory,
+    keeping: Keeping,
     signed: &mut SignatureCheck<'_>,
-) -> Result<Buffered, Failure> {
+) -> Result<Received, Failure> {
+    let Keeping { is_kept, allowance, mut spooled } = keeping;
     let mut size: usize = 0;
-    let mut first = Bytes::new();
-    let mut all: Vec<u8> = Vec::new();
+    // The bytes that are in no file, or would be in none. The buffer is empty if the body is not kept.
+    let (mut pending, mut pending_bytes) = (Pending::default(), 0_usize);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {
             let description = "the body of the request ends early or has invalid framing";
             Failure::new(StatusCode::BAD_REQUEST, description).closing()
         })?;
         let Ok(bytes) = frame.into_data() else { continue };
-        let before = size;
         size = size.saturating_add(bytes.len());
         if size > limit {
             drain(body, limit).await;
             return Err(too_large(None, limit));
         }
         signed.update(&bytes);
-        let BodyMemory { is_buffered, allowance, reservation } = &mut memory;
-        let beyond = size.saturating_sub(before.max(*allowance));
-        let fits = match *is_buffered {
-            true => beyond == 0 || reservation.grow(beyond),
-            false => beyond == 0 || reservation.could_reserve(size.saturating_sub(*allowance)),
-        };
-        if !fits {
-            return Err(Failure::overloaded().closing());
-        }
-        if !*is_buffered {
+        pending_bytes = pending_bytes.saturating_add(bytes.len());
+        // The last frame stays in memory: the signature is verified next.
+        if pending_bytes <= allowance || body.is_end_stream() {
+            if is_kept {
+                pending.push(bytes);
+            }
             continue;
         }
-        if first.is_empty() && all.is_empty() {
-            first = bytes;
-        } else {
-            if all.is_empty() {
-                all.extend_from_slice(&std::mem::take(&mut first));
+        pending_bytes = 0;
+        let written = match is_kept {
+            true => spooled.write([std::mem::take(&mut pending).into_bytes(), bytes]).await,
+            false => spooled.could_write(size).map(|()| spooled),
+        };
+        spooled = match written {
+            Ok(spooled) => spooled,
+            Err(failure) => {
+                if failure.is_spool_fault() {
+                    drain(body, limit).await;
+                }
+                return Err(failure.closing());
             }
-            all.extend_from_slice(&bytes);
-        }
+        };
     }
-    let bytes = if all.is_empty() { first } else { Bytes::from(all) };
-    Ok(Buffered { bytes, _reservation: Some(memory.reservation) })
+    Ok(Received { spooled, rest: pending.into_bytes() })
+}
+
+/// Bytes in memory. The bytes of a single frame are not copied.
+#[derive(Default)]
+struct Pending {
+    first: Bytes,
+    all: Vec<u8>,
+}
+
+impl Pending {
+    fn push(&mut self, bytes: Bytes) {
+        if self.first.is_empty() && self.all.is_empty() {
+            self.first = bytes;
+            return;
+        }
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.all.extend_from_slice(&bytes);
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { Bytes::from(self.all) }
+    }
 }
 
 fn too_large(found: Option<u64>, limit: usize) -> Failure {

@@ -50,6 +50,11 @@ impl Budget {
         Reservation { budget: Arc::clone(self), account, bytes: 0 }
     }
 
+    /// Returns the number of bytes that one account can have at most, while no other has reserved any.
+    pub(in crate::service) fn most(&self) -> usize {
+        self.capacity / 2
+    }
+
     /// Returns the number of reserved bytes.
     pub(in crate::service) fn reserved_bytes(&self) -> usize {
         self.lock().all
@@ -152,6 +157,7 @@ mod tests {
     fn an_account_leaves_room_for_other_tokens_and_peers() {
         let budget = Budget::new(600);
         let first = fill(&budget, account(1, 1));
+        assert_eq!(first.bytes, budget.most());
         assert_eq!(first.bytes, 300, "half, while no other account has reserved any");
         let other_token = fill(&budget, account(2, 1));
         assert_eq!(other_token.bytes, 100, "then the peer has two thirds");

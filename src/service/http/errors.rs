@@ -13,9 +13,7 @@ use crate::envelope::Envelope;
 use crate::envelope::error_codes::{self, ErrorCode};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::service::auth::permission::Permission;
-use crate::store::StoreError;
-#[cfg(unix)]
-use crate::store::StoreErrorKind;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// An error that ends a request. It becomes the error response.
 #[derive(Clone, Debug)]
@@ -87,6 +85,24 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
+    /// Returns 500 for an answer that needs `needed` bytes of memory, of which a token can never get more than `most`.
+    pub(in crate::service) fn records_too_large(needed: usize, most: usize) -> Self {
+        let description = "the records of the applicant are larger than this service can answer with; the log says what to change";
+        let cause = format!(
+            "the answer needs {needed} bytes of memory, and a token gets at most {most}: set `outgoing_bytes` to at least {}",
+            needed.saturating_mul(2)
+        );
+        let failure = Self::new(StatusCode::INTERNAL_SERVER_ERROR, description);
+        Self { cause: Some(cause), ..failure.coded(error_codes::RECORDS_TOO_LARGE) }
+    }
+
+    /// Returns 503 for a body whose temporary file cannot be written or read.
+    pub(in crate::service) fn unspooled(cause: String) -> Self {
+        let description = "the service cannot keep a body of this size at the moment, try again later or send a smaller one";
+        let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
+        Self { cause: Some(cause), ..failure.coded(error_codes::BODY_SPOOL) }
+    }
+
     /// Creates a 503 error for a search that took too long. Also used for a cancelled search, for which no response is sent.
     pub(in crate::service) fn stopped() -> Self {
         let description = "the search took longer than the service allows, ask for less or try again later";
@@ -119,6 +135,7 @@ impl Failure {
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
             // The store recovers by itself, so the request may succeed later.
             StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
+            StoreErrorKind::TemporaryFile => StatusCode::INSUFFICIENT_STORAGE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let refusal = error.import_error().cloned().map(Box::new);
@@ -144,6 +161,22 @@ impl Failure {
     /// Returns true for the error of a search that was [stopped](Self::stopped).
     pub(in crate::service) fn is_stop(&self) -> bool {
         self.code == ErrorCode::of_kind(ErrorKind::DeadlineExceeded)
+    }
+
+    /// Returns true for a body that could not be [spooled](Self::unspooled).
+    pub(in crate::service) fn is_spool_fault(&self) -> bool {
+        self.code == error_codes::BODY_SPOOL
+    }
+
+    /// Returns 507 for a temporary file of an import that cannot be written or read.
+    #[cfg(unix)]
+    pub(in crate::service) fn temporary_file(description: String) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())
+    }
+
+    /// Returns true for an error of the service that says that the database file cannot be written. An error of a temporary file does not.
+    pub(in crate::service) fn is_write_failure(&self) -> bool {
+        self.status.is_server_error() && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {
@@ -228,7 +261,7 @@ pub(in crate::service) fn json(body: impl Into<Body>) -> Response {
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
         let code = ErrorCode::of_errors(&errors);
-        Self::new(StatusCode::BAD_REQUEST, errors.description()).coded(code)
+        Self::new(StatusCode::BAD_REQUEST, errors.message()).coded(code)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The HTTP layer: listeners, connections, request bodies, error responses, logs, memory budgets and TLS.
 
 pub(super) mod body;
+pub(super) mod body_spool;
 pub(super) mod budget;
 pub(super) mod client_watch;
 pub(super) mod correlation;

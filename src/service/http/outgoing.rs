@@ -41,6 +41,11 @@ impl Outgoing {
         self.0.reserved_bytes()
     }
 
+    /// Returns the length of the largest response for which a token can reserve memory.
+    pub(in crate::service) fn most(&self) -> usize {
+        self.0.most().saturating_add(FREE_BYTES)
+    }
+
     /// Reserves memory for a response of `len` bytes. Returns false if the share of the token is used up.
     pub(in crate::service) fn grow_to(reservation: &mut Reservation, len: usize) -> bool {
         reservation.grow_to(len.saturating_sub(FREE_BYTES))

@@ -94,8 +94,13 @@ impl Service {
     #[must_use]
     pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
         options.limits.page = options.limits.page.min(store.limits().page);
+        let shared =
+            ServiceState::new(store, tokens, options, ENDPOINTS.iter().map(|endpoint| endpoint.name));
+        if let Err(cause) = shared.spool.check() {
+            tracing::warn!(cause, "large request bodies will get 503");
+        }
         Self {
-            shared: ServiceState::new(store, tokens, options, ENDPOINTS.iter().map(|endpoint| endpoint.name)),
+            shared,
             tls: None,
             metrics: None,
             #[cfg(unix)]

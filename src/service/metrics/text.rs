@@ -57,6 +57,9 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let help = "Memory reserved for responses that are being sent, without the first 32 KiB of each.";
     out.one("outgoing_bytes", "gauge", help, shared.outgoing.reserved_bytes());
 
+    let help = "Bytes of temporary files for large request bodies whose signature is not verified yet.";
+    out.one("spooled_bytes", "gauge", help, shared.spool.reserved_bytes());
+
     let help =
         "1 while the file cannot be written, for example because the disk is full; searches still work.";
     out.one("writes_failing", "gauge", help, u8::from(shared.writes_fail()));

@@ -64,7 +64,13 @@ impl Syntax for ClickHouse {
             Datum::Number(number) => out.push_str(&format!("toFloat64({number:e})")),
             Datum::Integer(integer) => out.push_str(&format!("toInt64({integer})")),
             Datum::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
-            Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+            // Without a cast, integers beyond 32 bits are unsigned, and cannot be compared with a column of signed ones.
+            Datum::Integers(_) => {
+                out.push('[');
+                separated(datum.scalars().iter(), ", ", out, bare);
+                out.push_str("]::Array(Int64)");
+            }
+            Datum::Texts(_) | Datum::Numbers(_) | Datum::Booleans(_) => {
                 out.push('[');
                 separated(datum.scalars().iter(), ", ", out, bare);
                 out.push(']');

@@ -8,6 +8,7 @@ use super::*;
 
 const FORMAT: &str = include_str!("../FORMAT.md");
 const STATE_SEED: u64 = 0x0073_7461_7465;
+const DEFINITION_SEED: u64 = 0x6465_6669_6e65;
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
 
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
@@ -31,15 +32,19 @@ fn part(batch: u64, part: u64, contents: &[u8]) -> Vec<u8> {
     [&[1][..], &with_checksum(seed, contents)].concat()
 }
 
-/// Writes three cases and a checkpoint, then deletes one of the cases.
-fn write(path: &std::path::Path, has_record: bool) {
+fn catalog() -> Catalog {
     let fields = [
         Field::new("state", FieldType::String).with_default("new"),
         Field::new("amount", FieldType::Number),
         Field::new("secret", FieldType::Boolean),
         Field::new("at", FieldType::Timestamp).unix_millis(),
     ];
-    let catalog = Catalog::new(fields).unwrap().allow(["id", "state", "amount", "at"]).unwrap();
+    Catalog::new(fields).unwrap().allow(["id", "state", "amount", "at"]).unwrap()
+}
+
+/// Writes three cases and a checkpoint, then deletes one of the cases.
+fn write(path: &std::path::Path, has_record: bool) {
+    let catalog = catalog();
     let store = Store::create(path, catalog.clone(), StoreOptions::default()).unwrap();
     let documents = [
         r#"{"id":"c","amount":2.5,"at":7}"#,
@@ -85,6 +90,12 @@ fn check(database: &Database, has_record: bool) {
     assert_eq!(meta("format").unwrap(), version.to_le_bytes());
     let fields = "id string key\nstate string default \"new\"\namount number\nsecret boolean hidden\nat timestamp unix_millis\n";
     assert_eq!(String::from_utf8(meta("catalogue").unwrap()).unwrap(), fields);
+    let definition = catalog().to_json();
+    assert_eq!(
+        meta("definition").unwrap(),
+        with_checksum(DEFINITION_SEED, definition.as_bytes()),
+        "{definition}"
+    );
     // The import assigned the insertion-order numbers 0 to 2 and the document numbers 0 to 2.
     let state = meta("state").unwrap();
     let next_batch = u64::from_le_bytes(state[24..32].try_into().unwrap());
@@ -149,6 +160,9 @@ fn check(database: &Database, has_record: bool) {
 fn the_description_names_what_there_is() {
     for table in ["meta", "documents", "released", "batches", "live", "records"] {
         assert!(FORMAT.contains(&format!("| `{table}` |")), "{table}");
+    }
+    for key in ["format", "catalogue", "definition", "state", "records"] {
+        assert!(FORMAT.contains(&format!("| `{key}` |")), "{key}");
     }
     let pieces = PIECE_BYTES.to_string();
     assert!(FORMAT.contains(&format!("{},{} bytes", &pieces[..2], &pieces[2..])), "{pieces}");

@@ -3,6 +3,8 @@
 use std::fs;
 
 use super::*;
+use crate::store::commit::{Added, put_documents};
+use crate::store::error::Guarded;
 use disk::{Disk, Trouble};
 
 fn lines(version: u32) -> String {
@@ -31,6 +33,101 @@ fn imports_of_the_same_cases_use_the_pages_of_those_before() {
     // Until an import ends, both its cases and the cases that it replaces are in the file. redb doubles the length of a file that
     // is too short.
     assert!(sizes[1..].iter().all(|size| *size <= 2 * sizes[0]), "{sizes:?}");
+}
+
+#[test]
+fn a_write_that_panics_keeps_no_pages_and_stops_no_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let store = Store::create(&path, catalog(), StoreOptions::default()).unwrap();
+    let text = "x".repeat(1 << 20);
+    let write = |panics: bool| {
+        let write = |records: &mut RecordWrite<'_>| {
+            records.put("kind", "key", &text)?;
+            assert!(!panics, "as a host may");
+            Ok::<_, StoreError>(())
+        };
+        catch_unwind(AssertUnwindSafe(|| store.write_records(write)))
+    };
+    write(false).unwrap().unwrap();
+    let size = fs::metadata(&path).unwrap().len();
+    for number in 0..20 {
+        assert!(write(true).is_err());
+        // As in an import whose staging panics.
+        let transaction = Guarded::new(store.file.write(true).unwrap());
+        let added = [Added { number, place: number, text: &text }];
+        put_documents(transaction.get().unwrap(), &added).unwrap();
+        let staged =
+            catch_unwind(AssertUnwindSafe(|| transaction.beside(|| -> u8 { panic!("as a fault may") })));
+        assert!(staged.map(drop).is_err());
+    }
+    store.upsert(b"{\"id\":\"a\"}", Durability::Synced).unwrap();
+    write(false).unwrap().unwrap();
+    let found = fs::metadata(&path).unwrap().len();
+    assert!(found <= 4 * size, "{found} bytes, {size} before");
+    store.close().unwrap();
+    assert!(Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap().was_clean);
+}
+
+/// A synced write makes the grouped writes before it durable, also if the write is reported as failed.
+#[test]
+fn writes_that_were_synced_are_not_reported_as_lost() {
+    let begin = || {
+        let disk = Disk::new(Vec::new(), Trouble::None, false);
+        let store = open(&disk, 0).unwrap();
+        store.upsert(b"{\"id\":\"a\"}", Durability::Grouped).unwrap();
+        (disk, store)
+    };
+    let synced = |store: &Store, imports: bool| match imports {
+        true => store.upsert_many(b"{\"id\":\"b\"}").map(drop),
+        false => store.upsert(b"{\"id\":\"b\"}", Durability::Synced).map(drop),
+    };
+    for imports in [false, true] {
+        let (calm, store) = begin();
+        let first = calm.operations();
+        synced(&store, imports).unwrap();
+        assert!(!store.lock_log().is_unsynced);
+        for at in 0..calm.operations() - first {
+            let (disk, store) = begin();
+            disk.begin(Trouble::Once(disk.operations() + at));
+            let _ = synced(&store, imports);
+            disk.begin(Trouble::None);
+            let recovered = store.recover();
+            if !recovered.as_ref().is_err_and(|error| error.to_string().contains("not synced are lost")) {
+                continue;
+            }
+            drop(store);
+            let found = all(&open(&disk, 0).unwrap()).unwrap();
+            assert!(!found.iter().any(|text| text.contains("\"a\"")), "operation {at}: {found:?}");
+        }
+    }
+}
+
+#[cfg(feature = "service")]
+#[test]
+fn a_page_of_records_ends_after_its_bytes_but_has_at_least_one_record() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let store = open(&disk, 0).unwrap();
+    let sizes = [10, 10, 500, 10, 0];
+    store
+        .write_records(|records| {
+            for (key, size) in (0..).zip(sizes) {
+                records.put("kind", &format!("k{key}"), &"x".repeat(size))?;
+            }
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    let records = store.records().unwrap();
+    let keys = |after: Option<&str>, most: usize, bytes: usize| {
+        let page = records.page_within("kind", after, most, bytes).unwrap();
+        page.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(None, 9, 20), ["k0", "k1"]);
+    assert_eq!(keys(None, 1, 20), ["k0"]);
+    assert_eq!(keys(Some("k1"), 9, 20), ["k2"], "a record is not divided");
+    assert_eq!(keys(Some("k2"), 9, 20), ["k3", "k4"]);
+    assert_eq!(keys(None, 9, 0), ["k0"]);
+    assert_eq!(keys(Some("k4"), 9, 20), [""; 0]);
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use casefilter::Catalog;
-
 use crate::input::admin::{Admin, Opened};
+use crate::input::catalog::stored;
 use crate::input::copy::back_up;
 use crate::input::database::{Database, open_to_read};
 use crate::output::dash::refuse_stdout;
@@ -48,7 +47,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     refuse_stdout(&args.output, "a database is not written from front to end")?;
     Contents::Database.check_output(&args.output)?;
     let path = args.database.path()?;
-    match args.admin.open(path, || open_to_read(path, &Catalog::cases()))? {
+    let catalog = stored(path, &args.admin)?;
+    match args.admin.open(path, || open_to_read(path, &catalog))? {
         Opened::Local(store) => {
             interrupt::watch()
                 .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))?;

@@ -11,9 +11,10 @@ use crate::commands::bench::lines::{Faulty, FieldBytes, Summary, Timed, field_by
 use crate::commands::bench::timing::{Caches, Runs, time};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
+use crate::input::catalog::CatalogFile;
 use crate::input::request::Line;
 use crate::input::request_lines::Lines;
-use crate::input::selection::catalog;
+use crate::input::selection::extended;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
@@ -61,9 +62,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
+    /// End with exit status 2 if any request is bad; the others are measured nevertheless
+    #[arg(long)]
+    fail_on_error: bool,
+
     /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in the bodies of requests
     #[arg(long)]
     extended: bool,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 
     /// Number of threads that share the runs of each request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -119,7 +127,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut lines = Lines::open(&args.requests)?;
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
-    let loaded = args.cases.load_or_copy(&catalog(args.extended), mode, documents, &args.admin)?;
+    let catalog = args.catalog.or_stored(args.cases.first_database(), &args.admin)?;
+    let loaded = args.cases.load_or_copy(&extended(catalog, args.extended), mode, documents, &args.admin)?;
     let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
     let caches = args.cold.then(Caches::new);
@@ -127,7 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut out = Output::new();
     let mut rows = Vec::new();
     let mut faults = String::new();
-    let mut request = 0_u64;
+    let (mut request, mut is_bad) = (0_u64, false);
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
         let (line, number) = (Line::read(line), request);
@@ -141,6 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             }
         }
         let timed = line.and_then(|line| time(cases, &line, caches.as_ref(), &args.runs()));
+        is_bad |= timed.is_err();
         match (timed, format) {
             (Ok(measured), Format::Json) => {
                 out.json(&measured.timed(request))?;
@@ -184,5 +194,5 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     out.finish()?;
     loaded.cases.close()?;
-    Ok(status)
+    Ok(if is_bad && args.fail_on_error { Status::BadFilter } else { status })
 }

@@ -52,7 +52,7 @@ struct Invalid<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let compiled = args.selection.compile(&args.selection.catalog())?;
+    let compiled = args.selection.compile(&args.selection.catalog_alone()?)?;
     let mut out = Output::new();
     let status = match (compiled, Format::or_fitting(args.format)) {
         (Ok(request), Format::Json) => {

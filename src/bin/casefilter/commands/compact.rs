@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use casefilter::{Catalog, Store, StoreOptions};
+use casefilter::{Store, StoreOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::leftovers;
 use crate::input::admin::{Admin, Opened};
+use crate::input::catalog::stored;
 use crate::input::database::Database;
 use crate::output::failure::{Failure, failed};
 use crate::output::figures::thousands;
@@ -51,7 +52,8 @@ struct Compacted {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let path = args.database.path()?;
-    let open = || Store::open(path, Catalog::cases(), StoreOptions::default());
+    let catalog = stored(path, &args.admin)?;
+    let open = || Store::open(path, catalog.clone(), StoreOptions::default());
     let Compacted { bytes_before, bytes_after } = match args.admin.open(path, open)? {
         Opened::Local(store) => compact(store, path)?,
         Opened::Served(mut service) => {

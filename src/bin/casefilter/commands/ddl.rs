@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use casefilter::Catalog;
 use casefilter::sql::Table;
 
 use crate::commands::folded::Folded;
 use crate::commands::sql::{DialectName, table};
+use crate::input::catalog::CatalogFile;
 use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::Output;
@@ -37,10 +37,13 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     folded: Folded,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let table: Table = table(&Catalog::cases(), &args.table, &args.folded)?;
+    let table: Table = table(&args.catalog.or_cases()?, &args.table, &args.folded)?;
     let file = match &args.file {
         Some(file) => file.display().to_string(),
         None if args.dialect == DialectName::Postgres => "cases.tsv".to_owned(),

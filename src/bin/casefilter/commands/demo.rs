@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use casefilter::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest, sample};
 
 use crate::input::explained::with_compiling;
-use crate::output::case_table::table_of;
+use crate::output::case_table::CaseTable;
 use crate::output::failure::Failure;
 use crate::output::figures::{counted, duration, thousands};
 use crate::output::status::Status;
@@ -147,7 +147,7 @@ fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<()
     }
     out.line("")?;
     if !answer.is_empty() {
-        out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
+        out.escaped_lines(&CaseTable::new(engine.catalog()).render(answer.ids().zip(answer.documents())))?;
         out.line("")?;
     }
     let summary = format!(

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use casefilter::ImportMode;
 use casefilter::sql::Table;
-use casefilter::{Catalog, ImportMode};
 
 use crate::commands::folded::Folded;
 use crate::commands::hints::{hint, warn};
@@ -20,7 +20,7 @@ use crate::output::dash::ONE_STDIN;
 use crate::output::ending::Ending;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
-use crate::output::file::{cannot_write, from_database, to_file};
+use crate::output::file::{Columns, cannot_write, from_database, to_file};
 use crate::output::progress::Progress;
 use crate::output::refusals::report_left_out;
 use crate::output::rows::Rows;
@@ -113,16 +113,18 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.cases.uses_stdin() && args.criteria.uses_stdin() {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    let catalog = args.criteria.catalog();
+    let catalog = args.criteria.catalog(args.cases.first_database(), &args.admin)?;
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
     if rows.is_none() && args.folded.is_given() {
         let message = "--folded is for rows: for --flat, or for a file whose name ends in .tsv";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let table = args.folded.add_to(Table::new(&Catalog::cases()))?;
+    let table = args.folded.add_to(Table::new(&catalog))?;
     // Rows contain their position in a column, so readers can restore the order.
+    let is_ordered = |id| catalog.get(id).is_some_and(|field| !field.is_many());
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
+    let default = default.filter(|name| catalog.find(name).is_some_and(is_ordered));
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
@@ -167,10 +169,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         closed = cases.close();
         written.and_then(|()| array.map_or(Ok(()), Array::finish))
     };
-    let order = request.order.as_ref();
+    let columns = Columns { catalog: &catalog, order: request.order.as_ref() };
     let written = match args.cases.database() {
-        Some(database) => from_database(database, &args.output, order, &mut fill),
-        None => to_file(&args.output, order, &mut fill),
+        Some(database) => from_database(database, &args.output, columns, &mut fill),
+        None => to_file(&args.output, columns, &mut fill),
     };
     match failure {
         Some(failure) => Err(failure),

@@ -1,8 +1,9 @@
 //! The command `fields`: lists the fields of the catalogue.
 
-use casefilter::{Catalog, Field};
+use casefilter::{Field, TimestampForm};
 use serde::Serialize;
 
+use crate::input::catalog::CatalogFile;
 use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
@@ -18,11 +19,16 @@ use crate::output::wrap::{width, wrapped_to};
 #[command(after_help = "\
 Examples:
   casefilter fields
+  casefilter fields --catalog orders.toml
+  casefilter fields --catalog cases.db
   casefilter fields --format json | jq -r '.[] | select(.type == \"timestamp\") | .name'")]
 pub(crate) struct Args {
     /// JSON or a table [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 }
 
 #[derive(Serialize)]
@@ -31,6 +37,9 @@ struct Entry<'a> {
     #[serde(rename = "type")]
     kind: casefilter::FieldType,
     many: bool,
+    /// The form in documents, of timestamps that are not in the form of cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    form: Option<TimestampForm>,
     known: Vec<&'a str>,
     default: Option<&'a str>,
     aliases: Vec<&'a str>,
@@ -42,6 +51,7 @@ impl<'a> Entry<'a> {
             name: field.name(),
             kind: field.field_type(),
             many: field.is_many(),
+            form: Some(field.form()).filter(|form| *form != TimestampForm::Interface),
             known: field.known_values().collect(),
             default: field.default_value(),
             aliases: field.aliases().collect(),
@@ -60,7 +70,13 @@ impl<'a> Entry<'a> {
             _ => Some(format!("{label} {}", texts.join(", "))),
         };
         let default = self.default.as_slice();
-        let notes = [of("alias", &self.aliases), of("if missing:", default), of("known:", &self.known)];
+        let form = self.form.map(TimestampForm::name);
+        let notes = [
+            of("as", form.as_slice()),
+            of("alias", &self.aliases),
+            of("if missing:", default),
+            of("known:", &self.known),
+        ];
         notes.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }
@@ -103,7 +119,7 @@ fn table(entries: &[Entry<'_>], width: usize) -> String {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let catalog = Catalog::cases();
+    let catalog = args.catalog.or_cases()?;
     let entries: Vec<Entry<'_>> = catalog.visible_fields().map(|(_, field)| Entry::new(field)).collect();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -118,6 +134,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use casefilter::Catalog;
+
     use super::*;
 
     #[test]

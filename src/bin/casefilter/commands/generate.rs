@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use casefilter::Catalog;
 use casefilter::sample::{self, Records};
 
 use crate::input::kind::Kind;
 use crate::output::array::Array;
 use crate::output::ending::Ending;
 use crate::output::failure::Failure;
-use crate::output::file::{CHUNK_BYTES, to_file};
+use crate::output::file::{CHUNK_BYTES, Columns, to_file};
 use crate::output::progress::Progress;
 use crate::output::status::Status;
 
@@ -52,6 +53,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let catalog = Catalog::cases();
+    let columns = Columns { catalog: &catalog, order: None };
     let ending = Ending::of(output, false)?;
     if let Some(kind) = args.kind.samples() {
         if ending != Ending::Ndjson {
@@ -60,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             ));
         }
         let mut records = Some(Records::new(kind, args.cases.unwrap_or(0), args.seed));
-        to_file(output, None, &mut |out| {
+        to_file(output, columns, &mut |out| {
             records.take().map_or(Ok(()), |records| write_records(records, out))
         })?;
         return Ok(Status::Fine);
@@ -69,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage("expected --cases <N>, the number of cases to make".to_owned()));
     };
     let mut cases = Some(sample::Cases::new(count, args.seed));
-    to_file(output, None, &mut |out| {
+    to_file(output, columns, &mut |out| {
         let Some(cases) = cases.take() else { return Ok(()) };
         if ending == Ending::Json {
             let mut array = Array::new(out);

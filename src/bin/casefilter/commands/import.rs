@@ -13,6 +13,7 @@ use crate::commands::hints::print_notes;
 use crate::commands::records;
 use crate::input::admin::{Admin, Opened};
 use crate::input::cases::Files;
+use crate::input::catalog::CatalogFile;
 use crate::input::database::close_written;
 use crate::input::kind::Kind;
 use crate::input::service::Service;
@@ -47,6 +48,8 @@ use crate::output::stdout::{Format, Output};
 /// applicant has a date (createdAt, review.createDate, review.reviewDate) that is later than the change. Standard error reports the
 /// kept and the overwritten changes.
 ///
+/// Of two imports that would make the same database, the later one ends at once, or waits for the other with --wait.
+///
 /// If a service has the database open, the service imports the cases. It continues to answer searches and updates.
 ///
 /// While an import runs, it needs space for a second copy of its documents, in a file without a name beside the database. The pages
@@ -57,6 +60,7 @@ use crate::output::stdout::{Format, Output};
 Examples:
   casefilter import --db cases.db cases.ndjson
   casefilter import --db cases.db monday.ndjson.zst tuesday.parquet --lenient --report left-out.json
+  casefilter import --db orders.db --catalog orders.toml orders.ndjson
   casefilter import --db cases.db --kind applicants applicants.ndjson --lenient
   casefilter search cases.db --where 'status = open'")]
 pub(crate) struct Args {
@@ -69,6 +73,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     admin: Admin,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 
     /// Contents of the files
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
@@ -115,7 +122,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Contents::Database.check_output(&args.db)?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
-    let catalog = Catalog::cases();
+    // A new database gets the catalogue of the first database that is imported.
+    let made_with = Some(args.db.as_path()).filter(|path| Store::exists(path));
+    let catalog = args.catalog.or_stored(made_with.or_else(|| args.cases.first_database()), &args.admin)?;
     let opened = args.admin.open(&args.db, || match open(&args.db, &catalog) {
         Ok(store) => Ok(Ok(store)),
         Err(Unopened::Failed(failure)) => Ok(Err(failure)),
@@ -136,7 +145,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let (report, cases) = match opened {
         Opened::Local(store) => import_locally(store?, args)?,
-        Opened::Served(service) => import_by_service(service, args)?,
+        Opened::Served(mut service) => {
+            service.check_catalog(&catalog)?;
+            import_by_service(service, args)?
+        }
     };
     let took_s = seconds(start.elapsed());
     let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
@@ -199,13 +211,17 @@ impl From<StoreError> for Unopened {
 
 /// Opens the database. If it does not exist, prepares a new database, which gets its name when it is closed.
 fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
-    match Store::open(path, catalog.clone(), StoreOptions::default()) {
-        Err(error) if error.kind() == StoreErrorKind::NotFound => {
-            interrupt::watch()
-                .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
-            Ok(Store::prepare(path, catalog.clone(), StoreOptions::default())?)
-        }
-        opened => Ok(opened?),
+    let open = || Store::open(path, catalog.clone(), StoreOptions::default());
+    match open() {
+        Err(error) if error.kind() == StoreErrorKind::NotFound => {}
+        opened => return Ok(opened?),
+    }
+    interrupt::watch()
+        .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
+    match Store::prepare(path, catalog.clone(), StoreOptions::default()) {
+        // Another import has just created it.
+        Err(error) if error.kind() == StoreErrorKind::Exists => Ok(open()?),
+        prepared => Ok(prepared?),
     }
 }
 

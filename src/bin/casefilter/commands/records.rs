@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use casefilter::domain::{ImportNote, RecordImportReport, RecordKind, export_records, import_records_in};
-use casefilter::{Catalog, ImportMode, Store, StoreError, StoreOptions};
+use casefilter::{ImportMode, Store, StoreError, StoreOptions};
 use serde::Serialize;
 
 use crate::input::admin::{Admin, Opened};
 use crate::input::cases::Files;
+use crate::input::catalog::stored;
 use crate::input::copy::Copy;
 use crate::input::database::{close_written, open_to_read};
 use crate::input::kind::Kind;
@@ -17,7 +18,7 @@ use crate::input::taker::{RecordTaker, ServiceTaker};
 use crate::output::escape::{escape, one_line};
 use crate::output::failure::{Failure, failed, note};
 use crate::output::figures::{counted, seconds, thousands};
-use crate::output::file::{cannot_write, from_database};
+use crate::output::file::{Columns, cannot_write, from_database};
 use crate::output::refusals::{Importing, LISTED, line_of, write_report};
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
@@ -183,7 +184,7 @@ pub(crate) fn export<'p>(
     let (Some(database), None) = (database, paths.next()) else {
         return Err(Failure::Usage("records are exported from one database, made by import".to_owned()));
     };
-    let catalog = Catalog::cases();
+    let catalog = stored(database, admin)?;
     let store = match admin.open(database, || open_to_read(database, &catalog))? {
         Opened::Local(store) => store,
         Opened::Served(service) => {
@@ -194,7 +195,7 @@ pub(crate) fn export<'p>(
     };
     let mut store = Some(store);
     let (mut failure, mut closed) = (None, Ok(()));
-    let written = from_database(database, output, None, &mut |out| {
+    let written = from_database(database, output, Columns { catalog: &catalog, order: None }, &mut |out| {
         let Some(store) = store.take() else { return Ok(()) };
         let result = export_records(&store, kind, |record| {
             let mut line = record.to_owned();

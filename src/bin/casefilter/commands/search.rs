@@ -56,6 +56,7 @@ Examples:
   casefilter search cases.db --where 'status = open' --format ids --limit all > open.ids
   casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson
   casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'
+  casefilter search orders.ndjson --catalog orders.toml --where 'total > 100 and state = paid' --order -placed
   casefilter search cases.db --where \"createdAt >= '$(date -d yesterday '+%F %T%z')'\" --order -createdAt
 
 Filters for --where (`casefilter fields` lists the fields; README.md has the whole language):
@@ -131,7 +132,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
-    let catalog = args.selection.catalog();
+    let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     if args.cases.is_empty() {
         let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
             let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";
@@ -191,7 +192,9 @@ fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result
     let count = cases.len();
     // Close the database before printing, so that other processes can write to it.
     let closed = cases.close();
-    let printed = print(&found, format, || summary_of(len_of(&found), total, count, took, load_took));
+    let printed = print(&found, format, request.filter.catalog(), || {
+        summary_of(len_of(&found), total, count, took, load_took)
+    });
     closed.and(printed)?;
     if !says_total && is_full {
         note_cut(len_of(&found), request, total);
@@ -245,7 +248,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             let found = server.search(&args.limited(&request))?;
             let took = start.elapsed();
             let format = Format::or_fitting(args.format);
-            print(&found, format, || {
+            print(&found, format, catalog, || {
                 let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
                 format!(
                     "{}{} · searched in {}",

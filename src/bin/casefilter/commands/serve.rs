@@ -19,10 +19,11 @@ use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::input::admin::Socket;
+use crate::input::catalog::CatalogFile;
 use crate::input::duration::{self, VALUE, seconds};
 #[cfg(feature = "postgres")]
 use crate::input::postgres as source;
-use crate::input::selection::catalog;
+use crate::input::selection::extended;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
@@ -99,6 +100,9 @@ pub(crate) struct Args {
     #[arg(long, env = "CASEFILTER_EXTENDED", value_parser = BoolishValueParser::new())]
     extended: bool,
 
+    #[command(flatten)]
+    catalog: CatalogFile,
+
     /// Maximum number of cases on a page
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
     max_limit: u64,
@@ -125,10 +129,21 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
 
-    /// Maximum memory for all request bodies that are being received, in bytes; further requests get 503
+    /// Maximum memory for all request bodies, in bytes; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
+
+    /// Size of all temporary files for large bodies whose signature is not verified yet, in bytes; further requests get 503
+    ///
+    /// A token gets at most half from one address.
+    #[arg(long, value_name = "N", env = "CASEFILTER_SPOOLED_BYTES",
+          default_value_t = ServiceOptions::default().spooled_bytes)]
+    spooled_bytes: usize,
+
+    /// Directory of these temporary files [default: that of the database, or the temporary directory of the system]
+    #[arg(long, value_name = "DIR", env = "CASEFILTER_SPOOL_DIR")]
+    spool_dir: Option<PathBuf>,
 
     /// Maximum size of an answer with cases, in bytes; a larger page gets status 400, with the largest possible `limit` in the
     /// message
@@ -238,6 +253,8 @@ impl Args {
             connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
             buffered_bytes: self.buffered_bytes,
+            spooled_bytes: self.spooled_bytes,
+            spool_folder: self.spool_dir.clone(),
             max_response_bytes: self.answer_bytes,
             outgoing_bytes: self.outgoing_bytes,
             read_timeout: at_least_some(self.read_timeout),
@@ -251,6 +268,8 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
+        // A token at one address gets half of it.
+        options.spooled_bytes = options.spooled_bytes.max(self.max_body.saturating_mul(2));
         // Each token gets half of this memory. Half must be enough for twice the largest case, and for three times the largest
         // record.
         let mut least = options.limits.document_bytes.saturating_mul(6);
@@ -320,6 +339,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let signals = Signals::watch()?;
     let asked = signals.asked.clone();
     let options = args.options();
+    if let Some(folder) = args.spool_dir.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::Failed(format!(
+            "--spool-dir: found no directory `{}`, expected one that exists",
+            shown(folder)
+        )));
+    }
     let file = TokenFile::read(&args.tokens)
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
     warn_of_readers(&args.tokens, "the secrets in it");
@@ -327,7 +352,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     for warning in file.warnings() {
         tracing::warn!("{}", escape(&warning));
     }
-    let catalog = catalog(args.extended);
+    let catalog = args.catalog.or_kept(&args.db)?;
+    let catalog = extended(catalog, args.extended);
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
     if tokens.is_empty() {
@@ -392,9 +418,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// The number of threads for blocking work other than client requests: DNS lookups, requests on the admin socket, and the write at
-/// shutdown.
-const SPARE_THREADS: usize = 24;
+/// The number of threads for blocking work other than client requests: DNS lookups, requests on the admin socket, temporary files
+/// of bodies, and the write at shutdown.
+const SPARE_THREADS: usize = 40;
 
 fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
     Builder::new_multi_thread()

@@ -129,7 +129,7 @@ pub(crate) fn table(catalog: &Catalog, name: &str, folded: &Folded) -> Result<Ta
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let catalog = args.selection.catalog();
+    let catalog = args.selection.catalog_alone()?;
     let table = table(&catalog, &args.table, &args.folded)?;
     let mut out = Output::new();
     match &args.requests {

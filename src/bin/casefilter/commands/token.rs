@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::token::file::LockedTokens;
 use crate::input::admin::{Admin, Opened};
+use crate::input::catalog::{CatalogFile, stored};
 use crate::input::duration;
 use crate::output::dash::refuse_stdout;
 use crate::output::diagnostics::{Fault, Source};
@@ -89,7 +90,8 @@ fn expires_help() -> String {
 #[command(after_help = "\
 Example:
   casefilter token app --file tokens.json --name dashboard --allow viewCases,viewApplicants -o dashboard.json
-  casefilter token app --file tokens.json --allow viewCases --filter 'clientId = acme' --fields name,status,createdAt")]
+  casefilter token app --file tokens.json --allow viewCases --filter 'clientId = acme' --fields name,status,createdAt
+  casefilter token app --file tokens.json --allow viewCases --catalog orders.db --filter 'total < 1000'")]
 struct App {
     /// The token file
     #[arg(long, value_name = "FILE")]
@@ -117,6 +119,9 @@ struct App {
     /// permissions for applicants and AML cases
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 }
 
 fn permission() -> impl TypedValueParser<Value = Permission> {
@@ -134,7 +139,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 fn app(args: &App) -> Result<Status, Failure> {
-    let App { file, name, output, allow, fields, filter } = args;
+    let App { file, name, output, allow, fields, filter, catalog } = args;
+    let catalog = catalog.or_cases()?;
     if let Some(file) = file {
         refuse_stdout(file, "without --file the token is printed")?;
         if !file.exists() {
@@ -145,7 +151,7 @@ fn app(args: &App) -> Result<Status, Failure> {
         refuse_stdout(output, "without --output the secret is printed")?;
         Contents::Tokens.check_output(output)?;
     }
-    check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
+    check(&catalog, fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let entry = TokenEntry::generate(allow.iter().copied());
     let mut entry = entry.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
     if let Some(name) = name {
@@ -159,7 +165,7 @@ fn app(args: &App) -> Result<Status, Failure> {
     }
     let Some(path) = file else {
         warn(&entry);
-        print(output.as_deref(), &text_with(TokenFile::default(), entry)?)?;
+        print(output.as_deref(), &text_with(TokenFile::default(), entry, &catalog)?)?;
         return Ok(Status::Fine);
     };
     let secret = serde_json::json!({ "token": entry.token(), "secret": entry.secret() });
@@ -173,7 +179,7 @@ fn app(args: &App) -> Result<Status, Failure> {
         }
         Ok(())
     };
-    if let Err(failure) = add(path, &entry, name.as_deref(), before) {
+    if let Err(failure) = add((path, &catalog), &entry, name.as_deref(), before) {
         if let Some(output) = output.as_ref().filter(|_| has_output) {
             let _ = fs::remove_file(output);
         }
@@ -188,7 +194,7 @@ fn app(args: &App) -> Result<Status, Failure> {
 /// Adds a token to a file. Before that, calls `before`, which saves or prints the secret: a stored token is useless if its secret
 /// is lost.
 fn add(
-    path: &Path,
+    (path, catalog): (&Path, &Catalog),
     entry: &TokenEntry,
     name: Option<&str>,
     before: impl FnOnce() -> Result<(), Failure>,
@@ -207,7 +213,7 @@ fn add(
                 quote(&own_name)
             )));
         }
-        let text = text_with(tokens, entry.clone())?;
+        let text = text_with(tokens, entry.clone(), catalog)?;
         before.take().map_or(Ok(()), |before| before())?;
         if locked.write(&text)? {
             return Ok(());
@@ -216,9 +222,9 @@ fn add(
 }
 
 /// Returns the text of a token file with one more token.
-fn text_with(mut tokens: TokenFile, entry: TokenEntry) -> Result<String, Failure> {
+fn text_with(mut tokens: TokenFile, entry: TokenEntry, catalog: &Catalog) -> Result<String, Failure> {
     tokens.push(entry);
-    Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
+    Tokens::new(tokens.clone(), catalog, &Limits::default())
         .map_err(|error| Failure::Failed(escape(&error.to_string()).into_owned()))?;
     Ok(format!("{}\n", tokens.to_json()))
 }
@@ -241,11 +247,10 @@ fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
 }
 
 /// Rejects a filter or fields that do not compile. The errors have the same form as those of other commands.
-fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
-    let catalog = Catalog::cases();
+fn check(catalog: &Catalog, fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
     let mut faults: Vec<(Errors, Source)> = Vec::new();
     if let Some(text) = filter
-        && let Err(errors) = FilterBuilder::new(&catalog).text(text)
+        && let Err(errors) = FilterBuilder::new(catalog).text(text)
     {
         faults.push((errors, Source::argument("--filter", text)));
     }
@@ -269,7 +274,8 @@ fn share(args: &Share) -> Result<Status, Failure> {
     }
     // The file is created first. If this fails, no token is created.
     let new = args.output.as_deref().map(create_private).transpose()?;
-    let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
+    let catalog = stored(&args.db, &args.admin)?;
+    let open = || Store::open(&args.db, catalog.clone(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
         Opened::Local(store) => mint(store, args)?,
         Opened::Served(mut service) => {

@@ -1,10 +1,11 @@
 //! The command `verify`: checks that a database is intact.
 
-use casefilter::{Catalog, Store, StoreOptions, VerifyReport};
+use casefilter::{Store, StoreOptions, VerifyReport};
 use serde::Serialize;
 
 use crate::commands::leftovers;
 use crate::input::admin::{Admin, Opened};
+use crate::input::catalog::stored;
 use crate::input::copy::Copy;
 use crate::input::database::Database;
 use crate::output::failure::{Failure, failed};
@@ -51,7 +52,8 @@ struct Whole {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let (path, catalog, options) = (args.database.path()?, Catalog::cases(), StoreOptions::default());
+    let (path, options) = (args.database.path()?, StoreOptions::default());
+    let catalog = stored(path, &args.admin)?;
     let working = Working::on("checking the database");
     let found = match args.admin.open(path, || Store::verify(path, &catalog, &options))? {
         Opened::Local(found) => found,

@@ -64,7 +64,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
-    let catalog = args.selection.catalog();
+    let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     let request = args.selection.request(&catalog)?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };

@@ -53,6 +53,16 @@ impl Admin {
         loop {
             let error = match open() {
                 Ok(opened) => return Ok(Opened::Local(opened)),
+                Err(error) if error.kind() == StoreErrorKind::BeingCreated => {
+                    if self.may_wait(start) {
+                        continue;
+                    }
+                    return Err(Failure::Failed(format!(
+                        "{}; {}",
+                        escape(&error.to_string()),
+                        self.waited()
+                    )));
+                }
                 Err(error) if error.kind() == StoreErrorKind::InUse => error,
                 Err(error) => return Err(failed(&error)),
             };
@@ -60,12 +70,19 @@ impl Admin {
                 Ok(service) => return Ok(Opened::Served(service)),
                 Err(why) => why,
             };
-            let wait = self.wait.unwrap_or_default();
-            if start.elapsed() >= wait {
+            if !self.may_wait(start) {
                 return Err(self.locked(database, &error, &why));
             }
-            thread::sleep(PAUSE.min(wait.saturating_sub(start.elapsed())));
         }
+    }
+
+    /// Waits a moment. Returns false, at once, if the time of --wait has passed since `start`.
+    fn may_wait(&self, start: Instant) -> bool {
+        let left = self.wait.unwrap_or_default().saturating_sub(start.elapsed());
+        if !left.is_zero() {
+            thread::sleep(PAUSE.min(left));
+        }
+        !left.is_zero()
     }
 
     /// Returns the failure for a locked database. It names the process that has the database open, and what the user can do.
@@ -75,10 +92,14 @@ impl Admin {
             Some(holders) => format!("{name}: {holders} it open"),
             None => escape(&error.to_string()).into_owned(),
         };
-        let wait = match self.wait {
+        Failure::Failed(format!("{who}; {}; {}", escape(why), self.waited()))
+    }
+
+    /// Returns what --wait did, or could do.
+    fn waited(&self) -> String {
+        match self.wait {
             None => "wait for it by --wait 30s".to_owned(),
             Some(wait) => format!("waited {} s", wait.as_secs_f64()),
-        };
-        Failure::Failed(format!("{who}; {}; {wait}", escape(why)))
+        }
     }
 }

@@ -80,7 +80,7 @@ const TABLE: [(&[&str], &str); 24] = [
     ),
     (
         &["schema", "columns", "catalog", "catalogue", "describe", "field", "inspect"],
-        "`casefilter fields` lists the fields that a filter can name",
+        "`casefilter fields` lists the fields that a filter can name; --catalog FILE gives other commands a file with other fields",
     ),
     (
         &["server", "start", "run", "daemon", "http", "listen", "up"],

@@ -62,6 +62,11 @@ pub(crate) struct Loaded {
 }
 
 impl Files {
+    /// Returns the first database among the files.
+    pub(crate) fn first_database(&self) -> Option<&Path> {
+        self.paths().find(|path| Store::exists(path))
+    }
+
     /// Returns the paths of the files.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
@@ -125,6 +130,11 @@ impl Cases {
         }
     }
 
+    /// Returns the first database, whose catalogue is that of the cases.
+    pub(crate) fn first_database(&self) -> Option<&Path> {
+        self.files().iter().map(PathBuf::as_path).find(|path| Store::exists(path))
+    }
+
     /// Opens the database if the arguments name a database, or connects to the service that has it open. Otherwise imports the
     /// named files into memory. Returns the error of the first file that cannot be imported.
     pub(crate) fn load_or_ask(
@@ -181,10 +191,11 @@ impl Cases {
     fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
-        let engine = Engine::builder(catalog.clone())
-            .documents(documents == Documents::Kept)
-            .limits(unpaged())
-            .build();
+        let builder = Engine::builder(catalog.clone()).limits(unpaged());
+        let engine = match documents {
+            Documents::Kept => builder.build(),
+            Documents::Forgotten => builder.without_documents().build(),
+        };
         let mut import = engine.import(mode);
         read_all(&self.paths, &mut CaseTaker { import: &mut import, mode })?;
         let working = Working::on("building indexes");

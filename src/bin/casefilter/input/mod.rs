@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod advice;
 pub(crate) mod cases;
+pub(crate) mod catalog;
 pub(crate) mod copy;
 pub(crate) mod database;
 pub(crate) mod duration;

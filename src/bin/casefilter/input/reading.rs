@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use casefilter::{Catalog, Filter, SearchRequest, Store};
+use casefilter::{Filter, SearchRequest, Store};
 
 use crate::input::database::open_to_read;
 use crate::input::loaded::LoadedCases;
@@ -61,7 +61,9 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
     }
     taker.begin_source(&name)?;
     if packing == Packing::Database {
-        let store = open_to_read(path, &Catalog::cases());
+        // Only the documents are read, so that the catalogue need not be that of the import.
+        let catalog = Store::catalog_of(path).map_err(|error| failed(&error))?;
+        let store = open_to_read(path, &catalog);
         let cases = LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?));
         let all = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
         cases.each_document(&all, |document| {

@@ -9,6 +9,8 @@ use casefilter::internal::check_text;
 use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, SearchRequest, Timestamp};
 use chrono::{DateTime, FixedOffset, Utc};
 
+use crate::input::admin::Admin;
+use crate::input::catalog::CatalogFile;
 use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
@@ -64,17 +66,20 @@ pub(crate) struct Criteria {
     /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in JSON filters; --where always allows them
     #[arg(long)]
     extended: bool,
+
+    #[command(flatten)]
+    catalog: CatalogFile,
 }
 
-/// Returns the catalogue of cases. If it is extended, JSON filters may use the extended operators.
-pub(crate) fn catalog(is_extended: bool) -> Catalog {
-    if is_extended { Catalog::cases().extended() } else { Catalog::cases() }
+/// Returns the catalogue. If it is extended, JSON filters may use the extended operators.
+pub(crate) fn extended(catalog: Catalog, is_extended: bool) -> Catalog {
+    if is_extended { catalog.extended() } else { catalog }
 }
 
 impl Criteria {
-    /// Returns the catalogue for which the filter is compiled.
-    pub(crate) fn catalog(&self) -> Catalog {
-        catalog(self.extended)
+    /// Returns the catalogue for which the filter is compiled: that of --catalog, or else that of the database.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        Ok(extended(self.catalog.or_stored(database, admin)?, self.extended))
     }
 
     /// Returns true if the body is read from standard input.
@@ -102,9 +107,15 @@ impl Criteria {
 }
 
 impl Selection {
-    /// Returns the catalogue for which filters are compiled, including those of --requests.
-    pub(crate) fn catalog(&self) -> Catalog {
-        self.criteria.catalog()
+    /// Returns the catalogue for which filters are compiled, including those of --requests: that of --catalog, or else that of the
+    /// database.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        self.criteria.catalog(database, admin)
+    }
+
+    /// Returns the catalogue for which filters are compiled without any cases.
+    pub(crate) fn catalog_alone(&self) -> Result<Catalog, Failure> {
+        Ok(extended(self.criteria.catalog.or_cases()?, self.criteria.extended))
     }
 
     /// Returns true if the body is read from standard input.
@@ -120,7 +131,7 @@ impl Selection {
     /// Returns true if there are no arguments for a filter, an order or a page.
     pub(crate) fn is_empty(&self) -> bool {
         let Self {
-            criteria: Criteria { body, text, utc_offset: _, extended: _ },
+            criteria: Criteria { body, text, utc_offset: _, extended: _, catalog: _ },
             order,
             offset,
             limit,

@@ -80,6 +80,7 @@ struct Fault {
 impl Served {
     /// Creates the cases of a service, after asking the service for their number.
     pub(crate) fn new(mut service: Service, catalog: &Catalog, documents: bool) -> Result<Self, Failure> {
+        service.check_catalog(catalog)?;
         let About { cases } = service.get("/")?;
         Ok(Self {
             service: Mutex::new(service),

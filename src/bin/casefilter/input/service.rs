@@ -12,8 +12,11 @@ mod unix;
 #[cfg(feature = "arrow")]
 use std::io::Read;
 
-#[cfg(feature = "arrow")]
-use crate::output::failure::Failure;
+use casefilter::Catalog;
+use casefilter::internal::check_same_columns;
+
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, KEPT};
 
 #[cfg(not(all(unix, feature = "service")))]
 pub(crate) use elsewhere::{Service, Upload};
@@ -44,5 +47,30 @@ impl Upload {
                 Err(error) => return Err(SendFailure::Read(error)),
             }
         }
+    }
+}
+
+/// The part of the description of a service that has the catalogue of its database.
+#[derive(serde::Deserialize)]
+struct Catalogued {
+    /// Services of earlier versions have the catalogue of cases.
+    catalog: Option<Catalog>,
+}
+
+impl Service {
+    /// Returns the catalogue of the database.
+    pub(crate) fn catalog(&mut self) -> Result<Catalog, Failure> {
+        let Catalogued { catalog } = self.get("/")?;
+        Ok(catalog.unwrap_or_else(Catalog::cases))
+    }
+
+    /// Checks that the database was made with this catalogue, except for known values and aliases.
+    pub(crate) fn check_catalog(&mut self, catalog: &Catalog) -> Result<(), Failure> {
+        let stored = self.catalog()?;
+        check_same_columns(catalog, &stored).map_err(|difference| {
+            let message =
+                format!("the database of the service was made for another catalogue: {difference}{KEPT}");
+            Failure::Failed(escape(&message).into_owned())
+        })
     }
 }

@@ -1,35 +1,139 @@
-//! Converts cases to the rows of a table, for people.
+//! Converts cases, or other documents, to the rows of a table, for people.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use casefilter::{Catalog, Field, FieldType};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::output::escape::escape;
 use crate::output::table::{self, Column};
 
-/// Returns the columns of a table of cases.
-pub(crate) fn search_columns() -> &'static [Column] {
-    const COLUMNS: [Column; 9] = [
-        Column::whole("id"),
-        Column::text("status"),
-        Column::whole("priority"),
-        Column::whole("createdAt"),
-        Column::text("applicant"),
-        Column::number("amount"),
-        Column::text("assignee"),
-        Column::text("tags"),
-        Column::text("name"),
-    ];
-    &COLUMNS
+/// The maximum number of columns for fields of a catalogue of one's own.
+const MOST_COLUMNS: usize = 24;
+
+/// The columns of a table of documents: those of cases, if the catalogue has their fields, and one for each other field.
+pub(crate) struct CaseTable {
+    has_cases: bool,
+    own: Vec<OwnColumn>,
 }
 
-/// Returns a table of cases. Each case is given as its id and its document.
-pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
-    let rows: Vec<Vec<String>> = cases.map(|(id, document)| row_of(id, document)).collect();
-    table::render(search_columns(), &rows)
+/// The column of a field.
+struct OwnColumn {
+    heading: String,
+    /// The keys of the path, each with the number of arrays that it holds.
+    keys: Vec<(String, usize)>,
+    is_number: bool,
+    is_text: bool,
+    default: Option<String>,
 }
 
-/// Returns the cells of the row for a case.
-pub(crate) fn row_of(id: &str, document: &str) -> Vec<String> {
-    Shown::read(document).row(id)
+impl CaseTable {
+    pub(crate) fn new(catalog: &Catalog) -> Self {
+        let cases = Catalog::cases();
+        let names = |catalog: &Catalog| {
+            catalog.fields().iter().map(|field| field.name().to_owned()).collect::<Vec<_>>()
+        };
+        let has_cases = names(catalog).starts_with(&names(&cases));
+        let first = if has_cases { cases.fields().len() } else { 1 };
+        let own = catalog.visible_fields().filter(|(id, _)| id.index() >= first);
+        Self { has_cases, own: own.take(MOST_COLUMNS).map(|(_, field)| OwnColumn::new(field)).collect() }
+    }
+
+    pub(crate) fn columns(&self) -> Vec<Column<'_>> {
+        let mut columns = match self.has_cases {
+            true => CASE_COLUMNS.to_vec(),
+            false => vec![Column::whole("id")],
+        };
+        columns.extend(self.own.iter().map(OwnColumn::column));
+        columns
+    }
+
+    /// Returns the cells of a document.
+    pub(crate) fn row(&self, id: &str, document: &str) -> Vec<String> {
+        let mut row = match self.has_cases {
+            true => Shown::read(document).row(id),
+            false => vec![id.to_owned()],
+        };
+        if let Ok(document) = serde_json::from_str::<&RawValue>(document) {
+            row.extend(self.own.iter().map(|column| column.cell(document)));
+        }
+        row
+    }
+
+    /// Returns a table of documents, each with its id.
+    pub(crate) fn render<'c>(&self, documents: impl Iterator<Item = (&'c str, &'c str)>) -> String {
+        let rows: Vec<Vec<String>> = documents.map(|(id, document)| self.row(id, document)).collect();
+        table::render(&self.columns(), &rows)
+    }
+}
+
+const CASE_COLUMNS: [Column<'static>; 9] = [
+    Column::whole("id"),
+    Column::text("status"),
+    Column::whole("priority"),
+    Column::whole("createdAt"),
+    Column::text("applicant"),
+    Column::number("amount"),
+    Column::text("assignee"),
+    Column::text("tags"),
+    Column::text("name"),
+];
+
+impl OwnColumn {
+    fn new(field: &Field) -> Self {
+        let keys = field.path().split('.').map(|key| {
+            let name = key.trim_end_matches("[]");
+            (name.to_owned(), key.len().saturating_sub(name.len()) / 2)
+        });
+        let is_number =
+            matches!(field.field_type(), FieldType::Number | FieldType::Integer) && !field.is_many();
+        Self {
+            heading: escape(field.name()).into_owned(),
+            keys: keys.collect(),
+            is_number,
+            is_text: field.is_many() || field.field_type() == FieldType::String,
+            default: field.default_value().map(str::to_owned),
+        }
+    }
+
+    fn column(&self) -> Column<'_> {
+        match (self.is_number, self.is_text) {
+            (true, _) => Column::number(&self.heading),
+            (false, true) => Column::text(&self.heading),
+            (false, false) => Column::whole(&self.heading),
+        }
+    }
+
+    /// Returns the values of a document, joined by commas; the default in parentheses if there is none.
+    fn cell(&self, document: &RawValue) -> String {
+        let mut values = vec![document];
+        for (key, arrays) in &self.keys {
+            let members = values.into_iter().filter_map(|object| {
+                let mut members: HashMap<Cow<'_, str>, &RawValue> =
+                    serde_json::from_str(object.get()).ok()?;
+                members.remove(key.as_str())
+            });
+            values = members.collect();
+            for _ in 0..*arrays {
+                let elements = values.into_iter().flat_map(|array| parsed::<Vec<&RawValue>>(Some(array)));
+                values = elements.collect();
+            }
+        }
+        let texts = values.into_iter().map(RawValue::get).filter(|text| *text != "null").map(|text| {
+            if text.starts_with('"') {
+                serde_json::from_str(text).unwrap_or_default()
+            } else {
+                text.to_owned()
+            }
+        });
+        let texts: Vec<String> = texts.collect();
+        match (&self.default, texts.as_slice()) {
+            (Some(default), []) => format!("({default})"),
+            _ => texts.join(", "),
+        }
+    }
 }
 
 /// Returns the id in a stored document.

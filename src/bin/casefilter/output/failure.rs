@@ -61,6 +61,10 @@ impl From<casefilter::Error> for Failure {
     }
 }
 
+/// Advice for a catalogue that is not that of a database.
+pub(crate) const KEPT: &str =
+    "; a database keeps the catalogue that it was made with, which commands use without --catalog";
+
 /// Returns the failure for an error of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
     if let Some(stopped) = error.request_error().filter(|error| error.is_stop()) {
@@ -72,6 +76,7 @@ pub(crate) fn failed(error: &StoreError) -> Failure {
             let advice = text.rsplit_once(": ").and_then(|(name, _)| windows_path(name));
             Failure::Failed(format!("{}{}", escape(&text), advice.unwrap_or_default()))
         }
+        StoreErrorKind::OtherCatalog => Failure::Failed(format!("{}{KEPT}", escape(&error.to_string()))),
         StoreErrorKind::RejectedDocument => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
             "{}; stop that process, or, if it is a service, send it the request or copy the file by `casefilter backup`",

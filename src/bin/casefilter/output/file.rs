@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use casefilter::{AtomicFile, Order, Store};
+use casefilter::{AtomicFile, Catalog, Order, Store};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -21,6 +21,15 @@ use crate::output::stdout::spooled_stdout;
 /// The size of the write buffer of a file, in bytes.
 pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 
+/// The columns of a Parquet file.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "without Parquet there are only lines"))]
+pub(crate) struct Columns<'c> {
+    pub(crate) catalog: &'c Catalog,
+    /// The order of the documents, if they have one.
+    pub(crate) order: Option<&'c Order>,
+}
+
 /// A function that writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
@@ -34,13 +43,13 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Writes lines to a file, in the format that its name determines; see [`replace`]. If the name is `-`, writes the lines unchanged
-/// to standard output. If `order` is given, the cases are in this order.
-pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
+/// to standard output. `columns` are those of a Parquet file.
+pub(crate) fn to_file(path: &Path, columns: Columns<'_>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
     }
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
+    replace(path, &mut |mut file| pack(&extension.to_string_lossy(), columns, fill, &mut file))
 }
 
 /// Does the same as [`to_file`], for lines that are read from a database. `fill` closes the database when it has read everything.
@@ -48,14 +57,14 @@ pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Res
 pub(crate) fn from_database(
     database: &Path,
     path: &Path,
-    order: Option<&Order>,
+    columns: Columns<'_>,
     fill: Fill<'_>,
 ) -> Result<(), Failure> {
     if is_stdout(path) {
         let written = spooled_stdout(database).and_then(|out| to_stdout(out, fill));
         return written.map_err(|error| cannot_write(path, &error));
     }
-    to_file(path, order, fill)
+    to_file(path, columns, fill)
 }
 
 fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
@@ -107,7 +116,7 @@ pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result
 
 fn pack(
     extension: &str,
-    order: Option<&Order>,
+    columns: Columns<'_>,
     fill: Fill<'_>,
     out: &mut (impl Write + Send),
 ) -> io::Result<()> {
@@ -124,12 +133,12 @@ fn pack(
         }
         #[cfg(not(feature = "arrow"))]
         "parquet" => {
-            let _ = order;
+            let _ = columns;
             Err(io::Error::other(Part::Parquet.missing("Parquet")))
         }
         #[cfg(feature = "arrow")]
         "parquet" => {
-            let mut file = ParquetFile::new(out, order)?;
+            let mut file = ParquetFile::new(out, columns.catalog, columns.order)?;
             fill(&mut file)?;
             file.finish()
         }

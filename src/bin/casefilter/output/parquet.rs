@@ -14,9 +14,9 @@ pub(crate) struct ParquetFile<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Starts a Parquet file. If `order` is given, the cases are in this order.
-    pub(crate) fn new(out: W, order: Option<&Order>) -> io::Result<Self> {
-        Ok(Self { writer: ParquetWriter::new(out, &Catalog::cases(), order)?, line: Vec::new() })
+    /// Starts a Parquet file of documents of a catalogue. If `order` is given, the documents are in this order.
+    pub(crate) fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
+        Ok(Self { writer: ParquetWriter::new(out, catalog, order)?, line: Vec::new() })
     }
 
     /// Writes the end of the Parquet file.
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_write_may_end_anywhere() {
         let mut file = Vec::new();
-        let mut writer = ParquetFile::new(&mut file, None).unwrap();
+        let mut writer = ParquetFile::new(&mut file, &Catalog::cases(), None).unwrap();
         let count = 20_000;
         let mut text = Vec::new();
         for case in sample::Cases::new(count, 1) {

@@ -13,7 +13,7 @@ use crate::output::ending::Ending;
 use crate::output::failure::Failure;
 #[cfg(feature = "arrow")]
 use crate::output::file::replace;
-use crate::output::file::to_file;
+use crate::output::file::{Columns, to_file};
 #[cfg(not(feature = "arrow"))]
 use crate::output::part::Part;
 use crate::output::progress::Progress;
@@ -46,7 +46,9 @@ impl Rows {
         // An error of a case or of the database, as opposed to an error of the output file.
         let mut failure = None;
         let written = match self {
-            Self::Copy => to_file(path, None, &mut |out| copy(&source, out, &mut failure)),
+            Self::Copy => to_file(path, Columns { catalog: table.catalog(), order: None }, &mut |out| {
+                copy(&source, out, &mut failure)
+            }),
             #[cfg(feature = "arrow")]
             Self::Parquet => replace(path, &mut |file| flat_parquet::write(&source, file, &mut failure)),
             #[cfg(not(feature = "arrow"))]

@@ -19,25 +19,25 @@ const CUT: &str = "…";
 
 /// A column: its heading, its alignment, and whether its texts are cut on a narrow terminal.
 #[derive(Clone, Copy)]
-pub(crate) struct Column {
-    heading: &'static str,
+pub(crate) struct Column<'h> {
+    heading: &'h str,
     right: bool,
     yields: bool,
 }
 
-impl Column {
+impl<'h> Column<'h> {
     /// Creates a left-aligned text column. It is cut if the terminal is too narrow.
-    pub(crate) const fn text(heading: &'static str) -> Self {
+    pub(crate) const fn text(heading: &'h str) -> Self {
         Self { heading, right: false, yields: true }
     }
 
     /// Creates a left-aligned text column whose texts are never cut.
-    pub(crate) const fn whole(heading: &'static str) -> Self {
+    pub(crate) const fn whole(heading: &'h str) -> Self {
         Self { heading, right: false, yields: false }
     }
 
     /// Creates a right-aligned column of numbers.
-    pub(crate) const fn number(heading: &'static str) -> Self {
+    pub(crate) const fn number(heading: &'h str) -> Self {
         Self { heading, right: true, yields: false }
     }
 }
@@ -45,7 +45,7 @@ impl Column {
 /// Lays out rows under headings, one row per line, within the width of the terminal.
 ///
 /// If there is not enough space for all columns, the last columns are left out, and an additional line names them.
-pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
+pub(crate) fn render(columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| escaped(row)).collect();
     let layout = Layout::new(columns, &rows, usize::from(width()));
     let mut text = layout.head();
@@ -61,16 +61,16 @@ pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
 pub(crate) type Write<'w> = &'w mut dyn FnMut(&str) -> Result<(), Failure>;
 
 /// A table that is written while its rows are added. The first rows determine the widths of the columns.
-pub(crate) struct TableWriter {
-    columns: &'static [Column],
+pub(crate) struct TableWriter<'h> {
+    columns: &'h [Column<'h>],
     /// The first rows, which are collected until there are enough of them to determine the widths.
     first: Vec<Vec<String>>,
     enough: usize,
-    layout: Option<Layout>,
+    layout: Option<Layout<'h>>,
 }
 
-impl TableWriter {
-    pub(crate) fn new(columns: &'static [Column], enough: usize) -> Self {
+impl<'h> TableWriter<'h> {
+    pub(crate) fn new(columns: &'h [Column<'h>], enough: usize) -> Self {
         Self { columns, first: Vec::new(), enough, layout: None }
     }
 
@@ -102,24 +102,24 @@ impl TableWriter {
 }
 
 /// The columns that are shown, with their widths.
-struct Layout {
-    shown: Vec<Shown>,
-    left_out: Vec<&'static str>,
+struct Layout<'h> {
+    shown: Vec<Shown<'h>>,
+    left_out: Vec<&'h str>,
     /// The width of the terminal.
     width: usize,
     /// True if right-to-left texts are isolated, so that they do not affect the order of the text around them.
     isolates: bool,
 }
 
-struct Shown {
-    column: Column,
+struct Shown<'h> {
+    column: Column<'h>,
     /// The index of the column in a row.
     place: usize,
     width: usize,
 }
 
-impl Layout {
-    fn new(columns: &[Column], rows: &[Vec<String>], width: usize) -> Self {
+impl<'h> Layout<'h> {
+    fn new(columns: &[Column<'h>], rows: &[Vec<String>], width: usize) -> Self {
         let isolates = io::stdout().is_terminal();
         let mut layout = Self { shown: Vec::new(), left_out: Vec::new(), width, isolates };
         let mut wanted = Vec::new();
@@ -220,7 +220,7 @@ fn runs_leftwards(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 4] =
+    const COLUMNS: [Column<'_>; 4] =
         [Column::whole("id"), Column::text("status"), Column::number("amount"), Column::text("name")];
 
     fn rows() -> Vec<Vec<String>> {
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn rows_that_arrive_one_by_one_make_the_same_table() {
-        const STATIC: &[Column] = &COLUMNS;
+        const STATIC: &[Column<'_>] = &COLUMNS;
         for enough in [1, 2, 5] {
             let mut text = String::new();
             let mut write = |more: &str| {

@@ -31,11 +31,20 @@ pub(super) struct DocumentGroup<'t> {
     /// The documents that were copied, concatenated.
     text: Vec<u8>,
     text_bytes: usize,
-    /// The sources of the documents, each with the index of its first document in the group.
-    sources: Vec<(usize, Arc<str>)>,
+    /// The sources of the documents.
+    sources: Vec<GroupSource>,
     pending: Vec<PendingDocument<'t>>,
     /// The document number of the first document, if documents are stored outside the engine.
     first_number: u64,
+}
+
+/// A source of documents of a group.
+struct GroupSource {
+    name: Arc<str>,
+    /// The index in the group of the first document of the source.
+    first: usize,
+    /// The position of this document in the source, counted from 1.
+    first_in_source: u64,
 }
 
 /// A document that has not been read yet.
@@ -83,10 +92,10 @@ impl<'t> Documents<'t> {
         self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
     }
 
-    /// Adds a document. If its group is now full, returns the group.
+    /// Adds a document with its position in its source. If its group is now full, returns the group.
     ///
     /// `number` is the document number, if documents are stored outside the engine.
-    pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
+    pub(super) fn push(&mut self, piece: (Piece<'_>, u64), number: u64) -> Option<DocumentGroup<'t>> {
         let Self { group, source, borrowed, group_rows, spare, .. } = self;
         let open = group.get_or_insert_with(|| DocumentGroup {
             text: spare.pop().unwrap_or_default(),
@@ -114,15 +123,16 @@ impl<'t> Documents<'t> {
 }
 
 impl<'t> DocumentGroup<'t> {
-    fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, borrowed: &'t [u8]) {
+    fn push(&mut self, (piece, in_source): (Piece<'_>, u64), source: &Arc<str>, borrowed: &'t [u8]) {
         let text = piece.bytes.map_err(Box::new).map(|bytes| {
             self.text_bytes += bytes.len();
             part_of(bytes, borrowed).map_or_else(|| self.copy(bytes), Text::Borrowed)
         });
         // All documents of a source share one reference to its name. An atomic reference count for each document would slow the
         // threads down.
-        if self.sources.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, source)) {
-            self.sources.push((self.pending.len(), Arc::clone(source)));
+        if self.sources.last().is_none_or(|last| !Arc::ptr_eq(&last.name, source)) {
+            let (name, first) = (Arc::clone(source), self.pending.len());
+            self.sources.push(GroupSource { name, first, first_in_source: in_source });
         }
         self.pending.push(PendingDocument { line: piece.line, text });
     }
@@ -144,12 +154,16 @@ impl<'t> DocumentGroup<'t> {
         let mut cases = GroupBuilder::new(settings, filling, first_number, pending.len(), text_bytes);
         let mut row = Row::default();
         let mut template = DocumentTemplate::default();
-        let (mut source, mut sources) = ("", sources.iter().peekable());
+        // The name of the source, and the number in it that the first document of the group would have.
+        let (mut source, mut before) = ("", 0_u64);
+        let mut sources = sources.iter().peekable();
         let mut failed = None;
         for (at, document) in pending.iter().enumerate() {
-            while let Some((_, next)) = sources.next_if(|(from, _)| *from <= at) {
-                source = next;
+            while let Some(next) = sources.next_if(|next| next.first <= at) {
+                source = &next.name;
+                before = next.first_in_source.wrapping_sub(next.first as u64);
             }
+            let in_source = before.wrapping_add(at as u64);
             let bytes = match &document.text {
                 Ok(place) => Ok(place.bytes(&text)),
                 Err(error) => Err((**error).clone()),
@@ -157,7 +171,7 @@ impl<'t> DocumentGroup<'t> {
             let piece = Piece { line: document.line, bytes };
             let number = cases.take_number();
             let (reader, report) = (cases.settings.reader(), &mut cases.report);
-            match reader.read(piece, source, &mut template, &mut row, report) {
+            match reader.read((piece, in_source), source, &mut template, &mut row, report) {
                 Ok(None) => {}
                 Ok(Some(read)) => {
                     if let Ok(place) = &document.text {

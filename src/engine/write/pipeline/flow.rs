@@ -78,6 +78,7 @@ impl<'e> Pipeline<'e> {
     /// Starts another source.
     pub(crate) fn begin_source(&mut self, name: &str) {
         self.store.source = name.into();
+        self.store.split = 0;
         self.stages.documents.source(name);
     }
 
@@ -141,6 +142,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
     ) -> Result<(), SourceError> {
         let outcome = split(&mut |piece| {
             let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
+            store.split = store.split.saturating_add(1);
             self.take(store, piece, rest)?;
             rest = rest.saturating_sub(size);
             Ok(())
@@ -159,12 +161,13 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
         piece: Piece<'_>,
         rest: usize,
     ) -> Result<(), Box<ImportError>> {
+        let split = store.split;
         if self.queue.workers() == 1 {
-            return store.read(piece);
+            return store.read(piece, split);
         }
         if self.documents.is_empty() && self.queue.is_empty() {
             let Some(filling) = store.txn.take_filling(WORTH_WORKERS) else {
-                return store.read(piece);
+                return store.read(piece, split);
             };
             // This estimates the number of further documents from the size of the first ones.
             let known = filling.rows();
@@ -176,7 +179,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             self.documents.begin(filling);
         }
         let number = store.take_numbers(1);
-        if let Some(group) = self.documents.push(piece, number) {
+        if let Some(group) = self.documents.push((piece, split), number) {
             self.start(store, group);
             if let Some(built) = self.queue.next_if_full() {
                 self.documents.recycle(store.push_group(built)?);

@@ -57,7 +57,8 @@ impl RowBound {
     /// Subtracts the bytes of a row from the remaining bytes. Returns an error if the row has more bytes than remain.
     fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), ImportError> {
         let left = self.bytes.checked_sub(bytes);
-        self.bytes = left.ok_or_else(|| ImportError::new(source, line, (self.too_much)()))?;
+        self.bytes =
+            left.ok_or_else(|| ImportError::new(source, line, (self.too_much)()).of_document(line))?;
         Ok(())
     }
 }
@@ -169,7 +170,7 @@ impl Cases for StoredCases<'_, '_> {
     fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), ImportError> {
         let (reader, store) = (self.store.reader(), &mut *self.store);
         let noted = reader.note_row(row, &store.source, line, &mut store.report);
-        noted.and_then(|()| store.add(line, row, document)).map_err(|refusal| *refusal)
+        noted.and_then(|()| store.add((line, line), row, document)).map_err(|refusal| *refusal)
     }
 
     fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError> {
@@ -179,7 +180,7 @@ impl Cases for StoredCases<'_, '_> {
     }
 
     fn fail(&self, line: u64, error: Error) -> ImportError {
-        ImportError::new(&self.store.source, line, error)
+        ImportError::new(&self.store.source, line, error).of_document(line)
     }
 }
 
@@ -252,6 +253,6 @@ impl Cases for GroupCases {
     }
 
     fn fail(&self, line: u64, error: Error) -> ImportError {
-        ImportError::new(&self.source, line, error)
+        ImportError::new(&self.source, line, error).of_document(line)
     }
 }

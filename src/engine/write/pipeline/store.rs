@@ -6,6 +6,7 @@ use crate::engine::handle::Engine;
 use crate::engine::write::reading::{DocumentReader, ImportMode};
 use crate::engine::write::report::{ImportError, ImportReport};
 use crate::engine::write::transaction::WriteTxn;
+use crate::error::Error;
 use crate::ingest::{DocumentTemplate, Piece};
 
 /// The destination of documents that are stored outside the engine. Documents are numbered from 0, and passed in the order of their
@@ -35,6 +36,8 @@ pub(super) struct CaseStore<'e> {
     pub(super) txn: WriteTxn<'e>,
     documents: Option<StoreDocument<'e>>,
     pub(super) source: Box<str>,
+    /// The number of documents of the source that were split off.
+    pub(super) split: u64,
     pub(super) report: ImportReport,
     /// The memory of the last row that was read on this thread. It is reused.
     spare: Row<'static>,
@@ -49,6 +52,7 @@ impl<'e> CaseStore<'e> {
             txn: WriteTxn::detached(engine),
             documents,
             source: Box::default(),
+            split: 0,
             report: ImportReport::default(),
             spare: Row::default(),
             template: DocumentTemplate::default(),
@@ -69,17 +73,18 @@ impl<'e> CaseStore<'e> {
         number
     }
 
-    /// Reads a document, and stores or rejects it.
+    /// Reads the document with this number in its source, and stores or rejects it.
     ///
     /// # Errors
     /// Returns the error that ends the import.
-    pub(super) fn read(&mut self, piece: Piece<'_>) -> Result<(), Box<ImportError>> {
+    pub(super) fn read(&mut self, piece: Piece<'_>, number: u64) -> Result<(), Box<ImportError>> {
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
         let reader = self.reader();
-        let text = reader.read(piece, &self.source, &mut self.template, &mut row, &mut self.report)?;
+        let text =
+            reader.read((piece, number), &self.source, &mut self.template, &mut row, &mut self.report)?;
         if let Some(text) = text {
-            self.add(line, &row, text)?;
+            self.add((line, number), &row, text)?;
         }
         self.spare = row.recycle();
         Ok(())
@@ -89,14 +94,21 @@ impl<'e> CaseStore<'e> {
     ///
     /// # Errors
     /// Returns an error if the engine cannot hold another batch. This error ends the import in both modes.
-    pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<ImportError>> {
+    pub(super) fn add(
+        &mut self,
+        (line, document_number): (u64, u64),
+        row: &Row<'_>,
+        text: &str,
+    ) -> Result<(), Box<ImportError>> {
         let number = self.take_numbers(1);
         let document = match self.documents {
             None => Document::Text(text),
             Some(_) => Document::Number { number, size_bytes: text.len() },
         };
         let upserted = self.txn.upsert(row, document);
-        let upserted = upserted.map_err(|error| Box::new(ImportError::new(&self.source, line, *error)))?;
+        let refused =
+            |error: Box<Error>| ImportError::new(&self.source, line, *error).of_document(document_number);
+        let upserted = upserted.map_err(|error| Box::new(refused(error)))?;
         if let Some(documents) = &mut self.documents {
             (documents.put)(number, text);
         }

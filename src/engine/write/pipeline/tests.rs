@@ -30,6 +30,37 @@ fn documents(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
+fn errors_have_the_numbers_of_their_documents_on_any_number_of_threads() {
+    let document =
+        |n: u32| if n % 700 == 3 { "{\"id\":7}".to_owned() } else { format!("{{\"id\":\"{n}\"}}") };
+    let texts: Vec<String> = (0..4000).map(document).collect();
+    let (lines, array) = (texts.join("\n\n"), format!("[{}]", texts.join(",")));
+    let expected: Vec<(&str, u64)> = ["lines", "array", "again"]
+        .into_iter()
+        .flat_map(|name| (0..6).map(move |at| (name, at * 700 + 4)))
+        .collect();
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            for rows in [300, 65_536] {
+                let engine = Engine::builder(Catalog::cases()).batch_rows(rows).build();
+                let mut import = engine.import(ImportMode::Lenient);
+                for (name, text) in [("lines", &lines), ("array", &array), ("again", &lines)] {
+                    import.begin_source(name).unwrap();
+                    text.as_bytes().chunks(10_000).for_each(|part| import.push(part).unwrap());
+                }
+                let report = import.commit().unwrap();
+                let found: Vec<(&str, u64)> =
+                    report.errors.iter().map(|error| (error.source.as_str(), error.document)).collect();
+                assert_eq!(found, expected, "{threads} threads, {rows} rows");
+                let error = engine.upsert_many(array.as_bytes()).unwrap_err();
+                assert_eq!((error.line, error.document), (1, 4));
+            }
+        });
+    }
+}
+
+#[test]
 fn an_import_stores_the_same_on_any_number_of_threads() {
     let text = lines(5000);
     let engine = |rows| Engine::builder(Catalog::cases()).batch_rows(rows).build();
@@ -107,7 +138,7 @@ fn workers_of_a_dropped_import_hold_no_snapshot() {
     let semaphore = Arc::clone(queue.semaphore());
     // No worker reads until the permits are released.
     let permits: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
-    let group = documents.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0).unwrap();
+    let group = documents.push((Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 1), 0).unwrap();
     let settings = Settings::new(&engine, ImportMode::Strict);
     queue.start(Detached, move || group.build(settings));
     drop(queue);

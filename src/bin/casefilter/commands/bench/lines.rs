@@ -41,7 +41,7 @@ pub(super) struct Summary {
 }
 
 impl Timed {
-    pub(super) const COLUMNS: [Column; 6] = [
+    pub(super) const COLUMNS: [Column<'static>; 6] = [
         Column::number("request"),
         Column::number("matched"),
         Column::number("median"),
@@ -49,7 +49,7 @@ impl Timed {
         Column::number("p99"),
         Column::number("runs"),
     ];
-    pub(super) const COLD: Column = Column::number("cold");
+    pub(super) const COLD: Column<'static> = Column::number("cold");
 
     pub(super) fn row(&self) -> Vec<String> {
         let mut row = vec![
@@ -77,7 +77,7 @@ pub(super) fn field_bytes(memory: &MemoryUsage) -> Vec<FieldBytes<'_>> {
 }
 
 impl<'m> FieldBytes<'m> {
-    pub(super) const COLUMNS: [Column; 4] = [
+    pub(super) const COLUMNS: [Column<'static>; 4] = [
         Column::whole("field"),
         Column::number("column bytes"),
         Column::number("index bytes"),

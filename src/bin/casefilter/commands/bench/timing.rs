@@ -108,9 +108,9 @@ pub(super) fn time(
     };
     // The cases of a service have been copied to this process, so counting them cannot fail.
     let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter).unwrap_or_default();
-    once(cases, line, compiler, &mut String::new());
+    once(cases, line, compiler, &mut Vec::new());
     let threads = u32::from(args.threads);
-    let run = |answer: &mut String| once(cases, line, compiler, answer);
+    let run = |answer: &mut Vec<u8>| once(cases, line, compiler, answer);
     let (least, enough) = args.runs.map_or((LEAST_RUNS, Some(ENOUGH)), |runs| (runs, None));
     let part = |thread: u32| repeat(run, share(least, thread, threads), enough);
     let mut times = if threads == 1 {
@@ -124,7 +124,7 @@ pub(super) fn time(
     };
     times.sort_unstable();
     let cold = caches.map(|caches| {
-        let run_cold = |answer: &mut String| {
+        let run_cold = |answer: &mut Vec<u8>| {
             caches.empty();
             run(answer)
         };
@@ -143,8 +143,8 @@ fn share(runs: u32, thread: u32, threads: u32) -> u32 {
 
 /// Runs a request at least `least` times. If `enough` is given, continues until the runs have taken this time, but stops after
 /// [`MOST_RUNS`] runs. Returns the time of each run.
-fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
-    let mut answer = String::new();
+fn repeat(run: impl Fn(&mut Vec<u8>) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
+    let mut answer = Vec::new();
     let start = Instant::now();
     let mut times: Vec<Duration> = (0..least).map(|_| run(&mut answer)).collect();
     while enough.is_some_and(|enough| start.elapsed() < enough) && times.len() < MOST_RUNS {
@@ -154,13 +154,14 @@ fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Dura
 }
 
 /// Runs a request once, from the bytes of its body to the bytes of its answer. Returns the time that this took.
-fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut String) -> Duration {
+fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut Vec<u8>) -> Duration {
     answer.clear();
     let start = Instant::now();
     if let Ok(request) = compiler.request(cases.catalog(), line)
         && let Ok(found) = cases.search(&request)
     {
-        found.write_json(answer);
+        let written = found.write_json(&mut *answer);
+        debug_assert!(written.is_ok(), "memory takes all bytes");
     }
     std::hint::black_box(&answer);
     start.elapsed()

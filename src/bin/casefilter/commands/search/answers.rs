@@ -16,14 +16,12 @@ pub(super) fn answer_all(
     lines: &mut Lines,
 ) -> Result<u64, Failure> {
     let mut out = Output::new();
-    let mut answer = String::new();
     let (mut number, mut bad) = (0_u64, 0_u64);
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
         let request = Line::read(line).and_then(|line| line.request(catalog, limits));
         match request {
             Ok(request) => {
-                answer.clear();
                 let found = match search(&request) {
                     Ok(found) => found,
                     Err(Failure::Stopped(message)) => {
@@ -33,7 +31,7 @@ pub(super) fn answer_all(
                     }
                     Err(failure) => return Err(failure),
                 };
-                found.write_json(&mut answer);
+                let mut answer = found.to_json();
                 if has_line_breaks(&answer) {
                     answer = on_one_line(&answer, found.documents());
                 }

@@ -8,7 +8,7 @@ use casefilter::SearchRequest;
 use crate::commands::search::format::Format;
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::ALL;
-use crate::output::case_table::{id_of, row_of, search_columns};
+use crate::output::case_table::{CaseTable, id_of};
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
@@ -82,9 +82,11 @@ impl LongPage<'_> {
                 ))
             }
             Format::Table => {
-                let mut table = TableWriter::new(search_columns(), ROWS_MEASURED);
+                let documents = CaseTable::new(request.filter.catalog());
+                let columns = documents.columns();
+                let mut table = TableWriter::new(&columns, ROWS_MEASURED);
                 cases.each_document(request, |document| {
-                    table.push(row_of(&id_of(document), document), &mut |text| out.escaped_lines(text))
+                    table.push(documents.row(&id_of(document), document), &mut |text| out.escaped_lines(text))
                 })?;
                 table.finish(&mut |text| out.escaped_lines(text))
             }

@@ -1,26 +1,23 @@
 //! Prints pages that have been collected in memory.
 
-use casefilter::SearchAnswer;
+use casefilter::{Catalog, SearchAnswer};
 
 use crate::commands::search::format::Format;
-use crate::output::case_table::table_of;
+use crate::output::case_table::CaseTable;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
-/// Prints a page. `summary` returns the last line of a table.
+/// Prints a page of documents of a catalogue. `summary` returns the last line of a table.
 pub(super) fn print(
     answer: &SearchAnswer,
     format: Format,
+    catalog: &Catalog,
     summary: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
     let mut out = Output::new();
     match format {
-        Format::Json => {
-            let mut json = String::new();
-            answer.write_json(&mut json);
-            out.json_line(&json)?;
-        }
+        Format::Json => out.json_line(&answer.to_json())?,
         Format::Ndjson => {
             let mut line = String::new();
             for document in answer.documents() {
@@ -37,7 +34,7 @@ pub(super) fn print(
         }
         Format::Table => {
             if !answer.is_empty() {
-                out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
+                out.escaped_lines(&CaseTable::new(catalog).render(answer.ids().zip(answer.documents())))?;
                 out.line("")?;
             }
             out.line(&summary())?;

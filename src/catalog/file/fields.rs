@@ -1,0 +1,341 @@
+//! The fields of a catalogue file.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::catalogue::Catalog;
+use super::super::error::CatalogError;
+use super::super::field::Field;
+use super::super::field_type::FieldType;
+use super::super::id::FieldId;
+use super::super::paths::Paths;
+use super::super::timestamp_form::TimestampForm;
+use super::bounds::Bounds;
+use super::faults::Faults;
+use super::keys::known_key;
+use super::node::{Node, Value};
+use super::values::Values;
+use super::words::Word;
+use crate::error::{ErrorKind, Found, Suggestion, quote};
+
+const KEYS: [&str; 9] =
+    ["path", "type", "form", "known", "default", "aliases", "key", "searchable", "hidden"];
+
+/// Reads the fields of a file one by one, and checks each against the earlier ones.
+pub(super) struct FieldReader<'c, 'f> {
+    values: Values<'c, 'f>,
+    fields: Vec<Field>,
+    /// The names of hidden fields.
+    hidden: HashSet<String>,
+    /// The names and aliases of the fields so far.
+    names: HashMap<String, Owner>,
+    aliases: usize,
+    /// The fields that the file extends, and those of the file.
+    taken: Vec<Field>,
+    paths: Paths,
+}
+
+/// The owner of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The field `id`, which every catalogue has. A file may list it.
+    Implied,
+    /// A field of the catalogue that the file extends.
+    Base,
+    /// A field of the file.
+    File,
+}
+
+/// The values of the keys of a field, as nodes.
+struct Entries<'n, 't>([Option<&'n Node<'t>>; KEYS.len()]);
+
+impl<'n, 't> Entries<'n, 't> {
+    fn get(&self, key: &str) -> Option<&'n Node<'t>> {
+        KEYS.iter().zip(self.0).find(|(name, _)| **name == key).and_then(|(_, node)| node)
+    }
+}
+
+impl<'c, 'f> FieldReader<'c, 'f> {
+    pub(super) fn new(base: Option<&Catalog>, bounds: &'c Bounds, faults: &'f mut Faults) -> Self {
+        let mut reader = Self {
+            values: Values { bounds, faults },
+            fields: Vec::new(),
+            hidden: HashSet::new(),
+            names: HashMap::from([("id".to_owned(), Owner::Implied)]),
+            aliases: 0,
+            taken: Vec::new(),
+            paths: Paths::identity(),
+        };
+        for field in base.map(Catalog::fields).unwrap_or_default() {
+            for name in std::iter::once(field.name()).chain(field.aliases()) {
+                reader.names.insert(name.to_owned(), Owner::Base);
+            }
+            // They are a catalogue, so that their paths fit.
+            let _ = reader.insert_path(field);
+        }
+        reader
+    }
+
+    /// Returns the fields, and the names of those that are hidden.
+    pub(super) fn finish(self) -> (Vec<Field>, HashSet<String>) {
+        (self.fields, self.hidden)
+    }
+
+    /// Reads the list of fields, which begins at offset `at`.
+    pub(super) fn read_all(&mut self, at: usize, nodes: &[Node<'_>]) {
+        if nodes.len() > self.values.bounds.fields {
+            let at = nodes.get(self.values.bounds.fields).map_or(at, |node| node.at);
+            let expected = format!("at most {} fields in a catalogue file", self.values.bounds.fields);
+            let place = (ErrorKind::BadFile, at, "fields".to_owned());
+            self.values.faults.add::<()>(place, format!("{} fields", nodes.len()), expected, None);
+            return;
+        }
+        for (number, node) in nodes.iter().enumerate() {
+            if self.values.faults.is_full() {
+                return;
+            }
+            let path = format!("fields[{number}]");
+            match &node.value {
+                Value::Table(_) => {
+                    let _ = self.read(node, &path);
+                }
+                Value::Text(text) => {
+                    let form =
+                        format!("`{{\"path\": {}, \"type\": \"string\"}}`", serde_json::Value::from(&**text));
+                    let near = Some(Suggestion::explain(form)).filter(|_| text.len() <= 64);
+                    let place = (ErrorKind::WrongType, node.at, path);
+                    self.values.faults.add::<()>(
+                        place,
+                        node.value.describe(),
+                        "a field with `path` and `type`",
+                        near,
+                    );
+                }
+                other => {
+                    let place = (ErrorKind::WrongType, node.at, path);
+                    self.values.faults.add::<()>(
+                        place,
+                        other.describe(),
+                        "a field with `path` and `type`",
+                        None,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Reads one field. Returns `None` if an error was reported for it.
+    fn read(&mut self, node: &Node<'_>, path: &str) -> Option<()> {
+        let Value::Table(table) = &node.value else { return None };
+        let mut entries = Entries([None; KEYS.len()]);
+        let mut seen = [false; KEYS.len()];
+        let mut is_whole = true;
+        for (key, value) in table {
+            if self.values.faults.is_full() {
+                return None;
+            }
+            match known_key(key, &KEYS, (Word::FieldKey, path), &mut seen, self.values.faults) {
+                None => is_whole = false,
+                Some(_) if matches!(value.value, Value::Null) => {}
+                Some(number) => {
+                    if let Some(slot) = entries.0.get_mut(number) {
+                        *slot = Some(value);
+                    }
+                }
+            }
+        }
+        for required in ["path", "type"] {
+            // A misspelt key explains what is missing.
+            if entries.get(required).is_none() && is_whole {
+                let expected = format!("`{required}`, which every field has");
+                let place = (ErrorKind::MissingKey, node.at, path.to_owned());
+                is_whole = false;
+                let found = format!("a field without `{required}`");
+                self.values.faults.add::<()>(place, found, expected, None);
+            }
+        }
+        let of_path = entries.get("path").map(|at| {
+            (at.at, self.values.text(at, &format!("{path}.path"), "a path such as `customer.name`"))
+        });
+        let kind = entries.get("type").map(|at| self.values.word(at, &format!("{path}.type"), Word::Type));
+        let form = entries.get("form").map(|at| self.values.word(at, &format!("{path}.form"), Word::Form));
+        let known =
+            entries.get("known").map(|at| self.values.list(at, &format!("{path}.known"), "known values"));
+        let aliases =
+            entries.get("aliases").map(|at| self.values.list(at, &format!("{path}.aliases"), "other names"));
+        let default = entries
+            .get("default")
+            .map(|at| self.values.text(at, &format!("{path}.default"), "a value in quotes"));
+        let mut flag = |key: &str| entries.get(key).map(|at| self.values.flag(at, &format!("{path}.{key}")));
+        let (key, searchable, hidden) = (flag("key"), flag("searchable"), flag("hidden"));
+
+        let (at, field_path) = of_path?;
+        let (field_path, kind) = (field_path?, kind??);
+        let kind = *FieldType::ALL.iter().find(|own| own.name() == kind)?;
+        let mut field = Field::new(&field_path, kind);
+        if let Some(form) = form {
+            let form = form?;
+            field = field.with_form(*TimestampForm::ALL.iter().find(|own| own.name() == form)?);
+        }
+        if let Some(known) = &known {
+            field = field.with_known(known.as_ref()?.iter().map(|(_, value)| value.as_str()));
+        }
+        if let Some(default) = &default {
+            field = field.with_default(default.as_ref()?);
+        }
+        if or_unset(key)? {
+            field = field.key();
+        }
+        if or_unset(searchable)? {
+            field = field.searchable();
+        }
+        let is_hidden = or_unset(hidden)?;
+        let aliases = match aliases {
+            Some(aliases) => aliases?,
+            None => Vec::new(),
+        };
+        for (_, alias) in &aliases {
+            field = field.with_alias(alias);
+        }
+        if !is_whole {
+            return None;
+        }
+        self.check_settings(&field, at, &entries, path)?;
+        self.check_names(&field, at, &aliases, path)?;
+        self.check_path(&field, at, path)?;
+        if is_hidden {
+            self.hidden.insert(field.name().to_owned());
+        }
+        self.fields.push(field);
+        Some(())
+    }
+
+    /// Checks that the type of a field has its settings.
+    fn check_settings(
+        &mut self,
+        field: &Field,
+        at: usize,
+        entries: &Entries<'_, '_>,
+        path: &str,
+    ) -> Option<()> {
+        let place = (ErrorKind::BadValue, at, format!("{path}.path"));
+        if let Err(error) = field.validate() {
+            let CatalogError::NotForType { setting, expected, kind, is_many, .. } = error else {
+                return self.values.faults.add(place, error.to_string(), "a field", None);
+            };
+            let key = match setting {
+                "with_known" => "known",
+                "with_default" => "default",
+                "with_form" | "unix_millis" => "form",
+                other => other,
+            };
+            let place =
+                (ErrorKind::BadValue, entries.get(key).map_or(at, |node| node.at), format!("{path}.{key}"));
+            let kind =
+                if is_many { format!("a multi-valued {kind}") } else { kind.with_article().to_owned() };
+            let found = format!("`{key}` of {}, {kind} field", quote(field.name()));
+            return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
+        }
+        let is_id = field.name() == "id" || field.path() == "id";
+        if is_id && field.clone().key() != Field::new("id", FieldType::String).key() {
+            let expected = "a single-valued string field without any setting but `hidden`";
+            return self.values.faults.add(place, "`id` as another field", expected, None);
+        }
+        Some(())
+    }
+
+    /// Checks that the path of a field fits the paths of the others.
+    fn check_path(&mut self, field: &Field, at: usize, path: &str) -> Option<()> {
+        let place = (ErrorKind::BadValue, at, format!("{path}.path"));
+        let depth =
+            field.path().split('.').map(|key| key.matches("[]").count().saturating_add(1)).sum::<usize>();
+        if depth > self.values.bounds.depth {
+            let place = (ErrorKind::TooDeep, at, format!("{path}.path"));
+            let expected = format!("at most {} keys and `[]`", self.values.bounds.depth);
+            return self.values.faults.add(place, format!("a path of {depth}"), expected, None);
+        }
+        match self.insert_path(field) {
+            Ok(()) => Some(()),
+            Err(CatalogError::PathConflict(_)) => {
+                let other = self.taken.iter().find(|other| conflict(other, field));
+                let other = other.map_or_else(
+                    || "those of the other fields".to_owned(),
+                    |other| format!("{} of another field", quote(other.path())),
+                );
+                let expected =
+                    format!("a path that fits {other}: a key holds a value, an object or an array");
+                self.values.faults.add(place, Found::text(field.path()), expected, None)
+            }
+            Err(_) => {
+                let expected =
+                    "keys joined by dots, `[]` after each key that holds an array, such as `items[].sku`";
+                let near = (field.path().starts_with("$.")).then(|| {
+                    Suggestion::replace_by(field.path().trim_start_matches("$.").replace("[*]", "[]"))
+                });
+                self.values.faults.add(place, Found::text(field.path()), expected, near)
+            }
+        }
+    }
+
+    fn insert_path(&mut self, field: &Field) -> Result<(), CatalogError> {
+        let number = if field.path() == "id" { 0 } else { self.taken.len().saturating_add(1) };
+        let result = self.paths.insert(field, FieldId(u16::try_from(number).unwrap_or(u16::MAX)));
+        if result.is_ok() {
+            self.taken.push(field.clone());
+        }
+        result
+    }
+
+    /// Checks that no other field has a name of this one.
+    fn check_names(
+        &mut self,
+        field: &Field,
+        at: usize,
+        aliases: &[(usize, String)],
+        path: &str,
+    ) -> Option<()> {
+        self.aliases = self.aliases.saturating_add(aliases.len());
+        if self.aliases > self.values.bounds.aliases {
+            let expected = format!("at most {} aliases in a catalogue file", self.values.bounds.aliases);
+            let place = (ErrorKind::BadFile, at, format!("{path}.aliases"));
+            return self.values.faults.add(place, "more aliases", expected, None);
+        }
+        let own = std::iter::once((at, field.name(), "path"));
+        let others = aliases.iter().map(|(at, alias)| (*at, alias.as_str(), "aliases"));
+        let mut is_free = Some(());
+        for (at, name, key) in own.chain(others) {
+            let place = (ErrorKind::BadValue, at, format!("{path}.{key}"));
+            if name.is_empty() {
+                // The check of the path reports an empty path.
+                if key == "aliases" {
+                    is_free = self.values.faults.add(place, "an empty name", "a name", None);
+                }
+                continue;
+            }
+            let expected = match self.names.get(name) {
+                None => None,
+                Some(Owner::Implied) if key == "path" => None,
+                Some(Owner::Base) => Some("a name that the cases do not have"),
+                Some(_) => Some("a name that no other field has"),
+            };
+            match expected {
+                None => drop(self.names.insert(name.to_owned(), Owner::File)),
+                Some(expected) => {
+                    let found = format!("the name {} again", quote(name));
+                    is_free = self.values.faults.add(place, found, expected, None);
+                }
+            }
+        }
+        is_free
+    }
+}
+
+/// Returns true if the paths of two fields do not fit each other.
+fn conflict(one: &Field, other: &Field) -> bool {
+    let mut paths = Paths::identity();
+    paths.insert(one, FieldId(1)).is_ok() && paths.insert(other, FieldId(2)).is_err()
+}
+
+/// Returns false for an absent setting, and `None` for a setting with an error, which was reported.
+fn or_unset(setting: Option<Option<bool>>) -> Option<bool> {
+    setting.unwrap_or(Some(false))
+}

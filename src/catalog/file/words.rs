@@ -1,0 +1,89 @@
+//! Suggestions for words of other systems in catalogue files.
+
+use crate::error::{Suggestion, nearest};
+
+/// A table of words, each list with the word that it probably stands for.
+type Habits = &'static [(&'static [&'static str], &'static str)];
+
+const TYPES: Habits = &[
+    (&["text", "str", "varchar", "char", "keyword", "uuid", "enum", "word"], "string"),
+    (&["float", "double", "real", "decimal", "numeric", "money", "f64", "amount"], "number"),
+    (&["int", "i64", "int64", "int32", "long", "bigint", "whole"], "integer"),
+    (&["date", "datetime", "time", "instant", "timestamptz", "moment"], "timestamp"),
+    (&["bool", "flag", "bit"], "boolean"),
+];
+
+const FORMS: Habits = &[
+    (&["iso", "iso8601", "rfc", "datetime"], "rfc3339"),
+    (&["epoch", "unix", "unixtime", "seconds", "s", "epochseconds"], "unix_seconds"),
+    (&["ms", "millis", "milliseconds", "epochmillis", "unixms", "javascript"], "unix_millis"),
+    (&["day", "isodate"], "date"),
+    (&["default", "sql", "plain"], "interface"),
+    (&["both", "either", "any"], "interface_or_rfc3339"),
+];
+
+const FIELD_KEYS: Habits = &[
+    (&["name", "field", "column", "property", "member"], "path"),
+    (&["kind", "datatype", "fieldtype"], "type"),
+    (&["format", "encoding", "representation"], "form"),
+    (&["values", "enum", "options", "choices", "allowed", "knownvalues"], "known"),
+    (&["ifmissing", "missing", "fallback", "absent"], "default"),
+    (&["alias", "names", "synonyms", "aka"], "aliases"),
+    (&["index", "indexed", "unique", "primary", "primarykey", "lookup"], "key"),
+    (&["search", "fulltext", "substring"], "searchable"),
+    (&["private", "internal", "invisible"], "hidden"),
+];
+
+const FILE_KEYS: Habits = &[
+    (&["base", "inherits", "inherit", "parent", "from", "include"], "extends"),
+    (&["extended", "operators", "extensions"], "extended_operators"),
+    (&["rfc", "iso", "iso8601"], "rfc3339"),
+    (&["columns", "properties", "schema", "members", "catalog", "catalogue"], "fields"),
+];
+
+/// The kinds of words in a catalogue file.
+#[derive(Clone, Copy)]
+pub(super) enum Word {
+    Type,
+    Form,
+    FieldKey,
+    FileKey,
+}
+
+/// Returns the allowed word that `written` probably stands for.
+pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Option<Suggestion> {
+    let plain = written.to_lowercase().replace(['_', '-', ' '], "");
+    if let Word::Type = word
+        && let Some(element) =
+            plain.strip_suffix("[]").or((plain == "array" || plain == "list").then_some(""))
+    {
+        let explanation = "`[]` after the key in `path`, for a multi-valued field";
+        return Some(match allowed.iter().find(|name| **name == element) {
+            Some(element) => Suggestion::replace_by(*element).with_explanation(format!("with {explanation}")),
+            None => Suggestion::explain(explanation),
+        });
+    }
+    if let Word::FieldKey = word
+        && ["many", "array", "list", "repeated", "multiple"].contains(&&*plain)
+    {
+        return Some(Suggestion::explain("`[]` after the key in `path`, for a multi-valued field"));
+    }
+    if let Some(near) = nearest(written, allowed.iter().copied()) {
+        return Some(Suggestion::replace_by(near));
+    }
+    let habits = match word {
+        Word::Type => TYPES,
+        Word::Form => FORMS,
+        Word::FieldKey => FIELD_KEYS,
+        Word::FileKey => FILE_KEYS,
+    };
+    let meant = habits.iter().find(|(words, _)| words.contains(&&*plain)).map(|(_, meant)| *meant)?;
+    Some(match (word, &*plain) {
+        (Word::Type, "date") => Suggestion::replace_by(meant)
+            .with_explanation("with `form = \"date\"` if documents have no time of day"),
+        (Word::Type, "money" | "decimal" | "amount") => {
+            Suggestion::replace_by(meant).with_explanation("or `integer` for amounts in the smallest unit")
+        }
+        _ => Suggestion::replace_by(meant),
+    })
+}

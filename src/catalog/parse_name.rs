@@ -1,0 +1,104 @@
+//! Parsing of the names of field types, timestamp forms and operators.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::field_type::FieldType;
+use super::timestamp_form::TimestampForm;
+use crate::error::{nearest, quote, quote_all};
+
+/// The error of parsing a name that is not one of the names of its type, such as the name of an unknown field type.
+///
+/// Its message lists the names, and the one that was probably meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ParseNameError {
+    found: String,
+    allowed: Box<[&'static str]>,
+}
+
+impl ParseNameError {
+    /// Returns the first of `all` whose name is `text`.
+    pub(crate) fn find<T: Copy>(
+        text: &str,
+        all: impl IntoIterator<Item = T>,
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<T, Self> {
+        let mut allowed = Vec::new();
+        for own in all {
+            if name(own) == text {
+                return Ok(own);
+            }
+            allowed.push(name(own));
+        }
+        Err(Self { found: text.to_owned(), allowed: allowed.into() })
+    }
+}
+
+impl fmt::Display for ParseNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let allowed = || self.allowed.iter().copied();
+        write!(f, "found {}, expected one of {}", quote(&self.found), quote_all(allowed()))?;
+        match nearest(&self.found, allowed()) {
+            Some(meant) => write!(f, "; did you mean {}?", quote(meant)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ParseNameError {}
+
+impl FromStr for FieldType {
+    type Err = ParseNameError;
+
+    /// Parses a [name](FieldType::name).
+    ///
+    /// ```
+    /// use casefilter::FieldType;
+    /// assert_eq!("integer".parse(), Ok(FieldType::Integer));
+    /// let error = "nubmer".parse::<FieldType>().unwrap_err();
+    /// assert!(error.to_string().ends_with("did you mean `number`?"));
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        ParseNameError::find(name, Self::ALL, Self::name)
+    }
+}
+
+impl FromStr for TimestampForm {
+    type Err = ParseNameError;
+
+    /// Parses a [name](TimestampForm::name).
+    ///
+    /// ```
+    /// use casefilter::TimestampForm;
+    /// assert_eq!("unix_millis".parse(), Ok(TimestampForm::UnixMillis));
+    /// assert!("iso".parse::<TimestampForm>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        ParseNameError::find(name, Self::ALL, Self::name)
+    }
+}
+
+impl fmt::Display for TimestampForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_parsed_and_other_texts_are_errors() {
+        for kind in FieldType::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for form in TimestampForm::ALL {
+            assert_eq!(form.to_string().parse(), Ok(form));
+        }
+        for text in ["", "String", "string ", "text"] {
+            let error = text.parse::<FieldType>().unwrap_err().to_string();
+            assert!(error.contains("expected one of `string`, `number`, `integer`"), "{error}");
+        }
+    }
+}
