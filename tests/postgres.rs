@@ -135,13 +135,17 @@ fn random_data_gives_the_same_results_as_the_engine() {
                     .order(params.order.as_deref())
                     .count(params.count.as_deref());
                 let request = FilterBuilder::new(&asked.catalog).request(body.as_bytes(), &params);
-                if let Ok(request) = request {
+                // SQL has no criteria on the elements of arrays.
+                let is_in_sql = |request: &SearchRequest| !request.filter.to_text().contains(" has (");
+                if let Ok(request) = request
+                    && is_in_sql(&request)
+                {
                     check(&source, &engine, &request, &format!("world {seed}: {body} {params:?}")).await;
                     answered += 1;
                 }
             }
         }
-        assert!(answered > 500, "{answered}");
+        assert!(answered > 300, "{answered}");
     });
 }
 

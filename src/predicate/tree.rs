@@ -356,6 +356,7 @@ impl Tree<Leaf> {
     }
 
     /// Returns the fields that its leaves test, those of elements included.
+    #[cfg(feature = "arrow")]
     pub(crate) fn fields(&self) -> Vec<FieldId> {
         let mut fields = Vec::new();
         let mut open = vec![self];
