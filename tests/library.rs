@@ -14,12 +14,15 @@ const DOCUMENTS: [&str; 6] = [
     r#"{"id":"\u0065\"","priority":null}"#,
 ];
 
-const FILTERS: [&str; 8] = [
+const FILTERS: [&str; 11] = [
     "true",
     "tags = cash",
     "priority = medium",
     "createdAt < '2024-02-29 00:00:00' or applicantInfo.dob >= '1970-01-02 00:00:00'",
     "caseReview.checklistState.checklist.checked = true",
+    "caseReview.checklistState.checklist has (name = x and checked is absent)",
+    "caseReview.checklistState.checklist has (name = x and checked = true)",
+    "caseReview.checklistState.checklist has (name is absent)",
     "name matches GARCIA",
     "totalAmountInDefaultCurrency > 10",
     "tags is absent",

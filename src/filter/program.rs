@@ -181,6 +181,7 @@ impl StepTest {
 #[cfg(test)]
 mod tests {
     use crate::catalog::Catalog;
+    use crate::filter::elements::passes;
     use crate::filter::{Document, Filter};
 
     #[test]
@@ -192,6 +193,8 @@ mod tests {
             r#"{"id":"3","tags":["b","c","a name of more than sixteen bytes"],"name":"y"}"#,
             r#"{"id":"4","tags":["c"],"name":"a name of more than sixteen bytes","priority":"high"}"#,
             r#"{"id":"5","tags":[],"totalAmountInDefaultCurrency":7,"createdAt":"2024-01-01 00:00:00"}"#,
+            r#"{"id":"6","caseReview":{"checklistState":{"checklist":[{"name":"x","checked":true},{"name":"y"}]}}}"#,
+            r#"{"id":"7","caseReview":{"checklistState":{"checklist":[{"name":"x"}]}}}"#,
         ]
         .map(|text| Document::parse(&cases, text.as_bytes()).unwrap())
         .into();
@@ -209,6 +212,8 @@ mod tests {
             "createdAt on 2024-01-01",
             "tags all (a, b)",
             "priority = high",
+            "amlCases has (amlCaseId = a)",
+            "not caseReview.checklistState.checklist has (name = x and not checked = true)",
         ];
         let mut draw = 1_u64;
         let mut below = |bound: usize| {
@@ -234,7 +239,7 @@ mod tests {
                 assert!(filter.program().is_some());
                 for document in &documents {
                     let row = document.row();
-                    let expected = filter.predicate().evaluate(|leaf| leaf.matches(row.values(leaf.field)));
+                    let expected = filter.predicate().evaluate(|leaf| passes(leaf, row, &cases));
                     assert_eq!(filter.selects(document), Ok(expected), "{} {document:?}", parts[0]);
                 }
             }

@@ -242,12 +242,22 @@ mod tests {
                     pieces.push(Piece::Node(child.next().unwrap()));
                     assert!(child.next().is_none());
                 }
-                Piece::Node(node @ (FilterNode::All(_) | FilterNode::Any(_))) => {
-                    let (FilterNode::All(children) | FilterNode::Any(children)) = &node else { continue };
-                    assert!(children.len() >= 2);
+                Piece::Node(node @ (FilterNode::All(_) | FilterNode::Any(_) | FilterNode::Element(..))) => {
+                    let (FilterNode::All(children)
+                    | FilterNode::Any(children)
+                    | FilterNode::Element(_, children)) = &node
+                    else {
+                        continue;
+                    };
+                    match node {
+                        FilterNode::Element(array, _) => {
+                            out.push_str(&format!("{} has ", Filter::quote(array)))
+                        }
+                        _ => assert!(children.len() >= 2),
+                    }
                     out.push('(');
                     pieces.push(Piece::Text(")"));
-                    let between = if matches!(node, FilterNode::All(_)) { " and " } else { " or " };
+                    let between = if matches!(node, FilterNode::Any(_)) { " or " } else { " and " };
                     let mut later = Vec::new();
                     for (at, child) in children.clone().enumerate() {
                         if at > 0 {
@@ -298,6 +308,8 @@ mod tests {
             "checkedAt on 2025-12-01",
             "not checkedAt in (2025-12-01, 2025-12-03)",
             "caseReview.checklistState.checklist.checked = true",
+            "caseReview.checklistState.checklist has (name = ID and not checked = true) and status = open",
+            "not caseReview.checklistState.checklist has (name = ID or checked = true)",
             "name matches 'ana garcía' or name starts with (A, B) and not name includes (x, y)",
             "(name = a or tags = b and (status = open or tags = c and not priority = high)) and clientId is present",
         ] {

@@ -282,7 +282,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         if result.is_ok() {
             self.taken.push(field.clone());
         }
-        result
+        result.map(drop)
     }
 
     /// Checks that no other field has a name of this one.
