@@ -50,7 +50,7 @@ fn applied(text: &str, error: &Error) -> Option<String> {
             format!("{} {suggested} {at}", before.strip_suffix(" on").unwrap_or(before))
         }
         // The suggestion includes the word before it.
-        ErrorKind::Syntax if error.expected.starts_with("`(` behind") => {
+        ErrorKind::Syntax if error.expected.starts_with("`(` after") => {
             let before = before.trim_end().rsplit_once(' ').unwrap().0;
             format!("{before} {suggested}{}", &at[raw_len..])
         }
