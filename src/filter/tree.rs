@@ -251,7 +251,7 @@ mod tests {
                     };
                     match node {
                         FilterNode::Element(array, _) => {
-                            out.push_str(&format!("{} has ", Filter::quote(array)))
+                            out.push_str(&format!("{} has ", Filter::quote(array)));
                         }
                         _ => assert!(children.len() >= 2),
                     }
