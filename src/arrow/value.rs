@@ -161,7 +161,7 @@ pub(super) fn remark_on<'b>(
         (Value::Number(number), Values::Unsigned(integers)) => rounded(id, *number, values::at(integers, at)),
         (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
             let decimal = values::at(decimals, at);
-            // A double can represent every decimal of up to 15 digits.
+            // Every decimal of up to 15 digits is unchanged after the conversion to a double and back.
             if decimal.unsigned_abs() < 1_000_000_000_000_000 {
                 return None;
             }
@@ -193,7 +193,7 @@ fn unix_time(field: &Field, integer: i64) -> Option<Value<'static>> {
     Some(Value::Timestamp(Timestamp::from_millis(millis)))
 }
 
-/// Truncates an instant to the precision that documents have in this form.
+/// Truncates an instant to the precision of a timestamp form, such as whole seconds.
 pub(super) fn in_form(instant: Timestamp, form: TimestampForm) -> Timestamp {
     match form {
         TimestampForm::Interface | TimestampForm::UnixSeconds => instant.whole_seconds(),

@@ -288,8 +288,8 @@ impl DocumentsMerge {
     pub(crate) fn seal(mut self) -> BatchDocuments {
         match self.copied.seal() {
             BatchDocuments::Text(copied) if !self.shared.is_empty() => {
-                // Each shared text belongs to at least one row. If some rows are copied, there are fewer shared texts than rows, so
-                // their count fits a `u16`.
+                // A batch has at most 65,536 rows, and each shared text belongs to at least one row. If at least one document is
+                // copied, there are at most 65,535 shared texts, so their count fits a `u16`.
                 let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
                 if !copied.ends.is_empty() {
                     self.shared.push(copied);

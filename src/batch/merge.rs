@@ -38,7 +38,7 @@ struct ColumnsBuilder {
 }
 
 impl BatchMerge {
-    /// Creates a merge of `rows`, which the merged batch has in insertion order. Each row is given as the index of its batch in
+    /// Creates a merge of `rows`. The merged batch contains them in insertion order. Each row is given as the index of its batch in
     /// `sources`, and its row number in this batch.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
         let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));

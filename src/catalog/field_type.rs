@@ -7,11 +7,13 @@
 //! - `catalog/field_type.rs`: the enum below;
 //! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;
 //! - `ingest/ordered_form.rs`: the forms of the values in JSON;
-//! - `predicate/lower.rs`: the operands of filters;
-//! - `filter/builder.rs` (`Holds`) and `filter/completions.rs` (suggested values);
-//! - `criteria/advice.rs`: the advice for foreign spellings;
+//! - `ingest/serialized.rs`: the values of Rust structs;
+//! - `predicate/lower.rs` and `filter/build.rs` (`of_other_types`): the operands of filters;
+//! - `criteria/advice.rs` (`Holds`, and the advice for foreign spellings) and `filter/completions.rs` (suggested values);
+//! - `catalog/file/words.rs`: the advice for type names of other systems;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
 //! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
+//! - `bin/casefilter/output/case_table.rs`: the alignment of values in tables;
 //! - `batch/codec.rs` (`check_stored_batch`) and `tests/world`: the tests.
 
 use std::fmt;

@@ -48,7 +48,7 @@ impl BuilderValues {
         }
     }
 
-    /// Reserves memory, so that the total of `len` values fits without reallocation.
+    /// Reserves memory, so that `len` values in total fit without reallocation.
     fn reserve(&mut self, len: usize) {
         match self {
             Self::Strings { dictionary, codes } => {

@@ -1,10 +1,10 @@
-//! The elements of arrays of objects that the values of a column belong to.
+//! Stores, for the values of a column, the elements of arrays of objects that contain them.
 //!
 //! # Form
 //!
-//! A field below `k` arrays of objects has elements at the levels 1 to `k`, from the outermost array to the innermost. All elements of one
-//! level are numbered through the batch, in the order of rows and documents. Two columns below one array number its elements alike, so
-//! that a criterion can compare them element by element.
+//! A field below `k` arrays of objects has elements at the levels 1 to `k`, from the outermost array to the innermost. All elements
+//! of one level are numbered in the whole batch, in the order of rows and documents. All columns below one array assign the same
+//! numbers to its elements. So a criterion can compare two columns element by element.
 //!
 //! ```text
 //! legs[].fees[].amount of two rows       {"legs":[{"fees":[{"amount":1},{}]},{}]} and {"legs":[{"fees":[{"amount":2}]}]}
@@ -16,9 +16,9 @@
 //!
 //! # Memory
 //!
-//! A column stores nothing if each value is the only one of its own element, and no element lacks a value. This holds for the arrays of
-//! most documents, such as `amlCases`, and for each field that all elements have. Otherwise each row, each element but those of the
-//! innermost array, and each element of that array takes 4 bytes in each column.
+//! A column below one array stores no elements if each element has exactly one value. This holds for each field that all elements
+//! have, such as the fields of `amlCases` in most documents. Otherwise each row and each element of each level takes 4 bytes in the
+//! column.
 #![expect(
     clippy::indexing_slicing,
     reason = "levels of one column; rows, elements and values of one batch, fewer than 2^32, as `validate` and the codec check"
@@ -31,16 +31,17 @@ use crate::slice::{Move, Slice};
 
 /// The elements that the values of a column belong to.
 ///
-/// Invariant: `ends[0]` has an entry for each row, `ends[j]` for each element of level `j`: the end index of its elements of level `j + 1`,
-/// or of its values in the last list. Each list ascends, and ends with the number of entries of the next one.
+/// Invariant: `ends[0]` has an entry for each row, and `ends[j]` has an entry for each element of level `j`. The entry is the end
+/// index of the elements of level `j + 1` in this row or element. In the last list, it is the end index of the values. Each list is
+/// in ascending order. Its last entry is the length of the next list, or the number of values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Elements {
     ends: Box<[Slice<u32>]>,
 }
 
 impl Elements {
-    /// Creates the elements of a column from the ends of each level. Returns `None` if they need no memory: if there are none, or if each
-    /// is one value of an array that is in no other.
+    /// Creates the elements of a column from the ends of each level. Returns `None` if the elements need not be stored: if there
+    /// are no elements, or if the field is below one array and each element has exactly one value.
     pub(super) fn new(ends: Vec<Vec<u32>>) -> Option<Box<Self>> {
         let is_plain = match ends.as_slice() {
             [_, of_values] => of_values.iter().zip(1..).all(|(end, number)| *end == number),
@@ -50,7 +51,8 @@ impl Elements {
         (!is_plain).then(|| Box::new(Self { ends: ends.into_iter().map(Slice::from).collect() }))
     }
 
-    /// Returns the end index of the elements of the next level, or of the values, of each element of a level. Rows have level 0.
+    /// Returns the list of ends of a level: for each element, the end index of its elements of the next level, or of its values.
+    /// Level 0 has the rows.
     #[inline]
     pub(super) fn ends_of(&self, level: usize) -> &[u32] {
         self.ends.get(level).map_or(&[], |ends| ends)
@@ -61,12 +63,12 @@ impl Elements {
         self.ends.len().saturating_sub(1)
     }
 
-    /// Returns the number of elements of a level, which is not 0.
+    /// Returns the number of elements of a level. The level must not be 0.
     pub(super) fn len(&self, level: usize) -> usize {
         self.ends.get(level).map_or(0, |ends| ends.len())
     }
 
-    /// Returns the end index of the elements or values of each row, or of each element of a level.
+    /// Iterates over the lists of ends, from the list of rows to the list of the innermost level.
     #[cfg(feature = "store")]
     pub(super) fn ends(&self) -> impl Iterator<Item = &[u32]> {
         self.ends.iter().map(|ends| &**ends)
@@ -105,9 +107,8 @@ fn is_same(one: &Range<usize>, other: &Range<usize>) -> bool {
     one == other || one.is_empty() && other.is_empty()
 }
 
-/// Returns the range that a range of entries covers. `ends` has the end of each entry. Entries behind the last one cover nothing.
-///
-/// Two columns of a damaged file may disagree on the number of elements.
+/// Returns the range that a range of entries covers. `ends` has the end of each entry. Entries after the last entry cover nothing.
+/// They occur if two columns of a damaged file have different numbers of elements.
 #[inline]
 pub(super) fn within(ends: &[u32], range: Range<usize>) -> Range<usize> {
     let before = |at: usize| match at.min(ends.len()).checked_sub(1) {
@@ -117,10 +118,10 @@ pub(super) fn within(ends: &[u32], range: Range<usize>) -> Range<usize> {
     before(range.start)..before(range.end)
 }
 
-/// A builder of the elements of a column, to which they are added in the order of rows and documents.
+/// A builder of the elements of a column. Elements and values are added in the order of rows and documents.
 #[derive(Default)]
 pub(super) struct ElementsBuilder {
-    /// The arrays of objects around the field, from the outermost on.
+    /// The arrays of objects around the field, from the outermost to the innermost.
     arrays: Box<[ArrayId]>,
     levels: Box<[Level]>,
     /// The innermost element of each value.
@@ -130,7 +131,7 @@ pub(super) struct ElementsBuilder {
 /// The elements of one level.
 #[derive(Default)]
 struct Level {
-    /// The row of each element in the outermost level, and its element of the level around in the others.
+    /// The parent of each element: its row in the outermost level, and the element that contains it in the other levels.
     parents: Vec<u32>,
     /// The row of the last element.
     row: Option<usize>,
@@ -155,7 +156,7 @@ impl ElementsBuilder {
     }
 
     fn begin_level(&mut self, row: usize, level: usize) {
-        // Begins elements of the levels around that are missing, which no reader of documents leaves out.
+        // Begins missing elements of outer levels. Readers of documents never leave them out.
         for around in 0..level {
             if self.levels[around].row != Some(row) {
                 self.push(row, around);

@@ -28,7 +28,8 @@ pub(crate) struct SortedRows {
     pub(super) batch_rows: usize,
 }
 
-/// The number of sorted rows between two fences. With 2,048, a full batch has 32 bitmaps with one bit per row.
+/// The number of sorted rows between two fences. One bitmap (one bit per row) is stored for each fence except the first, so a full
+/// batch has 32 bitmaps.
 const FENCE: usize = 1 << 11;
 /// The number of sorted rows per fence key. Fence keys are contiguous in memory, so a search among them causes few cache misses.
 /// Each step of a search among the sorted rows causes two cache misses.

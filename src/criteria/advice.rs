@@ -344,7 +344,7 @@ pub(super) enum Advice {
     Not(Operator),
     /// `>=` and `<=`, joined by `and`.
     Between,
-    /// `not` before `>=` and `<=`, joined by `and`.
+    /// The negation of a range: `not (field >= a and field <= b)`.
     NotBetween,
     /// A test that the field has a value (`true`), or that it has no value (`false`).
     Presence(bool),

@@ -305,7 +305,8 @@ impl<'t> Check<'t> {
 
     /// Skips a value that no schema describes. A repeated key inside the value is an error.
     fn any(&mut self) -> json::Result<()> {
-        // For each open bracket: the keys of the object so far, or `None` for an array.
+        // For each open bracket: the keys of the object that have been read (`None` for an array), and a flag. The flag is true
+        // before the first member or element.
         let mut open: Vec<(Option<HashSet<Cow<'t, str>>>, bool)> = Vec::new();
         loop {
             match self.reader.peek()? {

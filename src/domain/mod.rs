@@ -44,7 +44,7 @@
 //!
 //! | member | meaning |
 //! |---|---|
-//! | `idDocSetType` | the identifier of the step: required, unique in its level. `COMPANY` excludes `COMPANY_…`. An unknown step is kept and served, and the import adds a note |
+//! | `idDocSetType` | the identifier of the step: required, unique in its level. A level that has the step `COMPANY` cannot have a step `COMPANY_…`. An unknown step is kept and served, and the import adds a note |
 //! | `types`, `countries` | the types and issuing countries of documents that the step accepts; all if absent or empty |
 //! | `minDocuments` | the minimum number of documents; by default 1, or 0 for steps with `fields` or `questionnaireId` |
 //! | `minImages` | for each type of document, the minimum number of its images, such as `{"ID_CARD":2}`; 1 by default |
@@ -84,7 +84,7 @@
 //! 2. *The other texts of the person*, in the order `firstName`, `lastName`, `placeOfBirth`, by the same rules. A text that would
 //!    rule out all remaining languages is ignored.
 //! 3. *The country*: the first country whose language has not been ruled out. The order is `idDocs[].country`, `country`,
-//!    `countryOfBirth`. Countries that do not write Cyrillic are no evidence. So a Ukrainian name in a German document is Ukrainian
+//!    `countryOfBirth`. Countries that do not write Cyrillic are ignored. So a Ukrainian name in a German document is Ukrainian
 //!    if `countryOfBirth` is `UKR`.
 //! 4. *Otherwise* Russian. If Russian has been ruled out, the first possible language of Ukrainian, Belarusian, Serbian,
 //!    Macedonian, Bulgarian, Kazakh.
@@ -123,7 +123,7 @@
 //!   adds a note on such steps. The import of a level also adds a note, if it replaces the level of stored applicants.
 //! - Documents count only if they are active, and have an active image or no image at all. The type and the country of the step are
 //!   those of the newest document. The images of the newest document come first. Within a document, images of the front side come
-//!   first. For `COMPANY`, the parts come in the order of the table above.
+//!   first. For `COMPANY`, the parts come in this order: `company`, `ubos`, `shareholders`, `representatives`, `directors`.
 //! - One RED review makes the step RED. If all reviews are GREEN, the step is GREEN. Otherwise, `reviewResult` has no answer. (The
 //!   interface document requires `reviewResult` even then, if the applicant has provided anything for the step.) The reject type is
 //!   the most severe type of the RED reviews: FINAL before RETRY. The comments are the distinct comments of the reviews that

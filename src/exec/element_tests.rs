@@ -1,8 +1,9 @@
-//! Evaluation of the tests of the elements of an array of objects on one batch.
+//! Evaluates the tests of the elements of an array of objects on one batch.
 //!
-//! Columns below one array number its elements alike. So each test of a field becomes a bitmap of the elements that pass it: the bitmap of
-//! its values, from which each array between the field and the tested one takes those elements that have any. The bitmaps are combined by
-//! the connectives, and a row passes if any of its elements does. A few rows are tested one by one.
+//! All columns below one array assign the same numbers to its elements. So each test of a field becomes a bitmap of the elements
+//! that pass the test. First, a bitmap of the passing values is computed. Then, from the innermost array outwards, it becomes a
+//! bitmap of the elements that contain at least one set bit. The connectives combine the bitmaps of the tested array. A row passes
+//! if at least one of its elements passes. A few rows are tested one by one.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,7 +21,7 @@ use crate::rows::{LANES, clear_tail};
 
 /// The tests of the elements of an array, prepared for one batch.
 pub(super) struct ElementTests<'p> {
-    /// The column of some field below the array. It has the elements.
+    /// A column of a field below the array. It knows the elements of each row.
     pub(super) column: &'p Column,
     /// The level of the array.
     pub(super) level: usize,
@@ -30,7 +31,7 @@ pub(super) struct ElementTests<'p> {
 /// A test of one element.
 pub(super) enum ElementTest<'p> {
     Constant(bool),
-    /// True if each of these tests is passed by a value of the element, or otherwise if it is negated.
+    /// True if, for each of these tests, a value of the element passes it. `is_negated` inverts the result.
     Values {
         column: &'p Column,
         /// The number of arrays of objects around the field.
@@ -38,7 +39,7 @@ pub(super) enum ElementTest<'p> {
         tests: SmallVec<[ValueTest<'p>; 1]>,
         is_negated: bool,
     },
-    /// True if an element of an array below passes these tests, or otherwise if it is negated.
+    /// True if an element of an inner array passes these tests. `is_negated` inverts the result.
     Elements {
         tests: Box<ElementTests<'p>>,
         is_negated: bool,
@@ -61,14 +62,14 @@ impl ElementTests<'_> {
         self.has_passing(0, row)
     }
 
-    /// Returns true if an element of the level `around`, or a row if that is 0, has an element that passes.
+    /// Returns true if an element of the level `around` contains an element that passes. At level 0, `element` is a row.
     fn has_passing(&self, around: usize, element: usize) -> bool {
         let elements = (around..self.level)
             .fold(element..element + 1, |elements, level| self.column.below(level, elements));
         elements.into_iter().any(|element| self.tree.decides(|test| test.matches(self.level, element)))
     }
 
-    /// Overwrites `words` with the rows of the batch that have an element that passes.
+    /// Overwrites `words` with the bitmap of the rows that have an element that passes.
     pub(super) fn write(&self, words: &mut [u64]) {
         let passing = self.passing();
         words.copy_from_slice(&lifted(self.column, passing, self.level, 0));
@@ -78,7 +79,7 @@ impl ElementTests<'_> {
     fn passing(&self) -> Vec<u64> {
         let count = self.column.elements_len(self.level);
         let nodes = self.tree.nodes();
-        // The number of parents that still need the bitmap of a node, so that few bitmaps exist at a time.
+        // For each node: the number of parents that still need its bitmap. At 0, the bitmap is dropped to save memory.
         let mut uses = vec![0_usize; nodes.len()];
         for node in nodes {
             if let Node::Branch(_, children) = node {
@@ -130,7 +131,7 @@ impl ElementTest<'_> {
         }
     }
 
-    /// Returns the bitmap of the `count` elements of the level `level` that pass. Bits behind the last element have no meaning.
+    /// Returns the bitmap of the `count` elements of the level `level` that pass. Bits after the last element have no meaning.
     fn passing(&self, level: usize, count: usize) -> Vec<u64> {
         let (mut bitmap, is_negated) = match self {
             Self::Constant(value) => (constant(*value, count), false),
@@ -161,7 +162,8 @@ impl ElementTest<'_> {
     }
 }
 
-/// Returns the bitmap of the elements of the level `to`, or of the rows if that is 0, that have any of these elements of the level `from`.
+/// Converts a bitmap of elements of the level `from` to the bitmap of the elements of the level `to` that contain at least one of
+/// them. Level 0 has the rows.
 fn lifted(column: &Column, mut bits: Vec<u64>, from: usize, to: usize) -> Vec<u64> {
     for level in (to..from).rev() {
         if let Some(ends) = column.ends_of(level) {
@@ -174,7 +176,7 @@ fn lifted(column: &Column, mut bits: Vec<u64>, from: usize, to: usize) -> Vec<u6
     bits
 }
 
-/// Returns a bitmap of `count` bits with one value.
+/// Returns a bitmap in which all bits have the same value. It has whole words for at least `count` bits.
 fn constant(value: bool, count: usize) -> Vec<u64> {
     vec![if value { u64::MAX } else { 0 }; count.div_ceil(LANES)]
 }

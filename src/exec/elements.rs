@@ -1,4 +1,4 @@
-//! Planning of the tests of the elements of an array of objects on one batch.
+//! Plans a test of the elements of an array of objects on one batch.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,7 +20,7 @@ use crate::predicate::{Elements, Leaf, Node, Set, Test, TextPattern, Tree};
 use crate::rows::LANES;
 use crate::stop::Pace;
 
-/// Returns the step of a leaf that tests elements. Recursive as deeply as arrays are nested in the catalogue.
+/// Returns the step of a leaf that tests elements. The depth of the recursion is the depth of nested arrays in the catalogue.
 pub(super) fn plan_elements<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_>) -> PlanStep<'p> {
     let is_negated = leaf.test.is_negated();
     let tests = leaf.test.elements().and_then(|elements| prepare(elements, batch, pace));
@@ -96,7 +96,8 @@ fn prepare_test<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_>) -> Elemen
     ElementTest::Values { column, levels: column.levels(), tests, is_negated }
 }
 
-/// Returns the tests of values that a test consists of: each of them must be passed by a value. Returns `None` if no value passes one.
+/// Splits a test into tests of single values. The test is true if, for each of these tests, a value passes it. Returns `None` if no
+/// value passes one of them.
 fn value_tests<'p>(
     test: &'p Test,
     column: &'p Column,

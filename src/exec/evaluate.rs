@@ -1,4 +1,5 @@
-//! Collects or counts the rows of a batch that a query selects, or tests single rows.
+//! Collects or counts the live rows of a batch that a query selects, or tests single rows. A count that the plan knows is used only
+//! if no row of the batch is deleted.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -218,15 +219,15 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Returns the selected rows if the first set is a [short list](Self::short_list): tests each row of the list by the rest of
-    /// the program.
+    /// Returns the selected rows if the first set of the program is a [short list](Self::short_list). Tests each row of the list
+    /// with the rest of the program.
     fn few(&self) -> Option<SmallVec<[u16; FEW_ROWS]>> {
         let each = COST_OF_A_ROW * self.program.ops.len();
         let rest = |row: &u16| !self.program.spend(each) && self.program.passes(1, usize::from(*row));
         Some(self.short_list()?.iter().copied().filter(rest).collect())
     }
 
-    /// Returns the first set, if it is a list of at most [`FEW_ROWS`] rows.
+    /// Returns the first set of the program, if this set is a list of at most [`FEW_ROWS`] rows.
     fn short_list(&self) -> Option<&[u16]> {
         match self.program.ops.first()? {
             Op::Rows { rows: RowSet::List(list), negated: false } if list.len() <= FEW_ROWS => Some(list),

@@ -1,4 +1,5 @@
-//! Lays out a plan as a program, which is a flat list of instructions.
+//! Lays out a plan as a program, which is a flat list of instructions. If the batch has deleted rows, the last
+//! instruction removes them.
 //!
 //! The instructions are a tree of connectives and operands in the order of evaluation. One loop evaluates this tree for all rows
 //! of a batch, or for one row.

@@ -1,4 +1,5 @@
-//! Pruning: excludes batches without a selected row by zone maps, and finds leaves that are constant in a batch.
+//! Decides leaves by zone maps (pruning): excludes batches without a selected row, and finds tests that have the same result for
+//! every row of a batch, deleted rows included.
 #![expect(clippy::indexing_slicing, reason = "a value for each node, children before their parents")]
 
 use smallvec::{SmallVec, smallvec};

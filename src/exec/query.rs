@@ -222,7 +222,7 @@ impl<'q> Query<'q> {
         Self { trace: Some(trace), ..self }
     }
 
-    /// Returns the index lookup of a leaf, the node `node`, for batch `number`.
+    /// Returns the index lookup of the leaf `node` in batch `number`.
     pub(super) fn lookup(&self, node: usize, number: usize) -> &IndexLookup<'q> {
         match self.index.covers(number) {
             true if self.is_left_out(node) => &IndexLookup::Nowhere,

@@ -1,4 +1,5 @@
 //! Counts rows from sorted rows and postings, without a plan, for queries with one range test and at most one string.
+//! Only for batches without deleted rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

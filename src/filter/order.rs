@@ -197,7 +197,7 @@ fn signed(text: &str) -> (Direction, &str) {
 /// `+createdAt`, or several fields. Returns `None` for any other text.
 fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
     let (_, own) = signed(text);
-    // The text names a field: it is a valid order, or `Order::parse` suggests the correct sign.
+    // If the text names a field, it is a valid order, or `Order::parse` suggests the correct sign.
     if catalog.find(own).or_else(|| catalog.find(text)).is_some() {
         return None;
     }

@@ -40,9 +40,9 @@ struct Step {
 /// The test of a step. It is true if any value of the field passes it.
 #[derive(Clone, Copy, Debug)]
 enum StepTest {
-    /// The value is this string, which its key has whole.
+    /// The value is the string of this key. The key contains the whole string, so no further comparison is needed.
     Text(TextKey),
-    /// The value is one of the strings at these places, which their keys have whole.
+    /// The value is one of several strings: the start and the end of their keys in `texts`. Each key contains its whole string.
     Texts(u32, u32),
     /// The value has an ordinal from the first to the second.
     Range(i64, i64),

@@ -3,7 +3,9 @@
 //! A batch in the index is *covered*. The batch number of a covered batch is its index in the snapshot. A [`GlobalRow`] combines
 //! the batch number with the index of a row in the batch.
 //!
-//! Rows and counts in the index include deleted rows. `View::known_count` in `engine/snapshot/view.rs` subtracts the deleted rows.
+//! Rows and counts of the string index and the key index include deleted rows. `View::known_count` in `engine/snapshot/view.rs`
+//! subtracts the deleted rows. The zone index has no counts: it only excludes batches, or makes a test constant in a batch
+//! (`exec/pruning.rs`). `exec/program.rs` removes deleted rows there.
 //!
 //! | fields | index | file |
 //! |---|---|---|

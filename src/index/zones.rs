@@ -1,4 +1,5 @@
-//! The zone index: the zone maps (minimum and maximum) of one field over all batches.
+//! The zone index: the zone map (the minimum and the maximum) of one field in each batch, deleted rows included. It has no counts.
+//! `exec/pruning.rs` excludes batches with it, and sorted pages visit batches in its order.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

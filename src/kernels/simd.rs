@@ -127,8 +127,8 @@ versions!(
 );
 
 versions!(
-    /// Combines four bitmaps in two pairs, each as an AND with [XOR masks](Combine::turned_by), combines both results by AND,
-    /// and counts the set bits. Each mask is 0 or `u64::MAX`.
+    /// Counts the set bits of `f(a, b) & g(c, d)`. `f` and `g` are ANDs with [XOR masks](Combine::turned_by):
+    /// `((a ^ m[0]) & (b ^ m[1])) ^ m[2]`. Each mask is 0 or `u64::MAX`.
     count_four, count_four_portable, count_four_avx2, count_four_avx512,
     (sets: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize, ("avx2")
 );

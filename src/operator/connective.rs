@@ -22,7 +22,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Returns the language of a request in this syntax. `grammar` is the grammar of JSON bodies; the text syntax ignores it.
+    /// Returns the language of a request: its syntax, and for JSON also `grammar`. The text syntax ignores `grammar`.
     pub(crate) const fn new(syntax: Syntax, grammar: Grammar) -> Self {
         match (syntax, grammar) {
             (Syntax::Text, _) => Self::Text,

@@ -15,7 +15,8 @@ pub enum Operator {
     Equal,
     /// `<>`: the operand is not in V.
     NotEqual,
-    /// `>`: V has a value greater than the operand. Only for numbers, integers and timestamps, like `>=`, `<` and `<=`.
+    /// `>`: V has a value greater than the operand. `>`, `>=`, `<` and `<=` are only for numbers, integers and
+    /// timestamps.
     Greater,
     /// `>=`: V has the operand or a greater value.
     GreaterOrEqual,

@@ -96,7 +96,8 @@ fn spellings_are_found_and_belong_to_one_operator() {
 
 #[test]
 fn words_that_printers_write_cannot_be_unquoted_values() {
-    // The words of extended operators stand directly after a field, where the syntax allows no value.
+    // The words of extended operators stand directly after a field, where the syntax allows no value. So these words may also be
+    // unquoted values, and only the operators of the interface are tested.
     for operator in Operator::allowed(Grammar::Interface) {
         assert!(!crate::value::is_bare_word(operator.spelled(Syntax::Text)), "{operator}");
     }

@@ -62,8 +62,8 @@ impl ColumnDef {
     }
 }
 
-/// Compares the table on the server with `table`, for which the statements are written. Returns `table` with those folded columns
-/// that the server has.
+/// Compares the table on the server with `table`, from which the SQL statements are generated. Returns `table` with those folded
+/// columns that the server has.
 ///
 /// # Errors
 /// Returns [`Table`](PostgresErrorKind::Table) if the tables differ. The message describes the first difference.

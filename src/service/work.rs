@@ -1,4 +1,5 @@
-//! Runs blocking work on blocking threads, within the limits on concurrency.
+//! Runs blocking work on blocking threads, within the limits on concurrency: of the service, and of each token. A request over a
+//! limit gets 503.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Runs a write of an operator, while no other write runs. It waits for other writes without a timeout.
+    /// Runs a write for the admin socket, while no other write runs. It waits for other writes without a timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.
@@ -87,7 +88,7 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), turn).await
     }
 
-    /// Runs an import of cases for an operator, while no other import of cases runs. `work` [takes the write
+    /// Runs an import of cases for the admin socket, while no other import of cases runs. `work` [takes the write
     /// lock](Self::wait_for_write_lock) itself, for its commit.
     ///
     /// # Errors
@@ -107,7 +108,7 @@ impl ServiceState {
         tokio::runtime::Handle::current().block_on(Arc::clone(&self.write_lock).acquire_owned())
     }
 
-    /// Runs a read of an operator on a blocking thread. The limits for clients do not apply to it.
+    /// Runs a read for the admin socket on a blocking thread. The limits for clients do not apply to it.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.

@@ -1,12 +1,14 @@
-//! Claims on the names of new databases: of two processes that create the same database, the later one learns it at once.
+//! Claims on the names of new databases: if two processes create the same database, the later process fails at once, instead of at
+//! the end.
 //!
-//! A new database has no name until it is complete. Meanwhile its creator holds the lock of a file `.NAME.new` in the same folder, and
-//! removes it at the end. The system releases the lock when the process ends. A killed process leaves the empty file, which the next claim
-//! takes over.
+//! A new database has no name until it is complete. Meanwhile its creator holds the lock of a file `.NAME.new` in the same folder,
+//! and removes this file at the end. The system releases the lock when the process ends. A killed process leaves the empty file,
+//! and the next claim uses this file again.
 //!
-//! Backups take no claim: they are over soon, and nothing may be left of one that is killed.
+//! Backups take no claim: they are short, and a killed backup must not leave a file.
 //!
-//! A claim is advice: without a lock, the first database that is complete gets the name, and the others fail.
+//! A claim is advisory. In a folder without file locks, the first complete database gets the name, and the creation of the others
+//! fails.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
@@ -14,7 +16,7 @@ use std::path::Path;
 use super::atomic::{Temporary, folder_of};
 use super::error::{Fault, StoreErrorKind};
 
-/// A claim on the name of a new database, until it is dropped.
+/// A claim on the name of a new database. Dropping the claim releases the name.
 pub(super) struct Claim {
     /// Removed before the lock is released.
     _name: Temporary,
@@ -25,7 +27,7 @@ impl Claim {
     /// Claims the name of a new file. Returns `None` if the folder does not allow claims.
     ///
     /// # Errors
-    /// Returns an error if another process, or another store of this process, has a claim on it.
+    /// Returns an error if another process, or another store of this process, has a claim on the name.
     pub(super) fn take(target: &Path) -> Result<Option<Self>, Fault> {
         /// The maximum number of attempts. A holder may remove its file between two steps of this function.
         const MOST_TRIES: usize = 100;

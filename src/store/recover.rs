@@ -21,7 +21,7 @@ use super::tables::State;
 /// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
 const MOST_REOPENINGS: u64 = 8;
 
-/// While the disk stays full, recovery attempts take at most 1 / `PART_OF_TIME` of the time.
+/// The minimum time from the start of one recovery attempt to the start of the next, as a multiple of the duration of the first.
 const PART_OF_TIME: u32 = 5;
 
 impl Store {
@@ -29,7 +29,8 @@ impl Store {
     /// write has failed.
     ///
     /// Each write first does this by itself. So a host needs this method only to find out early if writes are possible again. An
-    /// attempt may read the whole file. Attempts take at most a fifth of the time. Between two attempts, a call returns an error.
+    /// attempt may read the whole file. After an attempt that took `t` seconds, the next attempt starts `4 t` seconds later at the
+    /// earliest. Until then, a call returns an error.
     ///
     /// ```
     /// # use casefilter::{Catalog, Store, StoreOptions};

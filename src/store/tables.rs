@@ -265,7 +265,8 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     text
 }
 
-/// Returns a description of the first field in which two descriptions differ.
+/// Compares the description of the stored catalogue with the description of the caller's own catalogue. Returns a message about the
+/// first field that differs.
 fn difference(stored: &str, own: &str) -> String {
     let path = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let own_lines: HashMap<String, &str> = own.lines().map(|line| (path(line), line)).collect();
@@ -283,10 +284,10 @@ fn difference(stored: &str, own: &str) -> String {
     }
 }
 
-/// Compares two catalogues by the columns of documents that they make.
+/// Compares two catalogues: checks that documents have the same columns with both catalogues.
 ///
 /// # Errors
-/// Returns a description of the first difference: of the field of `other`, and what `own` has there.
+/// Returns a message about the first difference: the field in `other`, and the field in `own`.
 #[doc(hidden)]
 pub fn check_same_columns(own: &Catalog, other: &Catalog) -> Result<(), String> {
     let (own, other) = (describe(own), describe(other));

@@ -1,4 +1,5 @@
-//! Sort keys: the key of a row, and the first and the last key that the rows of a batch can have.
+//! Sort keys: the order of rows by value, where absent values come last in both directions. Also the first and the last key that
+//! the rows of a batch can have.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among at most 2^50 rows wanted, and codes of a dictionary"

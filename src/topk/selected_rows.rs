@@ -1,5 +1,5 @@
-//! Lists the selected rows of one batch in sort order. Tests rows one by one at first, and collects all selected rows as soon as
-//! that is cheaper.
+//! Lists the selected rows of one batch that have a value, in sort order. Tests rows one by one at first, and collects all selected
+//! rows as soon as that is cheaper.
 #![expect(clippy::indexing_slicing, reason = "indexes into the sorted rows of the batch")]
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Top-k: collects the first k rows of many batches in sort order.
+//! Top-k: collects the first k rows of many batches in sort order. Rows without a value come last.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \
@@ -323,7 +323,7 @@ impl<'b, 's> TopK<'b, 's> {
             chosen.push((rank, row));
             if chosen.len() >= need * 2 + SLACK {
                 keep_first(&mut chosen, need, self.pace, Ord::cmp);
-                // The list has enough rows up to the last kept row, so rows with greater ids are not wanted.
+                // The list now has `need` rows. A row whose id is greater than the id of the last kept row cannot be on the page.
                 below = chosen.last().map_or(0, |(rank, _)| *rank);
             }
         }

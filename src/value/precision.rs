@@ -28,7 +28,7 @@ impl Number {
                 return false;
             }
         }
-        // Each integer is a different number, so an integer is kept only if it is the exact value of the double.
+        // An integer must not be rounded: it is kept only if a double represents it exactly.
         let digits = text.strip_prefix('-').unwrap_or(text);
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return format!("{:.0}", self.get().abs()) != digits;

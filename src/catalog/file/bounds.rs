@@ -1,22 +1,22 @@
-//! The bounds of catalogue files.
+//! The limits on the contents of catalogue files, such as the number of fields.
 
-/// The bounds of a file, beside its length.
+/// The limits on the contents of a catalogue file. The limit on its length is separate.
 pub(super) struct Bounds {
     pub(super) fields: usize,
-    /// The number of aliases of all fields.
+    /// The maximum number of aliases of all fields together.
     pub(super) aliases: usize,
-    /// The number of known values of one field.
+    /// The maximum number of known values of one field.
     pub(super) known: usize,
-    /// The length of a name, an alias or a value in bytes.
+    /// The maximum length of a name, an alias or a value, in bytes.
     pub(super) bytes: usize,
-    /// The number of keys and arrays in a path.
+    /// The maximum number of keys and arrays in a path.
     pub(super) depth: usize,
 }
 
 impl Bounds {
-    /// The bounds of files that people write.
+    /// The limits for catalogue files from users.
     pub(super) const FILE: Self = Self { fields: 4096, aliases: 4096, known: 1024, bytes: 1024, depth: 32 };
-    /// No bounds, for files that this library wrote.
+    /// No limits, for catalogues that this library wrote into a database.
     #[cfg(feature = "store")]
     pub(super) const NONE: Self = Self {
         fields: usize::MAX,

@@ -1,4 +1,4 @@
-//! The errors of a catalogue file, as they are found.
+//! Collects the errors that are found in a catalogue file.
 
 use crate::error::{Error, ErrorKind, Errors, Found, REPORTED_ERRORS, Suggestion};
 
@@ -13,7 +13,7 @@ impl Faults {
         self.errors.push(error);
     }
 
-    /// Reports an error at an offset and a path. Returns `None`, so that the caller can go on without the value.
+    /// Reports an error at an offset and a path. Returns `None`, so that the caller can continue without the value.
     pub(super) fn add<T>(
         &mut self,
         (kind, at, path): (ErrorKind, usize, String),

@@ -1,4 +1,4 @@
-//! The fields of a catalogue file.
+//! Reads the fields of a catalogue file, and checks their names, paths and settings.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,16 +20,16 @@ use crate::error::{ErrorKind, Found, Suggestion, quote};
 const KEYS: [&str; 9] =
     ["path", "type", "form", "known", "default", "aliases", "key", "searchable", "hidden"];
 
-/// Reads the fields of a file one by one, and checks each against the earlier ones.
+/// A reader of the fields of a file. It checks each field against the earlier fields.
 pub(super) struct FieldReader<'c, 'f> {
     values: Values<'c, 'f>,
     fields: Vec<Field>,
     /// The names of hidden fields.
     hidden: HashSet<String>,
-    /// The names and aliases of the fields so far.
+    /// The names and aliases of the fields that have been read.
     names: HashMap<String, Owner>,
     aliases: usize,
-    /// The fields that the file extends, and those of the file.
+    /// The paths of the fields of the extended catalogue and of the file.
     taken: Vec<Field>,
     paths: Paths,
 }
@@ -69,13 +69,13 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             for name in std::iter::once(field.name()).chain(field.aliases()) {
                 reader.names.insert(name.to_owned(), Owner::Base);
             }
-            // They are a catalogue, so that their paths fit.
+            // The fields of a catalogue have no conflicting paths, so this never fails.
             let _ = reader.insert_path(field);
         }
         reader
     }
 
-    /// Returns the fields, and the names of those that are hidden.
+    /// Returns the fields, and the names of the hidden fields.
     pub(super) fn finish(self) -> (Vec<Field>, HashSet<String>) {
         (self.fields, self.hidden)
     }
@@ -243,7 +243,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         Some(())
     }
 
-    /// Checks that the path of a field fits the paths of the others.
+    /// Checks that the path of a field does not conflict with the paths of the other fields.
     fn check_path(&mut self, field: &Field, at: usize, path: &str) -> Option<()> {
         let place = (ErrorKind::BadValue, at, format!("{path}.path"));
         let depth =
@@ -285,7 +285,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         result.map(drop)
     }
 
-    /// Checks that no other field has a name of this one.
+    /// Checks that no other field has the name or an alias of this field.
     fn check_names(
         &mut self,
         field: &Field,
@@ -329,13 +329,13 @@ impl<'c, 'f> FieldReader<'c, 'f> {
     }
 }
 
-/// Returns true if the paths of two fields do not fit each other.
+/// Returns true if the paths of two fields conflict with each other.
 fn conflict(one: &Field, other: &Field) -> bool {
     let mut paths = Paths::identity();
     paths.insert(one, FieldId(1)).is_ok() && paths.insert(other, FieldId(2)).is_err()
 }
 
-/// Returns false for an absent setting, and `None` for a setting with an error, which was reported.
+/// Returns the value of a setting, or false if the setting is absent. Returns `None` if an error was reported for the setting.
 fn or_unset(setting: Option<Option<bool>>) -> Option<bool> {
     setting.unwrap_or(Some(false))
 }

@@ -1,13 +1,14 @@
-//! Catalogue files in JSON as a tree of values.
+//! Reads a catalogue file in JSON as a tree of values.
 
 use super::node::{Key, Node, Value};
 use crate::error::{Errors, quote};
 use crate::json::{JsonType, Reader, Result};
 
-/// The depth of values that are read. No key takes deeper ones: the file, its fields, a field, and a list of it.
+/// The maximum depth of values that are read. The deepest valid value is a list of a field: the file, the list of fields, the
+/// field, and its list.
 const DEPTH: usize = 5;
 
-/// Reads a text as a tree. Deeper arrays and objects than a catalogue has are skipped.
+/// Reads a text as a tree. Skips arrays and objects that are deeper than in any valid catalogue file.
 pub(super) fn read(text: &str) -> std::result::Result<Node<'_>, Errors> {
     let mut reader = Reader::new(text);
     let whole = node(&mut reader, DEPTH);

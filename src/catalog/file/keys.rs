@@ -1,4 +1,4 @@
-//! The keys of tables in a catalogue file.
+//! Checks the keys of the tables in a catalogue file.
 
 use super::faults::Faults;
 use super::node::Key;

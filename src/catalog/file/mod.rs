@@ -1,7 +1,8 @@
 //! Catalogue files: catalogues as text, in TOML or JSON.
 //!
-//! `json` and `toml` read a text as a tree of values with their offsets ([`node`]). `read`, `fields` and `values` make a catalogue of the
-//! tree, and report every fault at its offset. `write` is the way back, which databases and the feature `serde` use.
+//! `json` and `toml` read a text as a tree of values with their offsets ([`node`]). `read`, `fields` and `values` convert the tree
+//! to a catalogue, and report each error with its offset. `write` converts a catalogue to text, for databases and for the feature
+//! `serde`.
 
 mod bounds;
 mod faults;
@@ -50,8 +51,8 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns up to ten errors with their offsets: of the syntax, of keys and values, and of fields that do not fit each other. A file has
-    /// at most 1 MiB and 4,096 fields.
+    /// Returns up to ten errors with their offsets: errors in the syntax, in keys and values, and fields that conflict with each
+    /// other. A file has at most 1 MiB and 4,096 fields.
     ///
     /// # Complexity
     /// Linear in the length of the text.
@@ -74,8 +75,8 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns up to ten errors with their offsets: of the syntax, of keys and values, and of fields that do not fit each other. A file has
-    /// at most 1 MiB and 4,096 fields.
+    /// Returns up to ten errors with their offsets: errors in the syntax, in keys and values, and fields that conflict with each
+    /// other. A file has at most 1 MiB and 4,096 fields.
     ///
     /// # Complexity
     /// Linear in the length of the text.
@@ -88,12 +89,13 @@ impl Catalog {
     #[cfg(feature = "store")]
     pub(crate) fn from_own_json(text: &str) -> Result<Self, Errors> {
         let own = catalog(&json::read(text)?, &Bounds::NONE)?;
-        // Comparisons with the catalogue of cases are then comparisons of addresses.
+        // Returns the shared catalogue of cases if it is equal. Comparisons with it are then comparisons of addresses.
         let cases = Self::cases();
         Ok(if own == cases && !own.is_extended() { cases } else { own })
     }
 
-    /// Returns the catalogue as a catalogue file in JSON, in one line. It describes all fields, also those of the cases.
+    /// Returns the catalogue as a catalogue file in JSON, in one line. The file describes all fields, including the fields of
+    /// cases.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};
@@ -109,7 +111,7 @@ impl Catalog {
     }
 }
 
-/// Returns the text of a file, which must be of a readable size and in UTF-8.
+/// Returns the text of a file. Returns an error if the file is too large or is not UTF-8.
 fn checked(bytes: &[u8]) -> Result<&str, Errors> {
     if bytes.len() > MOST_BYTES {
         let found = format!("a file of {} bytes", bytes.len());

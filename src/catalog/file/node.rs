@@ -23,9 +23,9 @@ pub(super) enum Value<'t> {
     List(Vec<Node<'t>>),
     Text(Cow<'t, str>),
     Boolean(bool),
-    /// `null`, which counts as absent.
+    /// `null`, which is treated as absent.
     Null,
-    /// A value that no key takes: its description for errors.
+    /// A value of a type that no key accepts: its description for errors.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! A catalogue from the tree of values of a file.
+//! Converts the tree of values of a catalogue file to a catalogue.
 
 use super::super::catalogue::Catalog;
 use super::bounds::Bounds;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Errors, Found, Suggestion};
 
 const KEYS: [&str; 4] = ["extends", "extended_operators", "rfc3339", "fields"];
 
-/// Reads the catalogue of a file. A list is the value of `fields` alone.
+/// Reads the catalogue of a file. If the file is a list, the list is the value of `fields`.
 pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Errors> {
     let mut faults = Faults::default();
     let (mut base, mut is_extended, mut takes_rfc3339, mut fields) = (None, false, false, None);
@@ -54,7 +54,7 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
                     }
                 }
             }
-            // Another error, such as that of a misspelt key, explains why there are none.
+            // An earlier error, such as a misspelt key, explains why there are no fields.
             if base.is_none() && !seen.get(3).is_some_and(|seen| *seen) && faults.is_empty() {
                 let place = (ErrorKind::MissingKey, root.at, String::new());
                 let expected =

@@ -1,4 +1,4 @@
-//! Catalogue files in TOML as a tree of values.
+//! Reads a catalogue file in TOML as a tree of values.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error as TomlError};
@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue, Error as TomlError};
 use super::node::{Key, Node, Value};
 use crate::error::{Error, ErrorKind, Errors, Found, Suggestion};
 
-/// Reads a text as a tree. The depth of TOML is bounded by its parser.
+/// Reads a text as a tree. The TOML parser limits the depth.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Errors> {
     match DeTable::parse(text) {
         Ok(document) => {
@@ -41,7 +41,7 @@ fn node(value: Spanned<DeValue<'_>>) -> Node<'_> {
     Node { at, value }
 }
 
-/// Converts an error of the syntax.
+/// Converts a syntax error of the parser.
 fn fault(text: &str, error: &TomlError) -> Error {
     let at = error.span().map_or(0, |span| span.start);
     let rest = text.get(at..).unwrap_or_default();
@@ -58,7 +58,7 @@ fn fault(text: &str, error: &TomlError) -> Error {
     let is_value =
         text.get(..at).is_some_and(|before| before.trim_end_matches([' ', '\t']).ends_with(['=', '[', ',']));
     match found.as_text() {
-        // A string without quotes, which the parser takes for a misspelt `true`.
+        // The value is a string without quotes. The parser reports such a string as a misspelt `true`.
         Some(word) if is_value && word.starts_with(char::is_alphabetic) => {
             let quoted = Suggestion::replace_by(format!("\"{word}\""));
             Error::new(

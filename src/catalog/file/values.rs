@@ -1,4 +1,4 @@
-//! The values of the keys of a field: texts, words, lists and flags.
+//! Reads the values of the keys of a field: texts, words, lists and flags.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::node::{Node, Value};
 use super::words::{Word, suggest};
 use crate::error::{ErrorKind, Found, Suggestion, quote, quote_all};
 
-/// A reader of values. Its methods report errors, and return `None` then.
+/// A reader of values. If a value is wrong, its methods report an error and return `None`.
 pub(super) struct Values<'c, 'f> {
     pub(super) bounds: &'c Bounds,
     pub(super) faults: &'f mut Faults,

@@ -1,8 +1,8 @@
-//! Suggestions for words of other systems in catalogue files.
+//! Suggests the correct word if a catalogue file contains a word of another system.
 
 use crate::error::{Suggestion, nearest};
 
-/// A table of words, each list with the word that it probably stands for.
+/// A table of words of other systems. Each entry has several words, and the allowed word that they probably stand for.
 type Habits = &'static [(&'static [&'static str], &'static str)];
 
 const TYPES: Habits = &[

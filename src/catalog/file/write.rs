@@ -1,4 +1,4 @@
-//! Catalogues as catalogue files in JSON.
+//! Writes a catalogue as a catalogue file in JSON.
 
 use serde_json::Value;
 

@@ -135,8 +135,8 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range. Replaces a day or minute by its first instant, or, as the upper bound, by the first
-    /// instant after it.
+    /// Returns the two criteria of a range. A lower bound that is a day or a minute becomes its first instant. Such an upper bound
+    /// becomes the first instant after it.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
         if is_moment(&least.value) && is_moment(&greatest.value) {

@@ -193,7 +193,8 @@ impl<'a> Parser<'a, '_> {
             return false;
         }
         let Some(Pattern { text, rest, stop }) = pattern(lexer) else { return false };
-        // `= /x/` is valid and compares with the string `/x/`. `== /x/` is not valid, so `/x/` is probably a regular expression.
+        // `= /x/` is valid and compares with the string `/x/`. `==` belongs to another language, so `/x/` after it is probably a
+        // regular expression of that language.
         if !text.contains(is_wildcard) && operator_is_own {
             return false;
         }

@@ -512,7 +512,8 @@ mod tests {
                 told.send(()).unwrap();
             }
         });
-        // The deadline never passes. Its fifth call wakes the other thread, and waits until that thread has set the flag.
+        // The deadline never passes. The fifth call of its function wakes the other thread, and waits until that thread has set the
+        // flag.
         let (checks, wait) = (AtomicUsize::new(0), std::sync::Mutex::new(wait));
         let deadline = Deadline::new(move || {
             if checks.fetch_add(1, Ordering::Relaxed) == 4 {

@@ -92,7 +92,8 @@ impl DocumentNote {
     /// Adds the remarks on one document to the notes.
     #[inline(never)]
     pub(crate) fn add_all(notes: &mut Vec<Self>, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
-        // Documents of one source are similar, so the next remark usually belongs to the next note.
+        // A remark is a possible mistake in one document. A note counts equal remarks on several documents. Documents of one source
+        // are similar, so their remarks usually come in the order of the notes.
         let mut likely = 0;
         for remark in row.remarks() {
             let (kind, path) = match remark {

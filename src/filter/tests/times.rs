@@ -194,7 +194,8 @@ fn bodies_take_only_the_form_of_the_interface() {
             assert_eq!(errors.as_slice()[0].kind, ErrorKind::BadTimestamp, "{body}");
         }
     }
-    // Only extended catalogues accept the forms that printed bodies may contain, and `$all` accepts no spans.
+    // Only extended catalogues accept fractions of a second and spans. This library writes both when it prints a filter as JSON.
+    // `$all` accepts no spans.
     for (value, op, is_extended) in [
         ("2025-12-01T10:00:00.250Z", ">=", true),
         ("2025-12-01T00:00:00Z/2025-12-02T00:00:00Z", "=", true),

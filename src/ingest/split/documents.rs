@@ -1,11 +1,11 @@
-//! Splits documents over several lines that follow one another. Each document is passed on at its end.
+//! Splits a text into consecutive documents, each of which may have several lines. Passes each document on when its end is read.
 
 use super::nesting::Nesting;
 use super::part::Part;
 use super::piece::{Piece, Sink};
 use super::position::Position;
 
-/// A splitter of documents over several lines. It accepts input in chunks of any size.
+/// A splitter of a text into documents, each of which may have several lines. It accepts input in chunks of any size.
 ///
 /// A document starts with an opening bracket and ends with the matching closing bracket. Line ends have no effect. Any other text
 /// between two documents is passed on as a document of its own. It ends at the next opening bracket or at the end of its line.

@@ -7,8 +7,8 @@ use crate::catalog::Catalog;
 use crate::error::quote;
 use crate::operator::Connective;
 
-/// Up to this number of criteria on one field in one branch, each pair of criteria is compared. Above it, superfluous criteria are
-/// not searched, because comparing all pairs takes quadratic time.
+/// The maximum number of criteria on one field in one branch that are compared in pairs. For more criteria, superfluous criteria
+/// are not reported, because comparing all pairs takes quadratic time.
 const PAIRWISE: usize = 64;
 
 /// Finds contradictions, tautologies and superfluous criteria among the children of a branch. Compares only children on the same

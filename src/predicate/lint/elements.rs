@@ -42,7 +42,8 @@ impl Bound {
 
 /// Warns about every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
 ///
-/// Criteria on the elements of an array, `$elem`, say that they mean one element. Criteria on an array below it may still be apart.
+/// Criteria inside `$elem` are about the same element, so they cause no warning. But two of them on an inner array may be about
+/// different elements of the inner array.
 ///
 /// Two criteria in different branches of one disjunction are not joined by `$and`. A criterion in such a branch and a criterion
 /// beside the disjunction are joined by `$and`.
@@ -108,7 +109,8 @@ fn may_be_apart(one: &Use, other: &Use, level: usize, catalog: &Catalog) -> bool
     array_of(catalog, one.field, level) == array_of(catalog, other.field, level)
 }
 
-/// Returns for each node the level of the array of objects whose elements it tests, 0 for the whole case.
+/// Returns, for each node, the level of the array of objects whose elements the node tests. The level is 0 if it tests the whole
+/// case.
 fn levels(tree: &Written<'_>) -> Vec<usize> {
     let mut levels = vec![0; tree.nodes().len()];
     // In reverse order, a parent comes before its children.
@@ -127,8 +129,8 @@ fn levels(tree: &Written<'_>) -> Vec<usize> {
     levels
 }
 
-/// Returns the path of the outermost array around the values of a field, within an element of the array of objects of a level. Empty if
-/// there is none.
+/// Returns the path of the outermost array around the values of a field, inside an element of the level `level`. Empty if there is
+/// no such array.
 fn array_of(catalog: &Catalog, field: FieldId, level: usize) -> &str {
     let field = catalog.field(field);
     let mut end = 0_usize;

@@ -92,7 +92,8 @@ pub(super) fn intersection(mut sets: Vec<Set>) -> Option<Set> {
     sets.into_iter().reduce(|all, set| all.intersect(&set))
 }
 
-/// Merges a conjunction on a single-valued field: the value is in every `Any` set and in no `None` set.
+/// Merges a conjunction on a single-valued field: the value is in every set of a `Test::Any`, and in no set of a
+/// `Test::None`.
 fn all_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     let any = intersection(any);
     let none = Set::union(none, true);
@@ -104,7 +105,8 @@ fn all_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     }
 }
 
-/// Merges a disjunction on a single-valued field: the value is in some `Any` set, or not in some `None` set.
+/// Merges a disjunction on a single-valued field: the value is in at least one set of a `Test::Any`, or outside at least one set
+/// of a `Test::None`.
 fn any_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     let any = Set::union(any, true);
     let none = intersection(none);

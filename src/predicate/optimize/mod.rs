@@ -110,7 +110,7 @@ pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
         }
         made.push(own);
     }
-    // If the root of the written tree is a negation, its new node is a node of its child. This node is not always the last node.
+    // A negation gets no node of its own: it is built into the nodes of its child. So the root is not always the last node.
     let root = made.last().map_or(0, |[root, _]| *root);
     nodes.truncate(root.saturating_add(1));
     Tree::from_nodes(nodes)

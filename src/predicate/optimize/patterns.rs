@@ -87,7 +87,8 @@ pub(super) fn all_of_single(sorted: Sorted) -> Merged {
     tests(any_patterns, none_patterns, [none.filter(|none| !none.is_empty()).map(Test::None)])
 }
 
-/// Merges a disjunction on a single-valued field: the value is in some `Any` set, or not in some `None` set.
+/// Merges a disjunction on a single-valued field: the value is in at least one set of a `Test::Any`, or outside at least one set
+/// of a `Test::None`.
 pub(super) fn any_of_single(sorted: Sorted) -> Merged {
     let Sorted { any, none, any_patterns, none_patterns, .. } = sorted;
     let any_patterns = unite(any_patterns);

@@ -160,7 +160,7 @@ impl Service {
         self.serve_until(listener, shutdown, std::future::pending()).await
     }
 
-    /// Like [`serve`](Self::serve), but if `abort` completes during the shutdown, it ends immediately. This applies during
+    /// Like [`serve`](Self::serve), but the shutdown ends immediately if `abort` completes in the meantime. This applies during
     /// [`shutdown_delay`](ServiceOptions::shutdown_delay) and [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Running
     /// requests are then abandoned, but the store is still synced to disk.
     ///

@@ -13,7 +13,8 @@ pub(in crate::service) const ABORTED: u16 = 499;
 /// The operation name that logs and metrics show for requests to other paths.
 pub(in crate::service) const OTHER: &str = "other";
 
-/// The statuses that are counted separately. Any other status is counted as `other`.
+/// The statuses that are counted separately. Any other status is counted as `other`, so a new status must
+/// be added here.
 pub(super) const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, ABORTED, 500, 503];
 
 /// The upper bounds of the latency buckets in microseconds. Each bound comes with its text in seconds.

@@ -384,7 +384,6 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
                 (disk.clone(), open(&disk, seed).unwrap())
             }
         };
-        // The open file has read only some of its pages so far.
         let records = store.records().unwrap();
         disk.begin(Trouble::NoRoom);
         let large = format!("{{\"id\":\"large\",\"tags\":[\"{}\"]}}", "x".repeat(1 << 20));

@@ -1,4 +1,4 @@
-//! The parts of the program that cargo features add, and the message of a build without such a part.
+//! The parts of the program that need a cargo feature, and the error message if a part is not in this build.
 
 use crate::output::failure::Failure;
 
@@ -38,7 +38,7 @@ impl Part {
         if self.is_built_in() { Ok(()) } else { Err(Failure::Failed(self.missing(what))) }
     }
 
-    /// Returns the message of a build without this part. It says what is missing, and which features add it.
+    /// Returns the error message if this part is not in this build. It says what is missing, and which features add it.
     pub(crate) fn missing(self, what: &str) -> String {
         let features = Self::ALL.into_iter().filter(|part| *part == self || part.is_built_in());
         let features: String = features.map(|part| format!(",{}", part.feature())).collect();

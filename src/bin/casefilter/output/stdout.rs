@@ -1,4 +1,5 @@
-//! Writes standard output: buffered, and escaped on a terminal. If the reader closes it, no error message is printed.
+//! Writes standard output: buffered, and escaped on a terminal. Also the argument `--format` (table or JSON) of the commands. If
+//! the reader closes standard output, no error message is printed.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
