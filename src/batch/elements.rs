@@ -1,4 +1,4 @@
-//! The elements of the arrays of objects of one document, in the order of the document.
+//! Iterates over the values and the elements of arrays of objects of one document, in document order.
 
 use super::row::Row;
 use crate::catalog::{ArrayId, FieldId};

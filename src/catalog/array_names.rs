@@ -1,4 +1,4 @@
-//! Lookups of the arrays of objects of a catalogue.
+//! Looks up the arrays of objects of a catalogue by name, by field and by id.
 
 use super::arrays::{ArrayId, ElementArray, NamedArray};
 use super::catalogue::Catalog;
@@ -13,17 +13,18 @@ impl Catalog {
         found.map(|found| found.array)
     }
 
-    /// Returns the arrays of objects around a field, from the outermost on. A field that is not visible has none.
+    /// Returns the arrays of objects around a field, from the outermost to the innermost. The result is empty for a hidden
+    /// field.
     pub(crate) fn arrays_around(&self, field: FieldId) -> &[ArrayId] {
         self.inner.arrays.of_field(field)
     }
 
-    /// Returns the number of an array.
+    /// Returns the id of an array.
     pub(crate) fn array_id(&self, array: ElementArray) -> Option<ArrayId> {
         self.arrays_around(array.field).get(usize::from(array.level).checked_sub(1)?).copied()
     }
 
-    /// Returns the same array with the first field of this catalogue that lies below it.
+    /// Returns the same array, identified by the first visible field of this catalogue that lies below it.
     pub(crate) fn same_array(&self, array: ElementArray) -> ElementArray {
         self.inner.arrays.of(array).map_or(array, |found| found.array)
     }
@@ -38,7 +39,7 @@ impl Catalog {
         self.inner.arrays.of(array).map_or(&[], |found| &found.fields)
     }
 
-    /// Returns the visible fields below the array with a number.
+    /// Returns the visible fields below the array with this id.
     pub(crate) fn fields_of_array_id(&self, id: ArrayId) -> &[FieldId] {
         self.inner.arrays.get(id).map_or(&[], |found| &found.fields)
     }

@@ -1,32 +1,34 @@
 //! The arrays of objects of a catalogue, whose elements `$elem` and `has` test.
 //!
-//! # Which arrays there are
+//! # Names
 //!
-//! A path names an array if it leads to an array of objects that at least one visible field lies below. The name of an array is its path
-//! without `[]`, as for fields: `caseReview.checklistState.checklist`. An array of scalars, such as `tags`, is not one of them: each of
-//! its values is an element, so an ordinary criterion tests single elements already.
+//! A path names an array if it leads to an array of objects, and at least one visible field lies below this array. The name of an
+//! array is its path without `[]`, such as `caseReview.checklistState.checklist`. Fields are named in the same way. An array of
+//! scalars, such as `tags`, is not an array of objects. Each of its values is an element, so an ordinary criterion already tests
+//! single elements.
 //!
 //! # Elements
 //!
 //! | in a document | elements |
 //! |---|---|
-//! | an array | its members, in order, `null` too |
+//! | an array | its members in order, including `null` |
 //! | `null` or absent | none |
 //! | an array of arrays, `legs[][].bank` | the members of the inner arrays, as if these were one array |
 //! | an array below an array, `legs[].fees[].amount` | for `legs.fees`: all members of all `fees`; each is an element of one element of `legs` |
 //!
-//! An element that is `null` has no values. Any other element that is not an object is a value of the wrong type, as ever: a strict
-//! import refuses the document, and a lenient one takes all fields below it for absent. So is a single object instead of an array.
+//! An element that is `null` has no values. Any other element that is not an object is a value of the wrong type. A single object
+//! instead of an array also has the wrong type. A strict import rejects the document. A lenient import treats all fields below the
+//! value as absent.
 //!
 //! # Levels
 //!
-//! The arrays of objects around a field, from the outermost on, are its *levels* 1, 2 and so on. `legs[].fees[].amount` has two,
-//! `legs[].tags[]` has one.
+//! The arrays of objects around a field, from the outermost to the innermost, are its *levels* 1, 2 and so on.
+//! `legs[].fees[].amount` has two levels, and `legs[].tags[]` has one level.
 
 use super::field::Field;
 use super::id::FieldId;
 
-/// The number of an array of objects in its catalogue. An array around others has a smaller number than these.
+/// The id of an array of objects in its catalogue. An outer array has a smaller id than the arrays inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ArrayId(pub(super) u32);
 
@@ -36,12 +38,13 @@ impl ArrayId {
     }
 }
 
-/// An array of objects, in a form that has the same meaning in all narrowed and grown catalogues.
+/// An array of objects, identified by a field and a level. It has the same meaning in all narrowed and extended versions of a
+/// catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ElementArray {
     /// The first visible field below the array.
     pub(crate) field: FieldId,
-    /// The number of arrays of objects from the outermost to this one.
+    /// The level of the array. The outermost array has level 1.
     pub(crate) level: u16,
 }
 
@@ -50,15 +53,15 @@ pub(crate) struct ElementArray {
 pub(super) struct Arrays {
     /// The arrays by [`ArrayId`].
     pub(super) list: Vec<NamedArray>,
-    /// For each field: the arrays around it, from the outermost on.
+    /// For each field: the arrays around it, from the outermost to the innermost.
     of_fields: Vec<Box<[ArrayId]>>,
 }
 
 pub(super) struct NamedArray {
     pub(super) array: ElementArray,
-    /// The length of its name, which is the start of the name of `array.field`.
+    /// The length of the name of the array, in bytes. The name is the start of the name of `array.field`.
     pub(super) name_bytes: usize,
-    /// The visible fields below.
+    /// The visible fields below the array.
     pub(super) fields: Vec<FieldId>,
 }
 
@@ -68,7 +71,7 @@ impl Arrays {
         self.of_fields.push(Box::default());
     }
 
-    /// Adds the next field of the catalogue, and the new ones among the arrays around it.
+    /// Adds the next field of the catalogue, and the arrays around it that are not yet in the list.
     pub(super) fn push(&mut self, field: &Field, id: FieldId, around: Box<[ArrayId]>) {
         let mut segments = field.path().split('.');
         let mut name_bytes = 0_usize;

@@ -73,9 +73,9 @@
 //!
 //! # Names in Latin letters
 //!
-//! Operation 5 transliterates `firstNameEn`, `lastNameEn` and `placeOfBirthEn` again. Greek, Georgian and Armenian letters follow
-//! the rules of their script. Cyrillic letters follow the rules of one language. The language is chosen by this evidence, strongest
-//! first:
+//! Each change by operation 5 computes `firstNameEn`, `lastNameEn` and `placeOfBirthEn` again, by transliteration of the original
+//! values. Greek, Georgian and Armenian letters follow the rules of their script. Cyrillic letters follow the rules of one
+//! language. The language is chosen by this evidence, strongest first:
 //!
 //! 1. *The text itself.* A language is ruled out if its alphabet lacks a letter of the text, or if the text breaks its spelling
 //!    rules. `і ї є ґ` and the ending `-ський` are not Russian. `ъ` before any letter except `е ё ю я` is Bulgarian. An apostrophe

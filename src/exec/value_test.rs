@@ -1,4 +1,4 @@
-//! Tests of the values of a column.
+//! Tests the values of a column.
 #![expect(clippy::indexing_slicing, reason = "codes below the number of strings")]
 
 use crate::column::{Codes, ColumnData};
@@ -15,7 +15,7 @@ pub(super) enum ValueTest<'p> {
     Code(u32),
     /// The value is a string whose code is in this bitmap.
     Codes(Box<[u64]>),
-    /// The value is in one of these closed ranges, which ascend.
+    /// The value is in one of these closed ranges. The ranges are in ascending order.
     Ranges(&'p [OrdinalRange]),
     /// The value is this Boolean.
     Boolean(bool),

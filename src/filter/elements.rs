@@ -1,4 +1,4 @@
-//! Tests of the elements of arrays of objects in one document.
+//! Tests the elements of arrays of objects in one document.
 
 use std::ops::Range;
 
@@ -14,7 +14,8 @@ pub(super) fn passes(leaf: &Leaf, row: &OwnedRow, catalog: &Catalog) -> bool {
     }
 }
 
-/// Returns true if the values and elements in a range of places pass a leaf. Recursive as deeply as arrays are nested in the catalogue.
+/// Returns true if the values and elements in a range of places pass a leaf. The depth of the recursion is the depth of nested
+/// arrays in the catalogue.
 fn passes_within(leaf: &Leaf, row: &OwnedRow, places: &Range<u32>, catalog: &Catalog) -> bool {
     let Some(elements) = leaf.test.elements() else {
         return leaf.matches(row.values_within(leaf.field, places));

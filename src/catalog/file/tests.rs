@@ -62,7 +62,7 @@ fn every_key_has_its_effect_in_both_syntaxes() {
     assert!(read.is_extended() && read == orders());
     let json = Catalog::from_json(read.to_json()).unwrap();
     assert!(json.is_extended() && json == read);
-    // A list alone, keys that are null, and the defaults of flags.
+    // The file is a list. Some keys are null, and some flags have their default.
     let list = r#"[{"path": "a", "type": "number", "form": null, "key": false, "known": []}, {"path": "id", "type": "string"}]"#;
     assert_eq!(
         Catalog::from_json(list).unwrap(),
@@ -95,7 +95,7 @@ fn json_errors(text: &str) -> Vec<Error> {
     Catalog::from_json(text).unwrap_err().into_iter().collect()
 }
 
-/// Checks that a text has one error, at the mark `|`, which is not part of the text.
+/// Checks that a text has exactly one error, at the position of the mark `|`. The mark is removed before the text is read.
 #[track_caller]
 fn check(marked: &str, path: &str, message: &str) {
     let at = marked.find('|').unwrap();
@@ -357,7 +357,7 @@ fn a_hostile_file_is_refused_in_linear_time() {
         let message = message(text);
         assert!(message.starts_with(expected), "{message}");
     }
-    // A file at the bounds is read.
+    // A file that reaches the limits is accepted.
     let most = fields(4096, &|at| format!(r#"{{"path":"aaaaaaaaaa{at:05}aaaaaaaaaaa","type":"string"}}"#));
     assert_eq!(Catalog::from_json(most).unwrap().fields().len(), 4097);
     for bytes in [&b"\xff"[..], b"[\"\xc3\x28\"]"] {

@@ -1,4 +1,4 @@
-//! Evaluation of criteria as written on one document, or on one element of an array of objects in it.
+//! Evaluates criteria, without optimization, on one document or on one element of an array of objects in the document.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Places<'r, 'a> {
     elements: BTreeMap<ArrayId, Vec<usize>>,
     /// The number of values and elements.
     count: usize,
-    /// The value sets of the whole document, by field. Made when they are first needed.
+    /// The value sets of the whole document, by field. Each set is computed when it is first needed.
     sets: RefCell<BTreeMap<FieldId, Rc<ValueSet<'r>>>>,
 }
 
@@ -67,13 +67,14 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// Returns the truth of a node for the values in a range. Recursive as deeply as arrays are nested in the catalogue.
+    /// Returns true if a node is true for the values in a range. The depth of the recursion is the depth of nested arrays in the
+    /// catalogue.
     pub(super) fn holds(&self, written: &Written<'_>, root: usize, places: &Range<usize>) -> bool {
         self.truths(written, root, places).get(&root).copied().unwrap_or(false)
     }
 
-    /// Returns the truths of a node and of the nodes below it for the values in a range. Leaves out the nodes below a criterion on elements,
-    /// which have a truth for each element.
+    /// Returns, for a node and the nodes below it, if they are true for the values in a range. Leaves out the nodes below a
+    /// criterion on elements, because they have a result for each element.
     pub(super) fn truths(
         &self,
         written: &Written<'_>,

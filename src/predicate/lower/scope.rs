@@ -1,7 +1,8 @@
-//! The scope of each criterion of a body: the negations and the array of objects around it.
+//! Determines the scope of each criterion of a body: the negations and the array of objects around it.
 //!
-//! In a criterion on the elements of an array (`$elem`, `has`) all fields and arrays lie below that array. A text may write their names
-//! from the array on: in `legs has (bank = x)`, `bank` is `legs.bank`. Such a name comes before a full name that is spelled alike.
+//! In a criterion on the elements of an array (`$elem`, `has`) all fields and arrays lie below that array. The text syntax also
+//! accepts names relative to the array: in `legs has (bank = x)`, `bank` is `legs.bank`. If a name is valid both as a relative name
+//! and as a full name, it is a relative name.
 
 use crate::catalog::{Catalog, ElementArray, FieldId};
 use crate::criteria::{Body, Criterion};
@@ -15,7 +16,7 @@ pub(super) enum Scope {
     Document,
     /// The criterion tests one element of this array.
     Element(ElementArray),
-    /// The array does not exist, which is an error of the criterion around.
+    /// The array does not exist. The criterion that names the array has an error.
     Unknown,
 }
 
@@ -39,12 +40,12 @@ impl Scope {
     }
 }
 
-/// Returns the full form of a name that is written from an array on.
+/// Returns the full form of a name relative to an array. Returns `None` for JSON, which has only full names.
 fn written_from(array: ElementArray, name: &str, catalog: &Catalog, language: Language) -> Option<String> {
     (language == Language::Text).then(|| format!("{}.{name}", catalog.array_name(array)))
 }
 
-/// Returns the scope of each criterion. Returns nothing if all criteria test the whole document.
+/// Returns the scope of each criterion. Returns an empty list if all criteria test the whole document.
 pub(super) fn scopes(body: &Body<'_>, catalog: &Catalog, language: Language) -> Vec<Scope> {
     let is_elem =
         |criterion: &Criterion| matches!(criterion, Criterion::Complex { operator: Complex::Elem(_), .. });
@@ -74,14 +75,14 @@ pub(super) fn negated(body: &Body<'_>) -> Vec<bool> {
     }
     inherited(body, false, |criterion, is_negated| match criterion {
         Criterion::Complex { operator: Complex::Not, .. } => !is_negated,
-        // The negation of a test of elements is a test too. Its children stay.
+        // A negated test of elements is a test of its own, so its children are not negated.
         Criterion::Complex { operator: Complex::Elem(_), .. } => false,
         _ => is_negated,
     })
 }
 
-/// Returns for each criterion what it inherits from the criteria around it: `outermost`, or the result of `of_children` for its parent and
-/// what that inherits.
+/// Returns, for each criterion, the value that it inherits from the criteria around it. The root inherits `outermost`. Any other
+/// criterion inherits the result of `of_children` for its parent and the inherited value of its parent.
 fn inherited<T: Copy>(body: &Body<'_>, outermost: T, of_children: impl Fn(&Criterion, T) -> T) -> Vec<T> {
     let mut inherited = vec![outermost; body.nodes.len()];
     // The loop runs in reverse order, so it reaches a parent before its children. For each open parent, `open` has the count of

@@ -1,12 +1,12 @@
-//! The nodes below others in a list of nodes, for the trees that tests of elements have.
+//! Copies the nodes below some nodes of a list to a tree of their own. Tests of elements have such trees.
 
 use std::collections::HashSet;
 
 use super::super::tree::{Children, Leaf, Node, Tree};
 use crate::operator::Connective;
 
-/// Returns the tree of a conjunction of some of these nodes. Takes time in proportion to its own size, not to that
-/// of the list.
+/// Returns the tree of a conjunction of some of these nodes. The time is proportional to the size of the tree, not to the size of
+/// the list.
 pub(super) fn conjunction(nodes: &[Node<Leaf>], children: Children) -> Tree<Leaf> {
     let ids = below(children.as_slice(), |id| nodes.get(id));
     let place = |child: &usize| ids.binary_search(child).unwrap_or(0);

@@ -11,7 +11,8 @@ use crate::output::diagnostics::{Fault, Source};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 
-/// The maximum number of bytes of a catalogue file that are read: above the limit, so that the error has the length.
+/// The maximum number of bytes of a catalogue file that are read. It is greater than the limit on the length, so that the error can
+/// state the length.
 const MOST_FILE_BYTES: u64 = 16 << 20;
 
 /// The argument that names a catalogue.
@@ -38,7 +39,8 @@ impl CatalogFile {
         self.catalog.as_deref().map_or_else(|| Ok(Catalog::cases()), read)
     }
 
-    /// Returns the catalogue of the file, or the catalogue that a database keeps which no other process has open.
+    /// Returns the catalogue of the file. Without a file, returns the catalogue in the database. No other process may have the
+    /// database open.
     #[cfg(feature = "service")]
     pub(crate) fn or_kept(&self, database: &Path) -> Result<Catalog, Failure> {
         match &self.catalog {
@@ -47,8 +49,8 @@ impl CatalogFile {
         }
     }
 
-    /// Returns the catalogue of the file. Without a file, returns the catalogue that the database keeps, and without a database the
-    /// catalogue of cases.
+    /// Returns the catalogue of the file. Without a file, returns the catalogue in the database. Without a file and a database,
+    /// returns the catalogue of cases.
     pub(crate) fn or_stored(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
         match (&self.catalog, database) {
             (Some(file), _) => read(file),
@@ -58,7 +60,7 @@ impl CatalogFile {
     }
 }
 
-/// Returns the catalogue that a database was made with, from its file or from the service that has it open.
+/// Returns the catalogue of a database, from its file or from the service that has it open.
 pub(crate) fn stored(database: &Path, admin: &Admin) -> Result<Catalog, Failure> {
     match admin.open(database, || Store::catalog_of(database))? {
         Opened::Local(catalog) => Ok(catalog),
