@@ -7,7 +7,7 @@
 //! - `catalog/field_type.rs`: the enum below;
 //! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;
 //! - `ingest/ordered_form.rs`: the forms of the values in JSON;
-//! - `ingest/serialized.rs`: the values of Rust structs;
+//! - `ingest/serialized.rs`: the values of Rust types that implement `Serialize`;
 //! - `predicate/lower.rs` and `filter/build.rs` (`of_other_types`): the operands of filters;
 //! - `criteria/advice.rs` (`Holds`, and the advice for foreign spellings) and `filter/completions.rs` (suggested values);
 //! - `catalog/file/words.rs`: the advice for type names of other systems;

@@ -46,8 +46,8 @@ struct State {
     file: Option<File>,
     read: u64,
     written: u64,
-    /// True if a file could not be created or written. From then on, the writer waits if more bytes would exceed the limit of the
-    /// memory.
+    /// True if a file could not be created or written. From then on, the writer waits if more bytes would exceed the memory
+    /// limit.
     is_without_file: bool,
     /// True while the thread is writing bytes to the output.
     is_busy: bool,
