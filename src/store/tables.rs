@@ -118,7 +118,7 @@ fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
 }
 
-/// A document as it is stored: its text, and the insertion-order number of its case.
+/// A stored document: its text, and the insertion-order number of its case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored<'b> {
     pub(super) place: u64,

@@ -198,7 +198,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
     })
 }
 
-/// Returns the value of a member as text. For a string, this is its contents. Any other value is returned as it is written.
+/// Returns the value of a member as text. For a string, this is its contents. Any other value is returned in its JSON spelling.
 fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     match value.get() {
         "null" => Ok(None),
