@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::super::advice::{Fields, Habit, Holds};
+use super::super::advice::{Fields, ForeignOperator, Holds};
 use super::super::ast::{Body, Criterion, TextId};
 use super::super::bounds::over_limit;
 use super::super::unsupported::Unsupported;
@@ -430,7 +430,8 @@ impl<'a> Parser<'a, '_> {
                 );
             }
             Token::Word(word)
-                if Habit::find(word).and_then(Habit::unsupported) == Some(Unsupported::Connective) =>
+                if ForeignOperator::find(word).and_then(ForeignOperator::unsupported)
+                    == Some(Unsupported::Connective) =>
             {
                 return Err(
                     self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note(Language::Text)))

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::super::set::Set;
 use super::super::tree::{Children, Elements, Leaf, Node, NodeId, Test, Tree};
-use super::lists::Merged;
+use super::merge::Merged;
 use super::merge::merge;
 use super::numbers::{Numbers, Rank};
 use super::subtree::below;

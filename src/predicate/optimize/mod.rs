@@ -27,10 +27,8 @@
 mod builder;
 mod factor;
 mod finish;
-mod lists;
 mod merge;
 mod numbers;
-mod patterns;
 mod subtree;
 mod test;
 #[cfg(test)]

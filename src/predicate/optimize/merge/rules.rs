@@ -1,4 +1,4 @@
-//! Applies the rule *merge* to tests with string patterns or `NotAll`, and to the tests with lists beside them.
+//! The rules for merging: one function for each connective, and for fields with one value and fields with several.
 //!
 //! A list and a pattern are combined exactly, because each value of the list either matches the pattern or does not. Two patterns
 //! are combined if one pattern expresses the result. Otherwise they stay two tests.
@@ -10,68 +10,22 @@
 //! single-valued field, and     Any Words {ana}, Any Words {garcia}        becomes  Any Words {ana, garcia}
 //! ```
 
-use compact_str::CompactString;
-
-use super::lists::{Merged, Sorted, Tests, drop_where, intersection, is_point};
+use super::grouped::{Grouped, Merged, Tests};
+use super::reduce::{drop_where, intersect, unite, weakest_dropped};
 use crate::predicate::set::Set;
 use crate::predicate::text_pattern::{Matcher, TextPattern};
 use crate::predicate::tree::Test;
 
-/// Up to this number of patterns, each pair of patterns is compared. Above it, superfluous patterns stay, because comparing all
-/// pairs takes quadratic time.
-const PAIRWISE: usize = 16;
-
-/// The maximum estimated cost of combining patterns with lists and with each other. Up to this cost, they are combined. Above it,
-/// they stay separate tests, because combining them would take more than a few milliseconds. The unit of this cost, and of the
-/// costs below, is the time to search one byte of a text.
-const MOST_EFFORT: usize = 1 << 22;
-
-/// The cost of one search in an empty text. Each byte of the searched text adds 1.
-const SEARCH: usize = 32;
-
-/// The fixed cost of comparing two patterns.
-const COMPARISON: usize = 256;
-
-/// The cost of preparing one byte of a value for searches.
-const PREPARATION: usize = 4;
-
-/// Returns true if combining these tests costs at most [`MOST_EFFORT`]. Without this limit, a client could choose a filter for
-/// which the optimiser takes very long, because the cost grows with products of counts in the filter.
-pub(super) fn is_quick(sorted: &Sorted) -> bool {
-    let Sorted { any, none, all, not_all, any_patterns, none_patterns } = sorted;
-    let sum = |total: usize, more: usize| total.saturating_add(more);
-    let lists = || [any, none, all, not_all].into_iter().flatten();
-    let searched = lists().map(|set| {
-        let texts = set.texts().map(|text| text.len().saturating_add(SEARCH));
-        texts.fold(set.len().saturating_add(SEARCH), sum)
-    });
-    let patterns = || any_patterns.iter().chain(none_patterns);
-    let prepared = patterns().map(|pattern| {
-        let bytes = pattern.values().iter().map(CompactString::len).fold(0, sum);
-        bytes.saturating_mul(PREPARATION).saturating_add(COMPARISON)
-    });
-    let searched = searched.fold(0, sum);
-    let prepared = prepared.fold(not_all.len().saturating_mul(COMPARISON), sum);
-    let others = patterns().count().saturating_add(not_all.len());
-    let sets = lists().count().saturating_add(patterns().count());
-    others.saturating_mul(searched).saturating_add(sets.saturating_mul(prepared)) <= MOST_EFFORT
-}
-
-/// Returns the merged tests of the lists together with the unchanged tests of patterns and `NotAll`.
-pub(super) fn beside(lists: Merged, apart: Sorted) -> Merged {
-    let Merged::Tests(lists) = lists else { return Merged::Decided };
-    let not_all = apart.not_all.into_iter().map(Test::NotAll);
-    tests(apart.any_patterns, apart.none_patterns, lists.into_iter().chain(not_all).map(Some))
-}
-
 /// Merges a conjunction on a single-valued field: the value is in every `Any` set and in no `None` set.
-pub(super) fn all_of_single(sorted: Sorted) -> Merged {
-    let Sorted { any, none, any_patterns, none_patterns, .. } = sorted;
+pub(super) fn all_of_single(grouped: Grouped) -> Merged {
+    let Grouped { any, none, any_patterns, none_patterns, .. } = grouped;
     let none = Set::union(none, true);
     if let Some(mut any) = intersection(any) {
         drop_matching(&mut any, &none_patterns);
         retain_common(&mut any, &any_patterns);
-        let any = none.map_or_else(|| any.clone(), |none| any.minus(&none));
+        if let Some(none) = none {
+            any = any.minus(&none);
+        }
         return Merged::unless(Set::is_empty, any, Test::Any);
     }
     let (any_patterns, none_patterns) = (intersect(any_patterns), unite(none_patterns));
@@ -89,14 +43,16 @@ pub(super) fn all_of_single(sorted: Sorted) -> Merged {
 
 /// Merges a disjunction on a single-valued field: the value is in at least one set of a `Test::Any`, or outside at least one set
 /// of a `Test::None`.
-pub(super) fn any_of_single(sorted: Sorted) -> Merged {
-    let Sorted { any, none, any_patterns, none_patterns, .. } = sorted;
+pub(super) fn any_of_single(grouped: Grouped) -> Merged {
+    let Grouped { any, none, any_patterns, none_patterns, .. } = grouped;
     let any_patterns = unite(any_patterns);
     let any = Set::union(any, true);
     if let Some(mut none) = intersection(none) {
         retain_common(&mut none, &none_patterns);
         drop_matching(&mut none, &any_patterns);
-        let none = any.map_or_else(|| none.clone(), |any| none.minus(&any));
+        if let Some(any) = any {
+            none = none.minus(&any);
+        }
         return Merged::unless(Set::is_empty, none, Test::None);
     }
     // A value that is outside at least one of these patterns is outside their intersection.
@@ -115,8 +71,8 @@ pub(super) fn any_of_single(sorted: Sorted) -> Merged {
 
 /// Merges a conjunction on a multi-valued field: V has a member of each `Any` set, no member of a `None` set, and all members of
 /// each `All` set. V lacks a member of each `NotAll` set.
-pub(super) fn all_of_many(sorted: Sorted) -> Merged {
-    let Sorted { any, none, all, mut not_all, any_patterns, none_patterns } = sorted;
+pub(super) fn all_of_many(grouped: Grouped) -> Merged {
+    let Grouped { any, none, all, mut not_all, any_patterns, none_patterns } = grouped;
     let none_patterns = unite(none_patterns);
     let mut forbidden = Set::union(none, false);
     let mut required = all;
@@ -176,8 +132,8 @@ pub(super) fn all_of_many(sorted: Sorted) -> Merged {
 
 /// Merges a disjunction on a multi-valued field. V has a member of an `Any` set, all members of an `All` set, or no member of a
 /// `None` set. Or V lacks a member of a `NotAll` set.
-pub(super) fn any_of_many(sorted: Sorted) -> Merged {
-    let Sorted { any, mut none, mut all, mut not_all, any_patterns, none_patterns } = sorted;
+pub(super) fn any_of_many(grouped: Grouped) -> Merged {
+    let Grouped { any, mut none, mut all, mut not_all, any_patterns, none_patterns } = grouped;
     let any_patterns = unite(any_patterns);
     let mut none_patterns = weakest_dropped(none_patterns);
     let any = Set::union(any, false);
@@ -221,6 +177,13 @@ pub(super) fn any_of_many(sorted: Sorted) -> Merged {
     tests(any_patterns, none_patterns, lists.chain(any).map(Some))
 }
 
+/// Returns the merged tests of the lists together with the unchanged tests of patterns and `NotAll`.
+pub(super) fn beside(lists: Merged, apart: Grouped) -> Merged {
+    let Merged::Tests(lists) = lists else { return Merged::Decided };
+    let not_all = apart.not_all.into_iter().map(Test::NotAll);
+    tests(apart.any_patterns, apart.none_patterns, lists.into_iter().chain(not_all).map(Some))
+}
+
 /// Returns the tests of patterns and lists, sorted.
 fn tests(
     any_patterns: Vec<TextPattern>,
@@ -237,6 +200,9 @@ fn tests(
 
 /// Drops the strings that one of the patterns matches.
 fn drop_matching(set: &mut Set, patterns: &[TextPattern]) {
+    if patterns.is_empty() {
+        return;
+    }
     let matchers: Vec<Matcher<'_>> = patterns.iter().map(Matcher::new).collect();
     set.retain_texts(|text| !matchers.iter().any(|matcher| matcher.is_match(text)));
 }
@@ -261,38 +227,12 @@ fn is_list_within(list: &Set, pattern: &TextPattern) -> bool {
     matches!(list, Set::Strings(_)) && list.texts().all(|text| matcher.is_match(text))
 }
 
-/// Returns patterns with the same union as `patterns`, without superfluous patterns.
-fn unite(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
-    reduce(TextPattern::union(patterns), TextPattern::is_within)
+fn intersection(mut sets: Vec<Set>) -> Option<Set> {
+    // Intersect small sets first. Otherwise each of many bounds would copy the same long list of values.
+    sets.sort_by_key(Set::len);
+    sets.into_iter().reduce(|all, set| all.intersect(&set))
 }
 
-/// Returns patterns with the same intersection as `patterns`, without superfluous patterns.
-fn intersect(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
-    weakest_dropped(TextPattern::intersection(patterns))
-}
-
-/// Drops each pattern that matches every string that another pattern matches.
-fn weakest_dropped(patterns: Vec<TextPattern>) -> Vec<TextPattern> {
-    reduce(patterns, |pattern, other| other.is_within(pattern))
-}
-
-/// Drops each pattern that another pattern makes superfluous. If two patterns make each other superfluous, the first pattern stays.
-fn reduce(
-    mut patterns: Vec<TextPattern>,
-    is_superfluous: impl Fn(&TextPattern, &TextPattern) -> bool,
-) -> Vec<TextPattern> {
-    patterns.sort_unstable();
-    patterns.dedup();
-    if patterns.len() > PAIRWISE {
-        return patterns;
-    }
-    let all = patterns.clone();
-    patterns.retain(|pattern| {
-        !all.iter().any(|other| {
-            other != pattern
-                && is_superfluous(pattern, other)
-                && (other < pattern || !is_superfluous(other, pattern))
-        })
-    });
-    patterns
+fn is_point(set: &Set) -> bool {
+    set.len() == 1 && set.are_points()
 }

@@ -9,11 +9,16 @@
 //! multi-valued field, or          Any (1, max], Any (5, max] becomes  Any (1, max]
 //! ```
 //!
-//! If the sets of all tests are lists, [`lists`](super::lists) merges the tests. If a test has a string pattern or is `NotAll`,
-//! [`patterns`] merges the tests.
+//! [`rules`] has the rules for lists of values and for string patterns. Combining many long patterns with lists takes long, so above
+//! a limit of [`effort`] they stay separate tests.
 
-use super::lists::{Merged, Sorted, merge_lists};
-use super::patterns;
+mod effort;
+mod grouped;
+mod reduce;
+mod rules;
+
+use self::grouped::Grouped;
+pub(super) use self::grouped::Merged;
 use crate::operator::Connective;
 use crate::predicate::set::Set;
 use crate::predicate::tree::Test;
@@ -27,19 +32,21 @@ pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merg
         // The fast path for the two bounds of a range.
         return Merged::unless(Set::is_empty, a.intersect(b), Test::Any);
     }
-    let sorted = Sorted::new(tests);
-    if sorted.has_only_lists() {
-        return merge_lists(connective, many, sorted);
+    let grouped = Grouped::new(tests);
+    if effort::is_quick(&grouped) {
+        return apply(connective, many, grouped);
     }
-    if !patterns::is_quick(&sorted) {
-        let (lists, apart) = sorted.split();
-        return patterns::beside(merge_lists(connective, many, lists), apart);
-    }
+    let (lists, others) = grouped.split();
+    rules::beside(apply(connective, many, lists), others)
+}
+
+/// Applies the rule for this connective and this number of values.
+fn apply(connective: Connective, many: bool, grouped: Grouped) -> Merged {
     match (connective, many) {
-        (Connective::And, false) => patterns::all_of_single(sorted),
-        (Connective::Or, false) => patterns::any_of_single(sorted),
-        (Connective::And, true) => patterns::all_of_many(sorted),
-        (Connective::Or, true) => patterns::any_of_many(sorted),
+        (Connective::And, false) => rules::all_of_single(grouped),
+        (Connective::Or, false) => rules::any_of_single(grouped),
+        (Connective::And, true) => rules::all_of_many(grouped),
+        (Connective::Or, true) => rules::any_of_many(grouped),
     }
 }
 
