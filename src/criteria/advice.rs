@@ -5,7 +5,7 @@
 //! spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the meaning into an equivalent operator, if the field allows this
 //! operator, or into an [`Unsupported`] test. The advice never contains an operator that the request may not use.
 
-use super::search::Search;
+use super::foreign_search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
 use crate::error::{Suggestion, quote};
 use crate::operator::{Complex, Connective, Language, Operator, Syntax};

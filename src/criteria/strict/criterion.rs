@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::super::advice::{Advice, ForeignOperator, Holds, for_several, meant_by_time};
 use super::super::ast::{Criterion, Text};
-use super::super::search::Search;
+use super::super::foreign_search::Search;
 use super::super::unsupported::{Unsupported, is_no_value, meant_by_value};
 use super::open::{CRITERION_KEYS, OpenCriterion, Slot};
 use super::parser::Parser;

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::super::advice::{Fields, ForeignOperator, Holds};
 use super::super::ast::{Body, Criterion, TextId};
-use super::super::bounds::over_limit;
+use super::super::over_limit::over_limit;
 use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};

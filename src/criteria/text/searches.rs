@@ -3,7 +3,7 @@
 
 use super::super::advice::ForeignOperator;
 use super::super::ast::Criterion;
-use super::super::search::{Search, is_any, is_wildcard};
+use super::super::foreign_search::{Search, is_any, is_wildcard};
 use super::super::unsupported::{Unsupported, is_no_value};
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operands, ends_value};
