@@ -11,6 +11,7 @@
 //! - `predicate/lower.rs` and `filter/build.rs` (`of_other_types`): the operands of filters;
 //! - `criteria/advice.rs` (`Holds`, and the advice for foreign spellings) and `filter/completions.rs` (suggested values);
 //! - `catalog/file/words.rs`: the advice for type names of other systems;
+//! - `catalog/serialized.rs`, `store/FORMAT.md`, `docs/guide/catalogues.md`, `docs/command-line.md`: the lists of type names;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
 //! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
 //! - `bin/casefilter/output/case_table.rs`: the alignment of values in tables;

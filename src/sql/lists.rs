@@ -1,4 +1,4 @@
-//! Tests a column or an expression against lists of values, and splits lists that are too long for a dialect.
+//! Splits lists of values that are too long for a dialect, and joins the tests of the parts. The files in `dialect/` write each test.
 
 use super::datum::Datum;
 use super::statement::{OperandTest, Statement};

@@ -1,4 +1,5 @@
-//! The state of the file that each write leaves for the next write (`Log`).
+//! The data that a write leaves for the next write (`Log`): the counters, the stored batches, and earlier failures. `tables.rs`
+//! defines the counters.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Top-k: collects the first k rows of many batches in sort order. Rows without a value come last.
+//! Top-k: collects the first k rows of many batches in sort order. Rows without a value come last. Rows with
+//! equal keys are in ascending order of `id`.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \

@@ -1,8 +1,10 @@
 //! Catalogue files: catalogues as text, in TOML or JSON.
 //!
 //! `json` and `toml` read a text as a tree of values with their offsets ([`node`]). `read`, `fields` and `values` convert the tree
-//! to a catalogue, and report each error with its offset. `write` converts a catalogue to text, for databases and for the feature
-//! `serde`.
+//! to a catalogue, and report each error with its offset. `write` converts a catalogue to text, for databases and for
+//! `Catalog::to_json`. The feature `serde` uses `../serialized.rs` instead.
+//!
+//! To add a key of fields, change `fields.rs`, `write.rs`, `../field.rs` and `../serialized.rs`.
 
 mod bounds;
 mod faults;

@@ -1,7 +1,8 @@
 //! The endpoints of the public port: one file for each endpoint, and the table of all endpoints.
 //!
 //! To add an endpoint, add a new file here, and a line in this file and in `table`. Also add the operation to `../openapi.json`,
-//! and a row to the table in `service/mod.rs`.
+//! and a row to the table in `service/mod.rs`. The only id that a path can have is `{applicantId}`. For another id, also change
+//! `endpoint.rs`, `../http/router.rs` and `../dispatch.rs`.
 
 mod aml_case;
 pub(super) mod case_source;
