@@ -125,7 +125,8 @@ impl DocumentEncoder {
         }
         let mut row = std::mem::take(&mut self.spare).recycle();
         let read = read_case(document, &self.catalog, &self.limits, &mut row);
-        // If there are no faults, every value is valid. Otherwise, the row has no values of a field with an invalid value.
+        // Without faults, every value of the document is valid, so every field is set to true. With faults, only the fields that
+        // have a value in the row are set to true. If one value of a field is invalid, the row has no value of this field.
         self.has_value.fill(row.faults().is_empty());
         for (field, _) in row.iter() {
             if let Some(has_value) = self.has_value.get_mut(field.index()) {

@@ -86,7 +86,7 @@ enum Place<'s, 'b> {
     Case(&'s Object<'b>, usize),
     /// The elements of a list. The buffer has those that belong to a list that is not null.
     Elements(&'s BoundNode<'b>, &'s BooleanBuffer),
-    /// The objects of parallel list columns.
+    /// The objects of a list that is stored as parallel list columns: one column for each member of the objects.
     Lanes(&'s Lanes<'s, 'b>),
 }
 
@@ -110,7 +110,8 @@ impl Place<'_, '_> {
     }
 }
 
-/// The objects of parallel list columns. Each row has as many as its longest list.
+/// The objects of a list that is stored as parallel list columns: one column for each member of the objects. A row has as many
+/// objects as its longest list has elements.
 struct Lanes<'s, 'b> {
     lanes: &'s [(&'b str, BoundNode<'b>)],
     /// The rows in which the object around is present.
