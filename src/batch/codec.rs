@@ -185,8 +185,8 @@ pub(crate) fn read<E: From<Fault>>(
 /// Returns true if every row has a string that is not empty.
 fn are_ids(column: &Column) -> bool {
     match (&column.layout, &column.data) {
-        // The strings of a dictionary ascend, and each string occurs in at least one row. So it is enough to check the first
-        // string.
+        // The strings of a dictionary are distinct and ascending, so only the first string can be empty. Each string of the
+        // dictionary occurs in at least one row. So a row has an empty string exactly if the first string is empty.
         (ColumnLayout::Single(Selection::All), ColumnData::Strings { dictionary, .. })
             if dictionary.len() > 0 =>
         {
@@ -216,10 +216,12 @@ fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
     Ok((rows, places, documents))
 }
 
-/// Reads a batch from arbitrary bytes, which it gives valid checksums. Asserts that the result is an error, or a batch that
-/// satisfies every invariant. This function is for fuzzers.
+/// Reads a batch from parts with arbitrary contents. Asserts that the result is an error, or a batch that satisfies every
+/// invariant. This function is for fuzzers.
 ///
-/// In `bytes`, each part follows its length, a `u16`. The catalogue has a single-valued and a multi-valued field of each type.
+/// `bytes` has the contents of each part, and before them their length, a `u16`. This function adds the version and a valid
+/// checksum to each part. The catalogue has three fields of each type: a single-valued field, a multi-valued field, and a field
+/// below two arrays of objects.
 ///
 /// # Panics
 /// Panics if an invariant does not hold.

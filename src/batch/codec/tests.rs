@@ -282,7 +282,8 @@ fn parts_without_elements_are_read_and_completed() {
         if version(&catalog, part) == VERSION {
             return (part, bytes);
         }
-        // The elements come last: a byte, then a list of a width for the rows and one for the elements.
+        // The elements are at the end of the contents. They start with a tag (one byte). A list of counts for the rows follows,
+        // and then a list of counts for the elements. Each list starts with the width of its counts, which is one byte here.
         let elements = match part {
             Part::Column(field) => before.column(field).unwrap().elements_len(1),
             Part::Rows => 0,
