@@ -78,7 +78,7 @@ struct Fault {
 }
 
 impl Served {
-    /// Creates the cases of a service, after asking the service for their number.
+    /// Gives access to the cases of a service. Checks that the service has the same catalogue, and asks it how many cases it has.
     pub(crate) fn new(mut service: Service, catalog: &Catalog, documents: bool) -> Result<Self, Failure> {
         service.check_catalog(catalog)?;
         let About { cases } = service.get("/")?;

@@ -13,7 +13,9 @@ use crate::output::table::{self, Column};
 /// The maximum number of columns for fields of a catalogue of one's own.
 const MOST_COLUMNS: usize = 24;
 
-/// The columns of a table of documents: those of cases, if the catalogue has their fields, and one for each other field.
+/// The columns of a table of documents. If the catalogue starts with the fields of cases, the table has the [`CASE_COLUMNS`].
+/// Otherwise, it has the column `id`. After these columns, it has one column for each further visible field, at most
+/// [`MOST_COLUMNS`].
 pub(crate) struct CaseTable {
     has_cases: bool,
     own: Vec<OwnColumn>,
@@ -106,7 +108,8 @@ impl OwnColumn {
         }
     }
 
-    /// Returns the values of a document, joined by commas; the default in parentheses if there is none.
+    /// Returns the document's values of this field, joined by commas. If the document has no value of the field, returns the
+    /// default in parentheses, or an empty text if the field has no default.
     fn cell(&self, document: &RawValue) -> String {
         let mut values = vec![document];
         for (key, arrays) in &self.keys {
