@@ -256,9 +256,8 @@ pub(super) struct ReviewResult {
     pub(super) review_reject_type: Option<RejectType>,
 }
 
-/// A review, and the text of it that answers contain. The text has all members of the review in their spelling, except nulls.
-///
-/// If the review is not a rejection, the text has no `rejectLabels`.
+/// A review, and its JSON text for responses. The text has all members of the review, even members that [`ReviewResult`] does not
+/// have. Nulls are left out. If the review is not a rejection, `rejectLabels` is also left out.
 #[derive(Clone, Debug)]
 pub(super) struct Reviewed {
     pub(super) result: ReviewResult,
