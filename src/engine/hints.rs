@@ -181,7 +181,8 @@ impl<'v> Wanted<'v> {
 
     /// Returns the difference between a stored string and this string. Returns `None` if they are equal or unrelated.
     fn compare(&self, stored: &str) -> Option<Differs> {
-        // A stored string that is three times shorter is not compared, because folding rarely changes the length by this factor.
+        // A stored string that is less than a third as long as the folded string of the filter is not compared, because folding
+        // rarely changes the length of a string by a factor of three.
         if stored == self.value || stored.len() * 3 < self.folded.len() || self.folded.is_empty() {
             return None;
         }

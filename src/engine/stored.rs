@@ -6,7 +6,7 @@ use super::handle::Engine;
 use super::snapshot::{Attachment, BatchId, Snapshot, View};
 
 impl Engine {
-    /// Returns the view of a snapshot. Its head is sealed.
+    /// Returns the view of a snapshot. If the head of the snapshot has not been sealed yet, this method seals it.
     pub(crate) fn view_of<'s>(&self, snapshot: &'s Snapshot) -> &'s Arc<View> {
         snapshot.view(&self.catalog, self.keep)
     }
