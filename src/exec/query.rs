@@ -113,9 +113,10 @@ impl<'q> Query<'q> {
     /// Returns true if the key index lists the rows of some branches of a top-level `or`, and these rows are few. It is then
     /// faster to count the other branches [separately](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// The maximum number of rows that the key index lists, per batch on average. Up to this number, the search counts these
-        /// rows and evaluates only the other branches in each batch. For that, it tests each listed row against the other branches.
-        /// Above this number, these tests take longer than evaluating all branches in each batch.
+        /// The maximum number of rows that the key index lists, per batch on average. Up to this number, the search counts the
+        /// listed rows, and evaluates only the other branches in each batch. It also tests each listed row against the other
+        /// branches, so that no row is counted twice. With more listed rows, these tests take longer than evaluating all branches
+        /// in each batch.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
@@ -297,7 +298,8 @@ pub(crate) fn counted_strings<'q>(
         .then(|| (*field, unstopped(texts, pace).filter_map(|text| strings.get(text)).collect()))
 }
 
-/// Returns true if no row can have two of `wanted` strings of a field.
+/// Returns true if no row can have more than one of the strings that a test looks for in a field. `wanted` is the number of these
+/// strings.
 fn are_disjoint(index: &BatchIndex, field: FieldId, wanted: usize) -> bool {
     wanted == 1 || matches!(index.field(field), FieldIndex::Strings(strings) if strings.is_single())
 }

@@ -79,13 +79,13 @@ pub enum Test {
         /// possible. It counts the elements of the array in the document, or in the element around it. `None` if there is no element.
         element: Option<usize>,
     },
-    /// A comparison with the value set of a field.
+    /// A test of the values of one field.
     Field {
         /// The name of the field.
         field: String,
         /// The operator.
         op: &'static str,
-        /// The operands that the value set is compared with.
+        /// The operands. The operator compares the values of the field with them.
         values: Vec<String>,
     },
 }
