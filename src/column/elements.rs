@@ -156,7 +156,8 @@ impl ElementsBuilder {
     }
 
     fn begin_level(&mut self, row: usize, level: usize) {
-        // Begins missing elements of outer levels. Readers of documents never leave them out.
+        // If an outer level has no element in this row yet, begins an element there. This is only a safeguard: the code that
+        // reads documents begins the elements of outer levels first.
         for around in 0..level {
             if self.levels[around].row != Some(row) {
                 self.push(row, around);

@@ -1,4 +1,5 @@
-//! Finds rows by value in the sorted rows of a column. The sorted rows are a list, or the rows in stored order.
+//! Finds rows by value in the sorted rows of a column. The column has a list of its sorted rows, unless the rows of the batch are
+//! already stored in order of value.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "indexes of sorted rows of one batch, at most 65,536, and of fence keys"

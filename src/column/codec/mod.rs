@@ -19,10 +19,12 @@
 //!    - 0: the sorted rows are not stored, because the column is multi-valued or its rows are already in order.
 //!    - 1: the number of sorted rows follows, then a `u16` for each row.
 //!
-//! 4. For a field below arrays of objects, since [version](crate::batch::codec) 2 of a part, one byte:
-//!    - 0: nothing follows. There are no elements, or each value is an element.
-//!    - 1: the number of elements of each row, then for each element the number of elements of the next array, and so on. At last the
-//!      number of values of each innermost element.
+//! 4. The elements of arrays of objects that contain the values. Only a field below such arrays has this part, and only from
+//!    [format version 2](crate::batch::codec) on. It starts with one byte:
+//!    - 0: nothing follows. There are no elements, or the field is below one array and each element has exactly one value.
+//!    - 1: several lists of counts follow. The first list has, for each row, the number of its elements in the outermost array.
+//!      For each array, from the outermost to the innermost, another list has one count for each element: the number of elements
+//!      of the next array in this element. In the list of the innermost array, a count is the number of values in the element.
 //!
 //! All other indexes are computed when a column is read: zone maps, postings, the rows of `false` and of `true`, and the bitmaps
 //! and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored copies. A computed index always
