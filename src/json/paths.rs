@@ -46,8 +46,8 @@ struct PathWalk<'a, I: Iterator<Item = usize>> {
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The segments of the current path. A member or element inside more than [`LONGEST_PATH_BYTES`] open objects and arrays has no
-    /// segment, because paths are cut at that length.
+    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. Deeper members and elements have no segment: each
+    /// segment except the first adds at least one byte to the path, so the path is cut before it reaches them.
     segments: Vec<Segment<'a>>,
 }
 

@@ -55,8 +55,8 @@ impl Operator {
         }
     }
 
-    /// Returns the spellings, in backquotes, of the operators that requests may use on fields of this class. `None` stands for
-    /// fields of every class.
+    /// Returns the spellings, in backquotes, of the operators that requests in this language may use on fields of this class. If
+    /// `class` is `None`, does not restrict the operators by class.
     pub(crate) fn listed(language: Language, class: Option<ValueClass>) -> Vec<String> {
         let mut listed = Vec::new();
         for operator in Self::allowed(language.grammar()) {

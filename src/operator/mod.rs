@@ -49,12 +49,14 @@
 //! - `operator/table.rs`: the variant, its name and its row;
 //! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax
 //!   has two words, such as `starts with`; the grammar in the head of `criteria/text/mod.rs`;
-//! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` lists one of its names in other languages: `FOREIGN_OPERATORS` has priority over the synonyms of
-//!   the row. For a search inside a string, also `criteria/foreign_search.rs` and the notes in `criteria/unsupported.rs`;
+//! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` already contains a name that other languages use for the operator: change that
+//!   entry, because it has priority over the synonyms in the row of the operator;
+//! - `criteria/foreign_search.rs` and the notes in `criteria/unsupported.rs`, if the operator searches inside strings;
 //! - `filter/criteria.rs`: a method of the builder of criteria;
 //! - `README.md` (table of operators), `service/openapi.json` and `fuzz/criteria.dict`, which `operator/tests.rs` compares with
 //!   the rows; `docs/guide/criteria.md`;
-//! - `tests/world/{plain,generate}.rs`: the third evaluator and the random filters.
+//! - `tests/world/plain.rs`, an evaluator that shares no code with the library, and `tests/world/generate.rs`, which generates
+//!   random filters.
 //!
 //! **A new pattern of strings**, such as all strings with a given prefix. Also change these files:
 //!

@@ -96,8 +96,9 @@ fn spellings_are_found_and_belong_to_one_operator() {
 
 #[test]
 fn words_that_printers_write_cannot_be_unquoted_values() {
-    // The words of extended operators stand directly after a field, where the syntax allows no value. So these words may also be
-    // unquoted values, and only the operators of the interface are tested.
+    // Only the operators of the interface are tested: their words `in` and `all` are reserved. The words of extended operators,
+    // such as `includes`, are not reserved. They may be unquoted values, because the parser reads an operator only directly after
+    // a field.
     for operator in Operator::allowed(Grammar::Interface) {
         assert!(!crate::value::is_bare_word(operator.spelled(Syntax::Text)), "{operator}");
     }

@@ -1,4 +1,5 @@
-//! Checks that the table on the server has the columns of the data definition, and finds its folded columns.
+//! Checks that the table on the server has the columns of the data definition, and finds out which of the optional folded columns
+//! it has.
 
 use std::collections::HashMap;
 

@@ -164,7 +164,7 @@ impl PostgresSource {
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
     ///   of the table, or if the catalogue of the filter hides the sort field.
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded
-    ///   column.
+    ///   column, or criteria on the elements of an array (`$elem`).
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are
     ///   tested every two milliseconds. The statement is then cancelled on the server.
     ///

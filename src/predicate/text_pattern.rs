@@ -178,8 +178,10 @@ enum Superfluous {
 
 /// Returns a flag for each string: false if another string makes it superfluous. The strings must be different.
 ///
-/// Takes linear time, apart from sorting. When the automaton is built, no remaining string is the end of another remaining string.
-/// So at most one remaining string ends at each position of a text.
+/// Takes linear time, apart from sorting. For many strings, the function works in two steps. It first sorts, to find the pairs in
+/// which one string is the start or the end of the other. Then it searches each remaining string for all other remaining strings,
+/// with an Aho-Corasick automaton. After the first step, no remaining string is the end of another, so the automaton finds at most
+/// one string that ends at each position.
 fn kept(texts: &[CompactString], superfluous: Superfluous) -> Vec<bool> {
     let mut kept = vec![true; texts.len()];
     let mut drop = |longer: usize, shorter: usize| {

@@ -3,7 +3,7 @@
 use super::{Bitmap, RowSet};
 use crate::slice::Move;
 
-/// A set of rows that a column or an index stores, as in the file format: no rows, all rows, or a bitmap.
+/// A set of rows that a column or an index stores: no rows, all rows, or a bitmap.
 ///
 /// `None` and `All` are separate variants, so that operations on them read no bitmap. A `Bitmap` can still have no bit set or every
 /// bit set.

@@ -176,7 +176,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the length of the longest list that the test of one value may use as the operand of `IN`.
+    /// Returns the maximum length of a list in the condition that [`write_value`] writes, or 0 if the condition has no list.
     fn longest(&self) -> usize {
         match self {
             Self::Nothing | Self::Everything => 0,

@@ -161,8 +161,8 @@ const PAST_DEADLINE: u8 = 2;
 
 /// The stop check of one search, which its threads share.
 ///
-/// Invariant: the first call that finds a reason to stop records it. The reason then never changes, and all later calls return
-/// true.
+/// Invariant: the first call of [`is_stopped`](Self::is_stopped) that finds a reason to stop records the reason. The reason then
+/// never changes, and all later calls of `is_stopped` return true.
 pub(crate) struct StopCheck<'r> {
     cancel: Option<&'r CancelToken>,
     deadline: Option<&'r Deadline>,

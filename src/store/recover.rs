@@ -128,7 +128,8 @@ impl Store {
     /// Reopens the file for readers after an error, unless the generation of the file has already changed. Returns true if the
     /// caller should read again.
     ///
-    /// The next write reopens the file again. If grouped writes were lost when the file was closed, that write reports it.
+    /// The store does not accept writes yet: the next write first reopens the file again, and tests if the file can be written. If
+    /// grouped writes were lost when the file was closed, the next write returns an error.
     pub(super) fn reopen(&self, generation: u64) -> bool {
         // Another thread has the log. It may be reopening the file, or it may be a write that waits for this read.
         let Some(mut log) = self.log.try_lock() else { return true };

@@ -31,7 +31,8 @@ pub(super) struct Ordered<'b, 's, I> {
     in_order: I,
     /// The next batch of the sorted input, if it has been read but not yet moved to `met`.
     next: Option<Ranged<'b>>,
-    /// The remaining batches of the other input, sorted so that the first batch is the last element.
+    /// The remaining batches of the other input, in the reverse order of their first keys. The next batch is the last element of
+    /// this list, so that it can be popped.
     others: Vec<Ranged<'b>>,
 }
 

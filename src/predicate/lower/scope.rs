@@ -21,7 +21,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// Finds a field by its name in a criterion of this scope.
+    /// Finds a field by the name that a criterion in this scope uses for it.
     pub(super) fn field(self, name: &str, catalog: &Catalog, language: Language) -> Option<FieldId> {
         let Self::Element(array) = self else { return catalog.find(name) };
         let is_below = |field: &FieldId| catalog.is_below(*field, array);
@@ -30,7 +30,7 @@ impl Scope {
         relative.or_else(|| catalog.find(name).filter(is_below))
     }
 
-    /// Finds the array of objects of a criterion of this scope by its path.
+    /// Finds an array of objects by the name that a criterion in this scope uses for it.
     pub(super) fn array(self, name: &str, catalog: &Catalog, language: Language) -> Option<ElementArray> {
         let Self::Element(around) = self else { return catalog.find_array(name) };
         let is_below = |array: &ElementArray| catalog.is_array_below(*array, around);

@@ -21,7 +21,7 @@ pub(in crate::service) struct Failure {
     status: StatusCode,
     description: String,
     code: ErrorCode,
-    /// On the admin socket, a name that is sent instead of the error code and its type.
+    /// If set, the member `type` of the error response on the admin socket. The response then has no member `errorCode`.
     error_type: Option<&'static str>,
     /// The cause of the error, for the log and for operators. Clients do not see it.
     cause: Option<String>,
@@ -120,7 +120,7 @@ impl Failure {
         Self { closes: true, ..self }
     }
 
-    /// Sets a name that the admin socket sends instead of the error code and its type.
+    /// Sets the member `type` of the error response on the admin socket. The response then has no member `errorCode`.
     #[cfg(unix)]
     pub(in crate::service) fn typed(self, error_type: &'static str) -> Self {
         Self { error_type: Some(error_type), ..self }

@@ -20,8 +20,8 @@ impl Rest {
     /// Creates a response body that starts with the text `first`, and continues with the rest of the page.
     ///
     /// # Errors
-    /// Returns an error with status 400 if the response exceeds its size limit, and with status 503 if the share of memory of the
-    /// token is used up. Returns an error if the file cannot be read.
+    /// Returns an error with status 400 if the response exceeds its size limit. Returns an error with status 503 if the token has
+    /// used up its share of the memory for responses. Returns an error if the database file cannot be read.
     pub(super) async fn stream(
         self,
         first: String,

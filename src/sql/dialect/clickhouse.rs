@@ -160,8 +160,9 @@ impl Syntax for ClickHouse {
         out.push(')');
     }
 
-    /// Tests separately that the text is not null, because an array of positions cannot be null. The lambda expression has the
-    /// parameter `_at`, because no column name starts with an underscore.
+    /// Writes a separate test that the text is not null: ClickHouse has no nullable arrays, so `multiSearchAllPositions` cannot
+    /// return null for a text that is null. The lambda expression has the parameter `_at`, which differs from every column name,
+    /// because no column name starts with an underscore.
     fn contains_all(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str(&format!("({text} IS NOT NULL AND arrayAll(_at -> _at > 0, "));
         out.push_str(&format!("multiSearchAllPositions(assumeNotNull({text}), "));

@@ -64,7 +64,8 @@ fn string(text: &str, out: &mut String) {
 
 impl DuckDb {
     /// Appends an expression that counts the substrings that the text contains. The count is 0 if the text is null. The lambda
-    /// expression has the parameter `_part`, because no column name starts with an underscore.
+    /// expression has the parameter `_part`, which differs from every column name, because no column name starts with an
+    /// underscore.
     fn contained(&self, text: &str, substrings: Operand<'_>, out: &mut String) {
         out.push_str("len(list_filter(");
         substrings.write(self, out);

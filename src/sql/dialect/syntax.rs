@@ -24,8 +24,8 @@ pub(in crate::sql) struct Operand<'o> {
 
 /// The syntax of one dialect.
 ///
-/// Column names that are passed to these methods are already quoted. The tests that the methods write must be true or false. Only
-/// if its column is null, a test may be null, which acts as false. No operand contains a null.
+/// Column names that are passed to these methods are already quoted. A test that a method writes is true or false. Only if its
+/// column is null, the test may be null, which `WHERE` treats like false. No operand contains a null.
 pub(in crate::sql) trait Syntax: Sync {
     /// Appends a quoted name. Names consist of ASCII letters, digits and `_`.
     fn identifier(&self, name: &str, out: &mut String) {

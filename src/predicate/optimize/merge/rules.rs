@@ -33,7 +33,7 @@ pub(super) fn all_of_single(grouped: Grouped) -> Merged {
         return Merged::Decided;
     }
     let none = none.map(|mut none| {
-        // Drop the values that another test excludes in any case.
+        // Drop the values that the tests of patterns already exclude.
         drop_matching(&mut none, &none_patterns);
         retain_common(&mut none, &any_patterns);
         none
@@ -61,7 +61,7 @@ pub(super) fn any_of_single(grouped: Grouped) -> Merged {
         return Merged::Decided;
     }
     let any = any.map(|mut any| {
-        // Drop the values that another test admits in any case.
+        // Drop the values that the tests of patterns already admit.
         drop_matching(&mut any, &any_patterns);
         retain_common(&mut any, &none_patterns);
         any
@@ -103,7 +103,7 @@ pub(super) fn all_of_many(grouped: Grouped) -> Merged {
         }
         alternatives.retain(|set| !set.intersects(required));
     }
-    // If a required value matches a pattern, V satisfies this pattern in any case.
+    // If a required value matches a pattern, V always satisfies the test of this pattern.
     let mut any_patterns = weakest_dropped(any_patterns);
     any_patterns.retain(|any| {
         !required.as_ref().is_some_and(|required| has_any_in(required, any))
