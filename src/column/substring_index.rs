@@ -187,10 +187,7 @@ fn width(strings: usize) -> usize {
 /// Returns the number of the bitmap of a hash.
 #[inline]
 fn bitmap_of(hash: u32, bitmaps: usize) -> usize {
-    #[expect(clippy::cast_possible_truncation, reason = "it is less than `bitmaps`")]
-    {
-        ((u64::from(hash) * bitmaps as u64) >> u32::BITS) as usize
-    }
+    ((u64::from(hash) * bitmaps as u64) >> u32::BITS) as usize
 }
 
 /// The bits of a character in a key.
@@ -201,10 +198,7 @@ const CHAR_BITS: u32 = 21;
 fn hash(key: u64) -> u32 {
     let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    #[expect(clippy::cast_possible_truncation, reason = "32 bits are left")]
-    {
-        (mixed >> 32) as u32
-    }
+    (mixed >> 32) as u32
 }
 
 /// Calls `take` with the hash of each window of an index text.
