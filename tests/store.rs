@@ -48,7 +48,7 @@ fn searchable_fields_have_their_index_after_opening() {
         Catalog::new([if is_searchable { name.searchable() } else { name }]).unwrap()
     };
     let options = || StoreOptions::default().batch_rows(4_000);
-    let mut store = Store::create(&path, catalog(false), options()).unwrap();
+    let store = Store::create(&path, catalog(false), options()).unwrap();
     let documents: Vec<String> = (0..5_000_u64)
         .map(|number| {
             format!(
