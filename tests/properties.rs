@@ -5,8 +5,8 @@ mod world;
 
 use std::fmt::Write as _;
 
-use casefilter::explain::TotalStrategy;
-use casefilter::{Catalog, Engine, Filter, SearchRequest, reference};
+use casefilter::explain::{Means, TotalStrategy};
+use casefilter::{Catalog, Engine, Field, FieldType, Filter, SearchRequest, reference};
 use proptest::prelude::*;
 
 use world::check::check;
@@ -302,6 +302,97 @@ fn counts_of_ranges_and_listed_rows_match_the_documents() {
             assert!(page.documents().eq(selected.into_iter().take(50)), "{text}");
         }
     }
+}
+
+/// Searches of parts of many different strings, by the index of substrings and by the rows of each string. Some rows are deleted, some
+/// are replaced, and batches are merged.
+#[test]
+fn searchable_fields_match_the_documents() {
+    const ROWS: u64 = 9_000;
+    const SYLLABLES: [&str; 12] =
+        ["ga", "RCI", "a ", "ló", "lo\u{301}", "pez", "ß", "ﬁ", "İ", "ова", "王", "\u{ac01}"];
+    let mut state = 17_u64;
+    let mut next = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut name = |length: u64| -> String { (0..length).map(|_| SYLLABLES[next(12) as usize]).collect() };
+    let mut documents: Vec<String> = (0..ROWS)
+        .map(|number| {
+            let (few, tag, other) = (name(1), name(2), name(3));
+            let hash = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let own = name(4 + number % 3);
+            format!(
+                "{{\"id\":\"{hash:016x}\",\"few\":\"{few}\",\"name\":\"{own}\",\"tags\":[\"{tag}\",\"{other}\",\"{tag}\"]}}"
+            )
+        })
+        .collect();
+    let fields = ["id", "few", "name", "tags[]"];
+    let catalog = |is_searchable: bool| {
+        let field = |path: &&str| {
+            let field = Field::new(path, FieldType::String);
+            if is_searchable { field.searchable() } else { field }
+        };
+        Catalog::new(fields.iter().map(field)).unwrap()
+    };
+    let engine = Engine::builder(catalog(true)).batch_rows(4_000).build();
+    let plain = Engine::builder(catalog(false)).batch_rows(4_000).build();
+    for engine in [&engine, &plain] {
+        engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
+    }
+    let bytes = |engine: &Engine| -> Vec<u64> {
+        engine.memory().fields.iter().map(|field| field.index_bytes).collect()
+    };
+    let (own, others) = (bytes(&engine), bytes(&plain));
+    for (at, values) in [(0, ROWS), (2, ROWS), (3, ROWS * 2)] {
+        let of_index = own[at] - others[at];
+        assert!(of_index > ROWS * 4 && of_index < values * 25, "{of_index} bytes for {}", fields[at]);
+    }
+    let mut by_index = 0;
+    for stage in 0..3 {
+        if stage == 1 {
+            for document in documents.extract_if(.., |document| document.contains("\":\"1")) {
+                assert!(engine.delete(&document[7..23]));
+            }
+        }
+        if stage == 2 {
+            for document in documents.iter_mut().filter(|document| document.contains("\":\"2")) {
+                *document = document.replace("ga", "gagarcía");
+                engine.upsert(document.as_bytes()).unwrap();
+            }
+        }
+        for round in 0..60_u64 {
+            let field = ["id", "few", "name", "tags"][round as usize % 4];
+            let part = |length: u64| {
+                format!("{:x}", (round + 7).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (4 * (16 - length)))
+            };
+            let (a, b) = if field == "id" { (part(4), part(2)) } else { (name(2), name(1 + round % 3)) };
+            for text in [
+                format!("{field} includes '{a}'"),
+                format!("not {field} includes ('{a}', '{b}')"),
+                format!("{field} starts with '{a}' or {field} starts with '{b}'"),
+                format!("{field} matches 'x{a}' or {field} matches '{a}i {b}u'"),
+                format!("{field} includes '{a}' and not name includes '{b}'"),
+                format!("{field} = '{a}' or name includes 'pez'"),
+            ] {
+                // Some texts have no word.
+                let Ok(filter) = Filter::compile_text(engine.catalog(), &text) else { continue };
+                let selects = |document: &&String| reference::matches(&filter, document).unwrap();
+                let mut selected: Vec<&String> = documents.iter().filter(selects).collect();
+                let request = SearchRequest::new(filter).with_limit(10_000).with_count(true);
+                let page = engine.search(&request).unwrap();
+                assert_eq!(page.total(), Some(selected.len() as u64), "{text}");
+                let mut found: Vec<&str> = page.documents().collect();
+                found.sort_unstable();
+                selected.sort_unstable();
+                assert!(found.into_iter().eq(selected), "{text}");
+                let explanation = engine.explain(&request).unwrap();
+                let nodes = explanation.nodes.iter().flat_map(|node| &node.answered);
+                by_index += nodes.filter(|answered| answered.by == Means::SubstringIndex).count();
+            }
+        }
+    }
+    assert!(by_index > 300, "{by_index} criteria by the index");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{env, fs, thread};
 
 use casefilter::{
     Catalog, Durability, Field, FieldType, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store,
-    StoreError, StoreErrorKind, StoreOptions, UpsertOutcome,
+    StoreError, StoreErrorKind, StoreOptions, UpsertOutcome, explain,
 };
 use redb::ReadableDatabase;
 use tempfile::TempDir;
@@ -36,6 +36,52 @@ const CASES: &[u8] = br#"[
 {"id":"c","applicantInfo":{"dob":"1000","lastName":"O\u2019Neil"},"x":[1,{"y":null}]},
 {"id":"d","totalAmountInDefaultCurrency":-3}
 ]"#;
+
+/// The file does not keep the index of substrings. It is made again when a column is read, also if only the catalogue of the later opening
+/// declares the field searchable.
+#[test]
+fn searchable_fields_have_their_index_after_opening() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("searchable.redb");
+    let catalog = |is_searchable: bool| {
+        let name = Field::new("name", FieldType::String);
+        Catalog::new([if is_searchable { name.searchable() } else { name }]).unwrap()
+    };
+    let options = || StoreOptions::default().batch_rows(4_000);
+    let store = Store::create(&path, catalog(false), options()).unwrap();
+    let documents: Vec<String> = (0..5_000_u64)
+        .map(|number| {
+            format!(
+                "{{\"id\":\"{number}\",\"name\":\"Łódź {:x}\"}}",
+                number.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            )
+        })
+        .collect();
+    let mut import = store.import(ImportMode::Strict).unwrap();
+    import.push(documents.join("\n").as_bytes()).unwrap();
+    import.commit().unwrap();
+    drop(store);
+    for is_searchable in [true, false, true] {
+        let mut store = Store::open(&path, catalog(is_searchable), options()).unwrap();
+        for text in [
+            "name includes 'ź 9e37'",
+            "name includes '7f4'",
+            "name matches 'ŁODZ 7F4'",
+            "not name includes 'ź 3'",
+        ] {
+            let filter = Filter::compile_text(store.catalog(), text).unwrap();
+            let selected = documents.iter().filter(|document| filter.matches(document.as_bytes()).unwrap());
+            let request = SearchRequest::new(filter.clone()).with_limit(10_000).with_count(true);
+            let answer = store.search(&request).unwrap();
+            assert!(answer.documents().eq(selected), "{text}");
+            let explanation = store.explain(&request).unwrap();
+            let means = explanation.nodes.iter().flat_map(|node| &node.answered).map(|answered| answered.by);
+            let by_index = means.filter(|by| *by == explain::Means::SubstringIndex).count();
+            assert_eq!(by_index > 0, is_searchable, "{text}");
+        }
+        store.compact().unwrap();
+    }
+}
 
 /// Writes the file that later versions must be able to open. Run by hand, once per version of the format.
 #[test]

@@ -96,10 +96,10 @@ impl Catalog {
         match fields.iter().position(|field| field.name() == "id") {
             Some(at) => {
                 let id = fields.remove(at);
-                if id.key() != Self::id_field() {
+                if id.clone().key().searchable() != Self::id_field().searchable() {
                     return Err(CatalogError::BadIdField);
                 }
-                fields.insert(0, Self::id_field());
+                fields.insert(0, id.key());
             }
             None => fields.insert(0, Self::id_field()),
         }

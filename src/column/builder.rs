@@ -22,6 +22,7 @@ use crate::value::{OrderedType, Value, ValueClass};
 /// A row without a value takes no memory beyond the memory that was reserved.
 pub(crate) struct ColumnBuilder {
     many: bool,
+    is_searchable: bool,
     /// The row of each value, in ascending order. A row is stored even if every row has exactly one value: testing for rows without
     /// a value would need a branch, which the processor would often mispredict.
     rows: Vec<u16>,
@@ -84,6 +85,7 @@ impl ColumnBuilder {
     pub(crate) fn new(field: &Field, rows: usize) -> Self {
         Self {
             many: field.is_many(),
+            is_searchable: field.is_searchable(),
             rows: Vec::with_capacity(rows),
             values: BuilderValues::new(ValueClass::of_field(field.field_type()), rows),
             elements: ElementsBuilder::default(),
@@ -177,7 +179,7 @@ impl ColumnBuilder {
                 let (sealed, ranks) = dictionary.seal(&placed(rows, apart, codes));
                 dictionary.clear();
                 codes.clear();
-                strings(rows, &layout, sealed, ranks)
+                strings(rows, self.is_searchable, &layout, sealed, ranks)
             }
             BuilderValues::Ordered(kind, values) => ordered(*kind, owned(rows, apart, values), &layout, None),
             BuilderValues::Booleans(values) => {

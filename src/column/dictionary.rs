@@ -49,6 +49,12 @@ impl Dictionary {
         &self.text.as_bytes()[span(&self.ends, code)]
     }
 
+    /// Returns the byte range of the strings of a range of codes in the text of all strings.
+    pub(crate) fn span_of(&self, codes: Range<usize>) -> Range<usize> {
+        let before = |code: usize| code.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
+        before(codes.start)..before(codes.end)
+    }
+
     /// Returns, for each string, its end offset in the text of all strings.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
@@ -90,7 +96,12 @@ impl Dictionary {
     /// Returns the codes of the strings that start with `prefix`.
     pub(crate) fn starting_with(&self, prefix: &str) -> Range<usize> {
         let from = self.count_below(prefix);
-        let (mut low, mut high) = (from, self.len());
+        // Most prefixes have few strings, so that the last one is near.
+        let mut step = 1;
+        while from + step < self.len() && self.get(from + step).starts_with(prefix) {
+            step *= 2;
+        }
+        let (mut low, mut high) = (from + step / 2, self.len().min(from + step));
         while low < high {
             let middle = low.midpoint(high);
             if self.get(middle).starts_with(prefix) {

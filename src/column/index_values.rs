@@ -7,11 +7,12 @@
 
 use std::ops::RangeInclusive;
 
-use super::dictionary::{Codes, Dictionary};
+use super::dictionary::{Codes, Dictionary, span};
 use super::ordinals::Ordinals;
 use super::postings::Postings;
 use super::radix::sort_from_bit;
 use super::sealed::{ColumnData, ColumnLayout};
+use super::search_index::{FEWEST_STRINGS, SearchIndex};
 use super::sorted_rows::SortedRows;
 use crate::rows::{Bitmap, LANES, MAX_ROWS, Selection};
 use crate::value::{OrderedType, OrdinalRange};
@@ -19,13 +20,53 @@ use crate::value::{OrderedType, OrdinalRange};
 /// Creates the data of a string column.
 pub(super) fn strings(
     rows: usize,
+    is_searchable: bool,
     layout: &ColumnLayout,
     dictionary: Dictionary,
     codes: Codes,
 ) -> ColumnData {
     let wanted = are_postings_wanted(rows, codes.len(), dictionary.len());
     let postings = wanted.then(|| postings(rows, layout, &dictionary, &codes));
-    ColumnData::Strings { dictionary, codes, postings }
+    let is_indexed = is_searchable && dictionary.len() >= FEWEST_STRINGS;
+    let search = is_indexed.then(|| search(rows, layout, &dictionary, &codes, postings.is_some()));
+    ColumnData::Strings { dictionary, codes, postings, search: search.map(Box::new) }
+}
+
+/// Creates the search index of a column.
+pub(super) fn search(
+    rows: usize,
+    layout: &ColumnLayout,
+    dictionary: &Dictionary,
+    codes: &Codes,
+    has_postings: bool,
+) -> SearchIndex {
+    let row_codes = (!has_postings).then(|| row_codes(rows, layout, dictionary.len(), codes));
+    SearchIndex::new(dictionary, row_codes)
+}
+
+/// Returns each row with each of its codes once, in ascending order of rows.
+fn row_codes(rows: usize, layout: &ColumnLayout, distinct: usize, codes: &Codes) -> Vec<(u16, u32)> {
+    // Every row number of a batch fits 16 bits, and every code 32 bits.
+    let pair = |row: usize, at: usize| Some((u16::try_from(row).ok()?, u32::try_from(codes.get(at)).ok()?));
+    match layout {
+        ColumnLayout::Single(present) => {
+            let mut pairs = Vec::with_capacity(rows);
+            pairs.extend(present.iter(rows).filter_map(|row| pair(row, row)));
+            pairs
+        }
+        ColumnLayout::Many(ends) => {
+            let mut last_rows = vec![usize::MAX; distinct];
+            let mut pairs = Vec::with_capacity(codes.len());
+            for row in 0..rows {
+                for at in span(ends, row) {
+                    if std::mem::replace(&mut last_rows[codes.get(at)], row) != row {
+                        pairs.extend(pair(row, at));
+                    }
+                }
+            }
+            pairs
+        }
+    }
 }
 
 /// Creates the data of a column of the ordered type `kind`. `order` is passed on to [`sorted`]; if it is `None`, all rows are

@@ -54,7 +54,7 @@ impl Column {
         let data = match ValueClass::of_field(field.field_type()) {
             ValueClass::Strings => {
                 let (dictionary, codes) = sources.strings(&layout);
-                strings(rows, &layout, dictionary, codes)
+                strings(rows, field.is_searchable(), &layout, dictionary, codes)
             }
             ValueClass::Ordered(kind) => sources.ordered(kind, &layout),
             ValueClass::Booleans => {

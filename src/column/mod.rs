@@ -9,6 +9,8 @@
 //! | number, integer, timestamp | [`Ordinals`], and their smallest and greatest value (zone) | [`SortedRows`]: the rows in order of value |
 //! | boolean | a bitmap of the values | the rows that have `false`, and the rows that have `true` |
 //!
+//! A column of a [searchable](crate::Field::searchable) field with many strings also has a [`SearchIndex`].
+//!
 //! Terms:
 //!
 //! - The *code* of a string is its index in the sorted dictionary. So codes are in the same order as their strings.
@@ -31,8 +33,10 @@ mod ordinals;
 mod postings;
 mod radix;
 mod sealed;
+mod search_index;
 mod sorted;
 mod sorted_rows;
+mod substring_index;
 mod validate;
 
 pub(crate) use builder::ColumnBuilder;
@@ -42,7 +46,9 @@ pub(crate) use ordinals::Ordinals;
 pub(crate) use postings::Postings;
 pub(crate) use radix::sort_from_bit;
 pub(crate) use sealed::{Column, ColumnData, ColumnLayout, pack};
+pub(crate) use search_index::SearchIndex;
 pub(crate) use sorted::Sorted;
 pub(crate) use sorted_rows::SortedRows;
+pub(crate) use substring_index::Windows;
 
 pub(crate) use crate::rows::{Bitmap, LANES, Selection};

@@ -15,6 +15,7 @@ use super::dictionary::{Codes, Dictionary};
 use super::elements::{Elements, within};
 use super::ordinals::Ordinals;
 use super::postings::Postings;
+use super::search_index::SearchIndex;
 use super::sorted_rows::SortedRows;
 use crate::rows::{Bitmap, Selection};
 use crate::slice::{self, Move, Slice};
@@ -59,8 +60,14 @@ impl ColumnLayout {
 /// The values of a column, and the indexes from values to rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnData {
-    /// `postings` contains the rows of each code. It is `None` if most strings occur in only a few rows.
-    Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
+    /// `postings` contains the rows of each code. It is `None` if most strings occur in only a few rows. `search` is `None` unless the
+    /// field is searchable and there are many strings.
+    Strings {
+        dictionary: Dictionary,
+        codes: Codes,
+        postings: Option<Postings>,
+        search: Option<Box<SearchIndex>>,
+    },
     /// `zone` is the smallest and the greatest value. `sorted` is `None` if the column is multi-valued, or if its rows are already
     /// in order of value; see [`Sorted::new`](super::sorted::Sorted::new).
     Ordered { kind: OrderedType, values: Ordinals, zone: Option<OrdinalRange>, sorted: Option<SortedRows> },
@@ -246,7 +253,10 @@ impl Column {
     /// Returns the heap memory of the indexes from values to rows, in bytes.
     pub(crate) fn index_bytes(&self) -> usize {
         match &self.data {
-            ColumnData::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
+            ColumnData::Strings { postings, search, .. } => {
+                let of_search = search.as_ref().map_or(0, |search| search.size_bytes());
+                postings.as_ref().map_or(0, Postings::size_bytes) + of_search
+            }
             ColumnData::Ordered { sorted, .. } => sorted.as_ref().map_or(0, SortedRows::size_bytes),
             ColumnData::Booleans { holders, .. } => holders.iter().map(Selection::size_bytes).sum(),
         }
@@ -255,11 +265,14 @@ impl Column {
     /// Appends all slices of the column to `all`, ordered by how much searches read them: the most-read slices come first.
     fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         match &mut self.data {
-            ColumnData::Strings { codes, postings, .. } => {
+            ColumnData::Strings { codes, postings, search, .. } => {
                 if let Some(postings) = postings {
                     postings.slices(all);
                 }
                 codes.slices(all);
+                if let Some(search) = search {
+                    search.slices(all);
+                }
             }
             ColumnData::Ordered { values, sorted, .. } => {
                 if let Some(sorted) = sorted {

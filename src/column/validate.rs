@@ -2,6 +2,7 @@
 
 use super::index_values;
 use super::sealed::{Column, ColumnData, ColumnLayout};
+use super::search_index::SearchIndex;
 use super::sorted::{Sorted, is_exact};
 use crate::rows::Selection;
 
@@ -33,7 +34,7 @@ impl Column {
             ColumnLayout::Many(_) => true,
         };
         match &self.data {
-            ColumnData::Strings { dictionary, codes, postings } => {
+            ColumnData::Strings { dictionary, codes, postings, search } => {
                 dictionary.validate()?;
                 let mut used = vec![false; dictionary.len()];
                 for at in (0..codes.len()).filter(|at| present(*at)) {
@@ -44,6 +45,13 @@ impl Column {
                 }
                 if used.contains(&false) {
                     return Err("a string in the dictionary that no row has".into());
+                }
+                let same_search = |own: &SearchIndex| {
+                    let has_postings = postings.is_some();
+                    index_values::search(self.rows, &self.layout, dictionary, codes, has_postings) == *own
+                };
+                if search.as_ref().is_some_and(|search| !same_search(search)) {
+                    return Err("a search index that is not that of the strings".into());
                 }
                 match postings {
                     Some(postings)

@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use super::access_path::AccessPath;
 use super::cost::{COST_OF_A_STEP, Cost};
 use super::element_tests::{ElementTest, ElementTests};
-use super::pattern_codes::matching_codes;
+use super::pattern_codes::PatternSearch;
 use super::row_at_a_time::{passing, rows_of};
 use super::step::{Estimate, PlanStep};
 use super::value_test::{ValueTest, code_bits};
@@ -122,8 +122,9 @@ fn value_tests<'p>(
         (ColumnData::Strings { .. }, Set::Matching(pattern)) if **pattern == TextPattern::Every => {
             smallvec![ValueTest::Present]
         }
-        (ColumnData::Strings { dictionary, .. }, Set::Matching(pattern)) => {
-            match matching_codes(dictionary, pattern, pace).as_slice() {
+        (ColumnData::Strings { dictionary, search, .. }, Set::Matching(pattern)) => {
+            let found = PatternSearch::new(pattern).matching_codes(dictionary, search.as_deref(), pace);
+            match found.codes.as_slice() {
                 [] => return None,
                 [code] => smallvec![ValueTest::Code(*code)],
                 codes => smallvec![ValueTest::Codes(code_bits(codes, dictionary.len()))],

@@ -21,7 +21,7 @@ use crate::column::{Column, ColumnData, Sorted};
 use crate::index::StringPostings;
 use crate::kernels::Combine;
 use crate::operator::Connective;
-use crate::predicate::{Leaf, Node, Set, Test};
+use crate::predicate::{Leaf, Node, Set, Test, TextPattern};
 use crate::rows::{RowSet, Selection};
 
 /// The data structure or method that answers a criterion on a batch.
@@ -36,6 +36,8 @@ pub enum Means {
     ZoneMap,
     /// The distinct strings of the batch.
     Dictionary,
+    /// The index of substrings of the batch, and tests of the distinct strings that it does not exclude.
+    SubstringIndex,
     /// An index from keys to rows, over all batches.
     Keys,
     /// A stored bitmap of the rows that have a value, or that have one of the two Boolean values.
@@ -66,6 +68,7 @@ impl Means {
             Self::Constant => "constant",
             Self::ZoneMap => "zone map",
             Self::Dictionary => "dictionary",
+            Self::SubstringIndex => "substring index",
             Self::Keys => "key index",
             Self::Bitmap => "bitmap",
             Self::Postings => "postings",
@@ -153,8 +156,11 @@ fn means(
 ) -> Means {
     match (step, node) {
         (_, Node::Constant(_)) => Means::Constant,
+        (_, Node::Leaf(leaf)) if uses_substrings(query.lookup(id, number), leaf, batch) => {
+            Means::SubstringIndex
+        }
         (PlanStep::Branch(..) | PlanStep::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
-        (PlanStep::Leaf { path, .. }, _) => match path {
+        (PlanStep::Leaf { path, .. }, node) => match path {
             AccessPath::Present(_) => Means::Offsets,
             AccessPath::Elements(_) => Means::Elements,
             AccessPath::StringBitmaps(_) | AccessPath::AnyPosting(..) | AccessPath::EachPosting(..) => {
@@ -164,6 +170,8 @@ fn means(
             AccessPath::Scan(..) => Means::Scan,
             AccessPath::Rows(_) if batch.few_rows().is_some() => Means::Rows,
             AccessPath::Rows(_) if matches!(query.lookup(id, number), IndexLookup::Rows(_)) => Means::Keys,
+            // The rows of the strings of a searchable field.
+            AccessPath::Rows(_) if tests_strings(node) => Means::Dictionary,
             AccessPath::Rows(_) => Means::Bitmap,
         },
         (PlanStep::Settled(_), Node::Leaf(leaf)) => match query.lookup(id, number) {
@@ -171,6 +179,27 @@ fn means(
             IndexLookup::Strings(found, _) if are_in_every_row(found, number, leaf, batch) => Means::Postings,
             _ => settled_by(leaf, batch),
         },
+    }
+}
+
+/// Returns true if a leaf is a pattern that is looked up in the index of substrings of a batch.
+fn uses_substrings(lookup: &IndexLookup<'_>, leaf: &Leaf, batch: &Batch) -> bool {
+    let has_index = || match batch.column(leaf.field).map(|column| &column.data) {
+        Some(ColumnData::Strings { search, .. }) => search.is_some(),
+        _ => false,
+    };
+    matches!(lookup, IndexLookup::Pattern(search) if search.has_windows())
+        && batch.few_rows().is_none()
+        && has_index()
+}
+
+/// Returns true if a node tests strings, other than for presence.
+fn tests_strings(node: &Node<Leaf>) -> bool {
+    let Node::Leaf(leaf) = node else { return false };
+    match leaf.test.set() {
+        Some(Set::Strings(_)) => true,
+        Some(Set::Matching(pattern)) => **pattern != TextPattern::Every,
+        Some(Set::Ordered(_) | Set::Booleans(_)) | None => false,
     }
 }
 

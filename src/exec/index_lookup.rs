@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 
 use super::access_path::prefetch_code;
+use super::pattern_codes::{PatternSearch, work_of_matching};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
@@ -23,6 +24,8 @@ pub(super) enum IndexLookup<'q> {
     Nowhere,
     /// The index has no rows for the leaf, so the column of each batch is read.
     Column,
+    /// The index has no rows for the pattern of the leaf, so the dictionary of each batch is searched.
+    Pattern(Box<PatternSearch<'q>>),
     /// The postings of the strings of the leaf that occur in covered batches, and the number of strings that the leaf tests.
     Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
     /// The rows that have one of the strings of the leaf.
@@ -136,7 +139,7 @@ pub(super) fn look_up<'q, 'b>(
 /// Looks a pattern up in the strings of all batches. The result is the same as for a list of all strings that the pattern matches.
 fn look_up_pattern<'q>(
     field: FieldId,
-    pattern: &TextPattern,
+    pattern: &'q TextPattern,
     index: &'q BatchIndex,
     pace: &Pace<'_>,
 ) -> IndexLookup<'q> {
@@ -150,13 +153,9 @@ fn look_up_pattern<'q>(
             let wanted = found.len();
             IndexLookup::Strings(found, wanted)
         }
-        _ => IndexLookup::Column,
+        _ if *pattern == TextPattern::Every => IndexLookup::Column,
+        _ => IndexLookup::Pattern(Box::new(PatternSearch::new(pattern))),
     }
-}
-
-/// Returns the estimated work of testing a string by a pattern (about 100 ns, and 5 ns for each byte), in units of [`Pace::spend`].
-pub(super) fn work_of_matching(text: &str) -> usize {
-    text.len().saturating_mul(20).saturating_add(400)
 }
 
 /// The number of keys that are looked up between two stop checks.

@@ -86,7 +86,7 @@ pub(super) fn leaf_step<'p>(
         return step;
     }
     match batch.column(leaf.field) {
-        Some(column) => plan_leaf(leaf, lookup, number, column, query.pace()),
+        Some(column) => plan_leaf(leaf, lookup, number, column, query),
         // An engine has the columns of every filter that it runs. A missing column is treated as a column without values.
         None => PlanStep::Settled(leaf.test.is_negated()),
     }

@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use super::access_path::AccessPath;
 use super::cost::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Cost};
 use super::index_lookup::IndexLookup;
-use super::pattern_codes::matching_codes;
+use super::pattern_codes::PatternSearch;
+use super::query::Query;
 use super::ranges::{covers, overlapping, parts};
 use super::step::{Estimate, PlanStep};
 use super::value_test::{ValueTest, code_bits};
@@ -63,14 +64,14 @@ pub(super) fn plan_leaf<'p>(
     lookup: &'p IndexLookup<'p>,
     number: usize,
     column: &'p Column,
-    pace: &Pace<'_>,
+    query: &Query<'_>,
 ) -> PlanStep<'p> {
     let rows = column.rows();
     let (set, negated) = match &leaf.test {
         Test::Any(set) => (set, false),
         Test::None(set) => (set, true),
-        Test::All(set) => return plan_all(column, set, lookup, number, pace),
-        Test::NotAll(set) => return plan_all(column, set, lookup, number, pace).negated(column.rows()),
+        Test::All(set) => return plan_all(column, set, lookup, number, query),
+        Test::NotAll(set) => return plan_all(column, set, lookup, number, query).negated(column.rows()),
         // They are planned by themselves.
         Test::Elem(_) | Test::NoElem(_) => return PlanStep::Settled(leaf.test.is_negated()),
     };
@@ -81,7 +82,7 @@ pub(super) fn plan_leaf<'p>(
             let cost = COST_OF_A_BIT * own.len();
             Matching { is_exact: true, ..Matching::of_set(RowSet::listed(own), own.len(), cost) }
         }
-        _ => matching_set(column, set, lookup, number, pace),
+        _ => matching_set(column, set, lookup, number, query),
     };
     match path {
         AccessPath::Rows(RowSet::None) => PlanStep::Settled(negated),
@@ -146,8 +147,9 @@ fn codes(
     set: &Set,
     lookup: &IndexLookup<'_>,
     number: usize,
-    pace: &Pace<'_>,
+    query: &Query<'_>,
 ) -> SmallVec<[u32; 4]> {
+    let pace = query.pace();
     match (lookup, &column.data, set) {
         (IndexLookup::Strings(found, _), _, _) => {
             let mut codes: SmallVec<[u32; 4]> =
@@ -164,8 +166,17 @@ fn codes(
             let parts = texts.chunks(TEXTS_OF_A_CHECK).take_while(|texts| !pace.spend(texts.len() * 400));
             parts.flat_map(|texts| dictionary.find_all(texts)).collect()
         }
-        (_, ColumnData::Strings { dictionary, .. }, Set::Matching(pattern)) => {
-            matching_codes(dictionary, pattern, pace)
+        (_, ColumnData::Strings { dictionary, search: search_index, .. }, Set::Matching(pattern)) => {
+            let of_batch;
+            let search = if let IndexLookup::Pattern(search) = lookup {
+                &**search
+            } else {
+                of_batch = PatternSearch::new(pattern);
+                &of_batch
+            };
+            let found = search.matching_codes(dictionary, search_index.as_deref(), pace);
+            query.note(|work| work.strings_tested += found.tested as u64);
+            found.codes
         }
         _ => SmallVec::new(),
     }
@@ -177,7 +188,7 @@ fn matching_set<'p>(
     set: &'p Set,
     lookup: &IndexLookup<'_>,
     number: usize,
-    pace: &Pace<'_>,
+    query: &Query<'_>,
 ) -> Matching<'p> {
     let none = || Matching::of_set(RowSet::None, 0, Cost::NONE);
     match (&column.data, set) {
@@ -185,13 +196,13 @@ fn matching_set<'p>(
             Matching::present(column)
         }
         (ColumnData::Strings { .. }, Set::Strings(_) | Set::Matching(_)) => {
-            matching_strings(column, codes(column, set, lookup, number, pace))
+            matching_strings(column, codes(column, set, lookup, number, query))
         }
         (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(intervals)) => {
             match (overlapping(intervals.as_slice(), *zone), Sorted::new(sorted, column)) {
                 ([], _) => none(),
                 ([range], _) if covers(*range, *zone) => Matching::present(column),
-                (some, Some(sorted)) => matching_ranges(column, sorted, some, pace),
+                (some, Some(sorted)) => matching_ranges(column, sorted, some, query.pace()),
                 (some, None) => Matching::scan(column, ValueTest::Ranges(some), column.rows() / 4),
             }
         }
@@ -212,13 +223,22 @@ fn matching_set<'p>(
 /// Returns the rows that have one of these codes.
 fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Matching<'p> {
     let (rows, values) = (column.rows(), column.values_len());
-    let ColumnData::Strings { dictionary, codes, postings } = &column.data else {
+    let ColumnData::Strings { dictionary, codes, postings, search } = &column.data else {
         return Matching::of_set(RowSet::None, 0, Cost::NONE);
     };
     let distinct = dictionary.len();
     match (wanted.as_slice(), postings) {
-        ([], _) => Matching::of_set(RowSet::None, 0, Cost::NONE),
-        (all, _) if all.len() == distinct => Matching::present(column),
+        ([], _) => return Matching::of_set(RowSet::None, 0, Cost::NONE),
+        (all, _) if all.len() == distinct => return Matching::present(column),
+        (some, None) => {
+            if let Some((set, matching)) = search.as_ref().and_then(|search| search.rows_of(some, rows)) {
+                let cost = (COST_OF_A_BIT * matching).min(Cost::of_bitmap(rows));
+                return Matching { is_exact: true, ..Matching::of_set(set, matching, cost) };
+            }
+        }
+        _ => {}
+    }
+    match (wanted.as_slice(), postings) {
         (some, Some(postings)) => {
             let matching = some.iter().map(|code| postings.count(*code)).sum();
             let of_posting = |code: &u32| match postings.get(*code) {
@@ -240,6 +260,7 @@ fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Match
                 }
             }
         }
+        ([], None) => Matching::of_set(RowSet::None, 0, Cost::NONE),
         ([code], None) => Matching::scan(column, ValueTest::Code(*code), share(values, 1, distinct)),
         (some, None) => {
             let matching = share(values, some.len(), distinct);
@@ -286,7 +307,7 @@ fn plan_all<'p>(
     set: &'p Set,
     lookup: &IndexLookup<'_>,
     number: usize,
-    pace: &Pace<'_>,
+    query: &Query<'_>,
 ) -> PlanStep<'p> {
     let rows = column.rows();
     let leaf = |path, matched, cost| PlanStep::Leaf {
@@ -296,7 +317,7 @@ fn plan_all<'p>(
     };
     match (&column.data, set) {
         (ColumnData::Strings { postings, .. }, Set::Strings(points)) => {
-            let mut codes = codes(column, set, lookup, number, pace);
+            let mut codes = codes(column, set, lookup, number, query);
             if codes.len() < points.as_slice().len() {
                 return PlanStep::Settled(false);
             }

@@ -229,7 +229,10 @@ impl<'q> Query<'q> {
             true if self.is_left_out(node) => &IndexLookup::Nowhere,
             true => &self.lookups[node],
             // The index does not cover the batch.
-            false => &IndexLookup::Column,
+            false => match &self.lookups[node] {
+                pattern @ IndexLookup::Pattern(_) => pattern,
+                _ => &IndexLookup::Column,
+            },
         }
     }
 

@@ -20,6 +20,9 @@ pub struct Work {
     pub rows_evaluated: u64,
     /// The number of rows that were tested one by one within a batch, most of them in the order of the page.
     pub rows_asked: u64,
+    /// The number of distinct strings of batches that were searched for a substring or for words. Strings that an index of substrings excluded
+    /// are not included.
+    pub strings_tested: u64,
     /// The number of top rows over all batches that were tested one by one.
     pub rows_ranked: u64,
     /// The number of batches that an offset skipped by counting their rows.
@@ -55,6 +58,7 @@ impl Work {
             evaluations,
             rows_evaluated,
             rows_asked,
+            strings_tested,
             rows_ranked,
             passed_over,
             walked_sorted,
@@ -66,6 +70,7 @@ impl Work {
             (&mut self.evaluations, evaluations),
             (&mut self.rows_evaluated, rows_evaluated),
             (&mut self.rows_asked, rows_asked),
+            (&mut self.strings_tested, strings_tested),
             (&mut self.rows_ranked, rows_ranked),
             (&mut self.passed_over, passed_over),
             (&mut self.walked_sorted, walked_sorted),

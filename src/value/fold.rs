@@ -14,6 +14,7 @@ use std::borrow::Cow;
 
 use icu_casemap::CaseMapper;
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Folds a string in five steps: compatibility decomposition (NFKD), removal of nonspacing marks, full case folding, and again
@@ -32,6 +33,24 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     let plain = without_marks(text);
     let folded = CaseMapper::new().fold_string(&plain);
     Cow::Owned(without_marks(&folded))
+}
+
+/// Folds a string, and drops all characters whose canonical combining class is not zero. The characters that are left are called
+/// starters.
+///
+/// Unlike [`fold`], this function maps each character by itself: the result for `ab` is the result for `a`, followed by the result for `b`.
+/// `column/substring_index.rs` has the proof.
+pub(crate) fn folded_starters(text: &str) -> Cow<'_, str> {
+    let folded = fold(text);
+    if folded.is_ascii() || folded.chars().all(is_starter) {
+        folded
+    } else {
+        Cow::Owned(folded.chars().filter(|c| is_starter(*c)).collect())
+    }
+}
+
+fn is_starter(c: char) -> bool {
+    canonical_combining_class(c) == 0
 }
 
 /// Decomposes a string and drops its nonspacing marks.
@@ -97,11 +116,38 @@ mod tests {
     }
 
     #[test]
+    fn every_character_that_is_not_a_starter_folds_to_no_starter() {
+        let mut kept = 0;
+        for c in '\0'..=char::MAX {
+            let text = c.to_string();
+            if !is_starter(c) {
+                assert_eq!(folded_starters(&text), "", "{c:?}");
+                kept += usize::from(!fold(&text).is_empty());
+            }
+            // Folding a folded character changes no starter.
+            for folded in fold(&text).chars() {
+                let starter = if is_starter(folded) { folded.to_string() } else { String::new() };
+                assert_eq!(folded_starters(&folded.to_string()), starter, "{c:?}");
+            }
+        }
+        // Some of these are no nonspacing marks, so that folding keeps and orders them.
+        assert!(kept > 0);
+    }
+
+    #[test]
     fn words_are_separated_by_white_space_alone() {
         assert_eq!(words(" García\u{a0}LOPEZ-Ruiz\t\u{2003}x "), ["garcia", "lopez-ruiz", "x"]);
         assert_eq!(words(" \u{3000} "), [""; 0]);
         // A string of only a mark folds to an empty string.
         assert_eq!(words("\u{301}"), [""; 0]);
+    }
+
+    /// Generates texts with marks in any order, characters that decompose to several characters, and unassigned characters.
+    fn hostile() -> impl Strategy<Value = String> {
+        const HARD: &str = "aSσςΣßẞİıﬁﷺé각\u{1100}\u{1161}\u{11a8}\u{301}\u{323}\u{345}\u{302e}\u{302f}\u{16ff0}\u{1d165}\u{1d16d}\u{5b0}\u{f71}\u{0}\u{378}\u{1f600}";
+        let hard: Vec<char> = HARD.chars().collect();
+        prop::collection::vec(prop_oneof![prop::sample::select(hard), any::<char>()], 0..6)
+            .prop_map(|chars| chars.into_iter().collect())
     }
 
     proptest! {
@@ -117,6 +163,13 @@ mod tests {
             let (composed, decomposed): (String, String) = (text.nfc().collect(), text.nfd().collect());
             prop_assert_eq!(fold(&composed), fold(&decomposed));
             prop_assert_eq!(fold(&text), fold(&composed));
+        }
+
+        #[test]
+        fn the_starters_of_a_text_are_those_of_its_parts(parts in prop::collection::vec(hostile(), 0..6)) {
+            let each: String = parts.iter().map(|part| folded_starters(part).into_owned()).collect();
+            let whole = parts.concat();
+            prop_assert_eq!(folded_starters(&whole), each);
         }
 
         #[test]

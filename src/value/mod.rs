@@ -18,7 +18,7 @@ mod words;
 
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
-pub(crate) use fold::{fold, words};
+pub(crate) use fold::{fold, folded_starters, words};
 pub(crate) use integer::parse_integer;
 pub use literal::Value;
 pub(crate) use moment::{Clock, ParseMomentError, is_moment, is_shift, is_shiftable, parse_printed};

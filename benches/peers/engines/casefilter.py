@@ -11,6 +11,8 @@ import requests
 # Otherwise all threads would share long counts, and loading.
 ONE_THREAD = {"RAYON_NUM_THREADS": "1"}
 ROOT = Path(__file__).resolve().parents[3]
+# The fields of the data; `id` is declared searchable, as a host declares it that searches parts of it.
+SEARCHABLE = Path(__file__).resolve().parents[1] / "searchable.json"
 NOTE = (
     "`casefilter bench`, one thread: from the bytes of the body to the bytes of the answer, whole case documents "
     "on pages included"
@@ -65,8 +67,8 @@ def _requests_file(all_requests, work):
 
 
 def flags(all_requests):
-    """Returns the flag for bodies with extended criteria, if a request has one."""
-    return ["--extended"] if all_requests.keys() <= requests.EXTENDED_TITLES.keys() else []
+    """Returns the flags for the catalogue with extended criteria and a searchable id, if a request has such criteria."""
+    return ["--catalog", SEARCHABLE] if all_requests.keys() <= requests.EXTENDED_TITLES.keys() else []
 
 
 def answers(binary, file, all_requests, work, check=True):

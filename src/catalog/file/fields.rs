@@ -236,8 +236,9 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
         }
         let is_id = field.name() == "id" || field.path() == "id";
-        if is_id && field.clone().key() != Field::new("id", FieldType::String).key() {
-            let expected = "a single-valued string field without any setting but `hidden`";
+        if is_id && field.clone().key().searchable() != Field::new("id", FieldType::String).key().searchable()
+        {
+            let expected = "a single-valued string field without any setting but `searchable` and `hidden`";
             return self.values.faults.add(place, "`id` as another field", expected, None);
         }
         Some(())

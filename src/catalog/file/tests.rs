@@ -263,7 +263,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":|"id","type":"integer"}]"#,
             "fields[0].path",
-            "found `id` as another field, expected a single-valued string field without any setting but `hidden`",
+            "found `id` as another field, expected a single-valued string field without any setting but `searchable` and `hidden`",
         ),
     ] {
         check(text, path, message);

@@ -26,8 +26,8 @@
 //!      For each array, from the outermost to the innermost, another list has one count for each element: the number of elements
 //!      of the next array in this element. In the list of the innermost array, a count is the number of values in the element.
 //!
-//! All other indexes are computed when a column is read: zone maps, postings, the rows of `false` and of `true`, and the bitmaps
-//! and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored copies. A computed index always
+//! All other indexes are computed when a column is read: zone maps, postings, indexes of searchable fields, the rows of `false` and of
+//! `true`, and the bitmaps and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored copies. A computed index always
 //! agrees with the values. Sorted rows are stored, because verifying an order is faster than sorting.
 //!
 //! The reader does not trust the bytes. It returns either a column that satisfies every invariant, or a fault. It takes linear
@@ -146,7 +146,7 @@ pub(crate) fn read(field: &Field, rows: usize, has_elements: bool, bytes: &[u8])
         ColumnLayout::Many(ends) => ends.last().map_or(0, |end| *end as usize),
     };
     let data = match ValueClass::of_field(field.field_type()) {
-        ValueClass::Strings => read_strings(rows, &layout, values, &mut reader)?,
+        ValueClass::Strings => read_strings(rows, field.is_searchable(), &layout, values, &mut reader)?,
         ValueClass::Ordered(kind @ OrderedType::Number) => {
             let values = read_doubles(values, &mut reader)?;
             let (sorted, zone) =
@@ -230,6 +230,7 @@ fn read_bitmap(rows: usize, reader: &mut ByteReader<'_>) -> Result<Bitmap, Fault
 
 fn read_strings(
     rows: usize,
+    is_searchable: bool,
     layout: &ColumnLayout,
     values: usize,
     reader: &mut ByteReader<'_>,
@@ -251,9 +252,7 @@ fn read_strings(
         Codes::U16(codes) => check_codes(codes, layout, distinct),
         Codes::U32(codes) => check_codes(codes, layout, distinct),
     }?;
-    let wanted = index_values::are_postings_wanted(rows, values, dictionary.len());
-    let postings = wanted.then(|| index_values::postings(rows, layout, &dictionary, &codes));
-    Ok(ColumnData::Strings { dictionary, codes, postings })
+    Ok(index_values::strings(rows, is_searchable, layout, dictionary, codes))
 }
 
 /// Checks that the dictionary contains every code, and that every string of the dictionary is the value of at least one row.

@@ -162,6 +162,7 @@ impl fmt::Display for Work {
             (self.counts_known, "count known", "counts known"),
             (self.evaluations, "evaluation", "evaluations"),
             (self.rows_evaluated, "row in it", "rows in them"),
+            (self.strings_tested, "string tested", "strings tested"),
             (self.rows_ranked, "top row evaluated", "top rows evaluated"),
             (self.passed_over, "batch skipped", "batches skipped"),
             (self.walked_sorted, "read in the order of sorted rows", "read in the order of sorted rows"),

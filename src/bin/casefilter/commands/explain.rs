@@ -22,9 +22,10 @@ use crate::output::wrap::line_width;
 /// is the time that it takes. If the output is not a terminal, prints the members of casefilter::explain::Explanation as JSON.
 ///
 /// These methods evaluate a criterion in a batch. zone map: the least and the greatest value. dictionary: the list of distinct
-/// strings. key index: a hash table of all values. postings: a list of rows for each value. bitmap: a bit for each row. sorted
-/// rows: a binary search. stored order: a binary search, if the cases are stored in that order. scan: the value of each row. few
-/// rows: the latest cases, which have no index yet. criteria below: the nested criteria.
+/// strings. substring index: tests of the strings that may have a part. key index: a hash table of all values. postings: a list
+/// of rows for each value. bitmap: a bit for each row. sorted rows: a binary search. stored order: a binary search, if the cases
+/// are stored in that order. scan: the value of each row. few rows: the latest cases, which have no index yet. criteria below:
+/// the nested criteria.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,0 +1,238 @@
+//! An index for substrings: finds the strings of a dictionary that may contain given texts, so that only these are searched.
+//!
+//! # Structure
+//!
+//! The strings of a dictionary are cut into *blocks* of [`BLOCK`] consecutive codes. The index is a list of bitmaps over the blocks. From
+//! each string, an *index text* is derived, and from this all *windows*: short parts that follow each other at each character. A hash
+//! function assigns each window to a bitmap. The bit of a block is set in a bitmap if a string of the block has a window of that bitmap.
+//! This is a Bloom filter for each block, stored bit by bit ("bit-sliced"), so that a search reads a few short bitmaps one after the other.
+//!
+//! ```text
+//! code 0   García      index text garcia      windows gar arc rci cia       block 0
+//! …                                                                        …
+//! code 8   Lopez       index text lopez       windows lop ope pez           block 1
+//!
+//! bitmap of `arc`    1 0 …
+//! bitmap of `pez`    0 1 …
+//! ```
+//!
+//! A search computes the windows of the searched text, and intersects their bitmaps. The blocks in the intersection are *candidates*. The
+//! caller tests each string of a candidate exactly.
+//!
+//! # Windows
+//!
+//! A window has three characters, or two if both are at U+0800 or above, such as two Han characters. So whether a part of a text is a window
+//! depends only on the part. Therefore, if a text contains another text, it has all windows of the other text. A text that is too
+//! short has no window; such a search tests all strings.
+//!
+//! # Soundness: each string that matches is in a candidate
+//!
+//! Let F be [`fold`](crate::value::fold) and N the function that drops all characters with a canonical combining class other than zero.
+//! The index text is I(s) = N(F(s)), computed by [`folded_starters`]. F consists of functions that replace each character by itself:
+//! compatibility decomposition, removal of nonspacing marks, and full case folding. The only other step is the canonical ordering after
+//! each decomposition. It only permutes adjacent characters that N drops. Each character that N drops, and that is not a nonspacing mark,
+//! folds to characters that N drops; a test in `value/fold.rs` checks this for each character of Unicode. So the permutations change nothing
+//! that is left after N, and I is computed character by character: I(ab) = I(a) I(b). There are two kinds of patterns:
+//!
+//! - `$substring v`: if s contains v, then s = a v b, and I(s) = I(a) I(v) I(b). So I(s) contains I(v), and has all windows of it.
+//! - `$match` with a folded word w: if F(s) contains w, then F(s) = a w b, and I(s) = N(F(s)) = N(a) N(w) N(b), because N drops single
+//!   characters. So I(s) contains N(w). A folded word is folded to itself, so that N(w) = I(w).
+//!
+//! Different windows with the same bitmap, and windows in different strings of a block, only add candidates.
+//!
+//! # Size and precision
+//!
+//! The index has one byte for each window, estimated from the size of the strings, and at most [`MOST_BYTES`] for each string. With 8 bits a
+//! window, about 12 % of the bits of a bitmap are set. So each window of the searched text leaves about an eighth of the other blocks: 0.2 %
+//! for a text of five letters. Blocks of one string would leave as few strings, but their bitmaps would be eight times as long.
+//! Building takes about 2 ns for each window. `benches/peers`, requests x2 and x3, measure the gain.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a block of a code and a bitmap of a hash are within the words that they were computed for; sizes in memory"
+)]
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::dictionary::Dictionary;
+use crate::kernels::{self, Combine};
+use crate::rows::{LANES, ones_of_word};
+use crate::slice::{Move, Slice};
+use crate::value::folded_starters;
+
+/// The number of strings of a block.
+const BLOCK: usize = 8;
+
+/// The maximum number of bytes of the bitmaps for each string of the dictionary. Short strings take fewer bytes.
+pub(super) const MOST_BYTES: usize = 22;
+
+/// The minimum number of bitmaps, even if the strings are very short.
+const FEWEST_BITMAPS: usize = 64;
+
+/// The maximum number of windows of a searched text whose bitmaps are intersected. They leave fewer than one in a million of the blocks
+/// that do not match, so more of them would only take time.
+const MOST_WINDOWS: usize = 16;
+
+/// An index for substrings of the strings of a dictionary. The [module docs](self) describe it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SubstringIndex {
+    /// The number of strings of the dictionary.
+    strings: usize,
+    /// The bitmaps over the blocks, one after the other, each with the same number of words.
+    words: Slice<u64>,
+}
+
+/// The windows of a searched text, as hashes. There is at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Windows(SmallVec<[u32; 4]>);
+
+impl Windows {
+    /// Returns the windows of texts that a string must all contain. A text is a substring, or a folded word. Returns `None` if all of
+    /// them are too short for a window.
+    pub(crate) fn of_all<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let mut all: SmallVec<[u32; 4]> = SmallVec::new();
+        for text in texts {
+            each_window(&folded_starters(text), |hash| all.push(hash));
+        }
+        // Windows at equal distances are chosen, because windows next to each other often occur in the same strings.
+        let step = all.len().div_ceil(MOST_WINDOWS).max(1);
+        let chosen: SmallVec<[u32; 4]> = all.into_iter().step_by(step).collect();
+        (!chosen.is_empty()).then_some(Self(chosen))
+    }
+
+    /// Returns the number of windows.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl SubstringIndex {
+    /// Creates the index of a dictionary. It takes at most `most_bytes` for each string, and a few kilobytes if there are few strings.
+    pub(super) fn new(dictionary: &Dictionary, most_bytes: usize) -> Self {
+        let strings = dictionary.len();
+        let width = width(strings);
+        let windows = dictionary.text().len().saturating_sub(2 * strings);
+        let bytes = windows.min(most_bytes * strings);
+        let bitmaps = (bytes / (width * size_of::<u64>()).max(1)).max(FEWEST_BITMAPS);
+        let mut words = vec![0_u64; bitmaps * width];
+        for code in 0..strings {
+            let block = code / BLOCK;
+            let (word, bit) = (block / LANES, 1 << (block % LANES));
+            let set = |hash| words[bitmap_of(hash, bitmaps) * width + word] |= bit;
+            let text = dictionary.get(code);
+            if text.is_ascii() {
+                each_ascii_window(text.as_bytes(), set);
+            } else {
+                each_window(&folded_starters(text), set);
+            }
+        }
+        Self { strings, words: words.into() }
+    }
+
+    /// Returns the ranges of the codes of all candidates, in ascending order: the strings that may have all windows of at least one of these
+    /// texts.
+    pub(crate) fn candidates(&self, texts: &[Windows]) -> SmallVec<[Range<usize>; 8]> {
+        let width = width(self.strings);
+        let mut any: SmallVec<[u64; 128]> = SmallVec::from_elem(0, width);
+        let mut all: SmallVec<[u64; 128]> = SmallVec::from_elem(0, width);
+        for Windows(hashes) in texts {
+            all.fill(u64::MAX);
+            for hash in hashes {
+                kernels::combine(Combine::And, &mut all, self.bitmap(*hash));
+            }
+            kernels::combine(Combine::Or, &mut any, &all);
+        }
+        let blocks =
+            any.iter().zip(0..).flat_map(|(word, at)| ones_of_word(*word).map(move |bit| at * LANES + bit));
+        let mut ranges: SmallVec<[Range<usize>; 8]> = SmallVec::new();
+        for block in blocks {
+            let (start, end) = (block * BLOCK, (block * BLOCK + BLOCK).min(self.strings));
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
+        }
+        ranges
+    }
+
+    /// Returns the bitmap of the windows with this hash.
+    fn bitmap(&self, hash: u32) -> &[u64] {
+        let width = width(self.strings);
+        let start = bitmap_of(hash, self.words.len() / width) * width;
+        &self.words[start..start + width]
+    }
+
+    /// Returns the estimated work of [`candidates`](Self::candidates), in words of 64 blocks.
+    pub(crate) fn work(&self, texts: &[Windows]) -> usize {
+        let bitmaps = texts.iter().map(|windows| windows.len() + 2).sum::<usize>();
+        bitmaps * width(self.strings)
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.words);
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        size_of_val::<[u64]>(&self.words)
+    }
+}
+
+/// Returns the number of words of a bitmap for this number of strings. At least 1.
+fn width(strings: usize) -> usize {
+    strings.div_ceil(BLOCK * LANES).max(1)
+}
+
+/// Returns the number of the bitmap of a hash.
+#[inline]
+fn bitmap_of(hash: u32, bitmaps: usize) -> usize {
+    ((u64::from(hash) * bitmaps as u64) >> u32::BITS) as usize
+}
+
+/// The bits of a character in a key.
+const CHAR_BITS: u32 = 21;
+
+/// Returns the hash of a window from its key: the characters of the window, the first in the lowest bits.
+#[inline]
+fn hash(key: u64) -> u32 {
+    let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    (mixed >> 32) as u32
+}
+
+/// Calls `take` with the hash of each window of an index text.
+fn each_window(text: &str, mut take: impl FnMut(u32)) {
+    if text.is_ascii() {
+        return each_ascii_window(text.as_bytes(), take);
+    }
+    /// Two characters from this one on are a window.
+    const WIDE: u64 = 0x800;
+    let mut last: [Option<u64>; 2] = [None, None];
+    for c in text.chars().map(u64::from) {
+        if let [first, Some(second)] = last {
+            if second >= WIDE && c >= WIDE {
+                take(hash(second | c << CHAR_BITS));
+            }
+            if let Some(first) = first
+                && (first < WIDE || second < WIDE)
+            {
+                take(hash(first | second << CHAR_BITS | c << (2 * CHAR_BITS)));
+            }
+        }
+        last = [last[1], Some(c)];
+    }
+}
+
+/// Calls `take` with the hash of each window of the index text of an ASCII string.
+#[inline]
+fn each_ascii_window(text: &[u8], mut take: impl FnMut(u32)) {
+    let next =
+        |key: u64, byte: &u8| (key >> CHAR_BITS) | u64::from(byte.to_ascii_lowercase()) << (2 * CHAR_BITS);
+    let Some((start, rest)) = text.split_at_checked(2) else { return };
+    let mut key = start.iter().fold(0, next);
+    for byte in rest {
+        key = next(key, byte);
+        take(hash(key));
+    }
+}
