@@ -152,7 +152,7 @@ impl Reader<'_> {
                 State::Criterion
             }
             (State::Criterion, token) if is_first && token.is_word("ids") => {
-                "id".clone_into(&mut self.field);
+                self.field.clear();
                 State::Value { operator: Operator::Contains, in_list: false }
             }
             (State::Criterion, Token::Word(name)) => self.of_field(name, start),
