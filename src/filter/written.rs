@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::builder::holds;
 use super::compiled::{Filter, Inner, Origin, Written};
 use super::limits::no_limits;
+use super::program::Program;
 use crate::catalog::Catalog;
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body};
@@ -166,10 +167,13 @@ impl Filter {
 
     /// Returns the approximate memory of the filter in bytes, without its catalogue and its criteria as written.
     pub(crate) fn size_bytes(&self) -> usize {
-        if self.is_joined() {
-            return self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add);
-        }
-        self.own_bytes()
+        // The filter makes its program later, when it first tests a document.
+        let program = Program::size_bytes_of(self.predicate());
+        let own = match self.is_joined() {
+            true => self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add),
+            false => self.own_bytes(),
+        };
+        own.saturating_add(program)
     }
 
     /// Computes [`size_bytes`](Self::size_bytes) without the filters that this filter was joined from.

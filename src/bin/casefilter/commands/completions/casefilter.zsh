@@ -1,0 +1,23 @@
+#compdef casefilter
+# Completes the arguments of casefilter in zsh, including the filters after --where.
+# Made by `casefilter completions zsh`.
+_casefilter() {
+    local line
+    local -a answer texts shown
+    answer=("${(@f)$("${words[1]}" complete zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ ${answer[1]:-files} != words ]]; then
+        _files
+        return
+    fi
+    for line in "${(@)answer[2,-1]}"; do
+        texts+=("${line%%$'\t'*}")
+        shown+=("${line#*$'\t'}")
+    done
+    # The texts are whole words with their quotes and spaces.
+    (( ${#texts} )) && compadd -U -Q -S '' -V casefilter -d shown -a texts
+}
+if [[ ${funcstack[1]-} == _casefilter ]]; then
+    _casefilter "$@"
+else
+    compdef _casefilter casefilter
+fi
