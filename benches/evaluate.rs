@@ -56,8 +56,16 @@ const FILTERS: &[(&str, &str, &str)] = &[
     ("booleans", "=", "caseReview.checklistState.checklist.checked = \"true\""),
     ("booleans", "<>", "caseReview.checklistState.checklist.checked <> \"true\""),
     // Indexes and postings find the cases that can have such an item.
-    ("elements", "has", "caseReview.checklistState.checklist has (name = \"SAR considered\" and checked = true)"),
-    ("elements", "has", "not caseReview.checklistState.checklist has (name = \"SAR considered\" and checked = false)"),
+    (
+        "elements",
+        "has",
+        "caseReview.checklistState.checklist has (name = \"SAR considered\" and checked = true)",
+    ),
+    (
+        "elements",
+        "has",
+        "not caseReview.checklistState.checklist has (name = \"SAR considered\" and checked = false)",
+    ),
     (
         "elements",
         "has",

@@ -24,8 +24,7 @@ struct Id {
 
 fn uuid_of(number: u128, spelling: u8) -> Id {
     let digits = format!("{number:032x}");
-    let text =
-        [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
+    let text = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-");
     let written = match spelling % 4 {
         0 => text.clone(),
         1 => text.to_uppercase(),
@@ -316,7 +315,10 @@ fn catalogues_with_other_ids_are_read_back() {
             assert_eq!(Catalog::from_json(&json).unwrap(), catalog, "{json}");
             #[cfg(feature = "serde")]
             {
-                assert_eq!(serde_json::to_value(&catalog).unwrap(), serde_json::from_str::<serde_json::Value>(&json).unwrap());
+                assert_eq!(
+                    serde_json::to_value(&catalog).unwrap(),
+                    serde_json::from_str::<serde_json::Value>(&json).unwrap()
+                );
                 assert_eq!(serde_json::from_str::<Catalog>(&json).unwrap(), catalog);
             }
         }
@@ -328,7 +330,11 @@ fn documents_that_are_not_kept_have_their_id() {
     for (id_type, document, expected) in [
         (IdType::Integer, r#"{"ticketId":-5}"#, r#"{"ticketId":-5}"#.to_owned()),
         (IdType::String, r#"{"ticketId":"a"}"#, r#"{"ticketId":"a"}"#.to_owned()),
-        (IdType::Uuid, r#"{"ticketId":"F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6"}"#, format!(r#"{{"ticketId":"{UUID}"}}"#)),
+        (
+            IdType::Uuid,
+            r#"{"ticketId":"F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6"}"#,
+            format!(r#"{{"ticketId":"{UUID}"}}"#),
+        ),
     ] {
         let catalog = catalog("ticketId", id_type);
         let engine = Engine::builder(catalog.clone()).without_documents().build();
@@ -377,7 +383,11 @@ mod serialized {
             Ok(parsed) => assert_eq!(of_value.unwrap().id(), parsed.id(), "{text}"),
             Err(errors) => {
                 let texts = |errors: &casefilter::Errors| -> Vec<String> {
-                    errors.as_slice().iter().map(|error| format!("{}: {}", error.path, error.message())).collect()
+                    errors
+                        .as_slice()
+                        .iter()
+                        .map(|error| format!("{}: {}", error.path, error.message()))
+                        .collect()
                 };
                 assert_eq!(texts(&of_value.unwrap_err()), texts(&errors), "{text}");
             }
@@ -427,7 +437,8 @@ fn a_store_keeps_the_id_of_its_catalogue() {
         store.upsert(texts[0].as_bytes(), Durability::Synced).unwrap();
         drop(store);
         let store = Store::open(&path, own.clone(), StoreOptions::default()).unwrap();
-        let request = SearchRequest::new(Filter::all(&own)).with_order(Order::parse(&own, "ticketId").unwrap());
+        let request =
+            SearchRequest::new(Filter::all(&own)).with_order(Order::parse(&own, "ticketId").unwrap());
         let answer = store.search(&request).unwrap();
         assert_eq!(answer.ids().collect::<Vec<_>>(), ids, "sorted as texts");
         assert_eq!(store.get(&ids[0].to_uppercase()).unwrap().as_deref(), Some(texts[2].as_str()));
@@ -496,7 +507,10 @@ mod arrow {
         let error = load(&catalog("ticketId", IdType::Uuid), &batch).unwrap_err();
         assert!(error.contains("found `7`, expected a UUID"), "{error}");
         let error = load(&catalog("number", IdType::Integer), &batch).unwrap_err();
-        assert!(error.contains("found no column `number`, expected a column `number` of integers"), "{error}");
+        assert!(
+            error.contains("found no column `number`, expected a column `number` of integers"),
+            "{error}"
+        );
         let numbers = Arc::new(Int64Array::from(vec![7])) as _;
         let batch = RecordBatch::try_from_iter([("ticketId", numbers)]).unwrap();
         let error = load(&catalog("ticketId", IdType::String), &batch).unwrap_err();

@@ -94,9 +94,9 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
             let text = if at < texts.len() { texts.value(at) } else { "" };
             match OrderedForm::of(field) {
                 Some(form) => form.parse(JsonType::String, text, 0).map_err(|error| *error),
-                None => canonical_id(field.id_type(), text).map(Value::String).ok_or_else(|| {
-                    Error::new(ErrorKind::BadId, 0, quote(text), field.id_type().expected())
-                }),
+                None => canonical_id(field.id_type(), text)
+                    .map(Value::String)
+                    .ok_or_else(|| Error::new(ErrorKind::BadId, 0, quote(text), field.id_type().expected())),
             }
         }
         Values::Booleans(booleans) => Ok(Value::Boolean(at < booleans.len() && booleans.value(at))),

@@ -225,7 +225,8 @@ impl Serialize for Catalog {
 /// ```
 impl<'de> Deserialize<'de> for Catalog {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Whole { extends, extended_operators, rfc3339, id, fields } = deserializer.deserialize_any(Forms)?;
+        let Whole { extends, extended_operators, rfc3339, id, fields } =
+            deserializer.deserialize_any(Forms)?;
         let fields_of_own = fields.iter().map(Form::field);
         let made = match (extends, &id) {
             (Some(Base::Cases), Some(_)) => return Err(D::Error::custom("cases keep the string `id`")),

@@ -75,8 +75,7 @@ pub(super) fn read_case_with<'a>(
     walk.document().map_err(|error| place(*error))?;
     let rejected = std::mem::take(&mut walk.rejected);
     let id_offset = walk.id_offset;
-    complete(row, &rejected, id_offset, catalog)
-        .map_err(|error| place(with_hint(error, text, catalog)))?;
+    complete(row, &rejected, id_offset, catalog).map_err(|error| place(with_hint(error, text, catalog)))?;
     if !row.faults().is_empty() {
         for fault in row.take_faults() {
             row.fault(place(fault));
@@ -101,7 +100,7 @@ fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
 /// Returns a hint about the first member that may contain the id: its name is `id`, or differs from the name of the id only by
 /// letter case.
 fn member_like_id(text: &str, name: &str) -> Option<String> {
-    let is_alike = |key: &str| key.eq_ignore_ascii_case(name) || key == PLAIN_ID;
+    let is_alike = |key: &str| key != name && (key.eq_ignore_ascii_case(name) || key == PLAIN_ID);
     let key = first_member(text, |key, _| is_alike(key).then(|| key.to_owned()))?;
     Some(format!("the member {}, or another id in the catalogue", quote(&key)))
 }

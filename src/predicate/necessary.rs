@@ -23,14 +23,17 @@ pub(crate) fn with_necessary_conditions(tree: &Tree<Leaf>) -> Option<Tree<Leaf>>
             Node::Constant(value) => Node::Constant(*value),
             Node::Leaf(leaf) => {
                 let is_negated = leaf.test.is_negated();
-                let condition = leaf.test.elements().and_then(|own| conditions(&own.tree, is_negated, &mut nodes));
+                let condition =
+                    leaf.test.elements().and_then(|own| conditions(&own.tree, is_negated, &mut nodes));
                 if let Some(condition) = condition {
                     is_changed = true;
                     // `E` is `N and E`, and `not E` is `not N or not E`.
                     let connective = if is_negated { Connective::Or } else { Connective::And };
                     let is_last = condition.saturating_add(1) == nodes.len();
                     let mut children = match nodes.get(condition) {
-                        Some(Node::Branch(inner, children)) if is_last && *inner == connective => children.clone(),
+                        Some(Node::Branch(inner, children)) if is_last && *inner == connective => {
+                            children.clone()
+                        }
                         _ => Children::from_slice(&[condition]),
                     };
                     if children.len() > 1 {
@@ -48,7 +51,9 @@ pub(crate) fn with_necessary_conditions(tree: &Tree<Leaf>) -> Option<Tree<Leaf>>
                 let mut all = Children::new();
                 for child in children {
                     match made.get_mut(*child) {
-                        Some(Made::Joined(inner, merged)) if inner == connective => all.extend_from_slice(merged),
+                        Some(Made::Joined(inner, merged)) if inner == connective => {
+                            all.extend_from_slice(merged)
+                        }
                         Some(other) => all.push(other.id(&mut nodes)),
                         None => {}
                     }
@@ -139,9 +144,7 @@ fn needed_nodes(tree: &Tree<Leaf>) -> Option<Vec<bool>> {
                 Test::Elem(inner) => needed_nodes(&inner.tree).is_some(),
             },
             Node::Branch(Connective::And, children) => children.iter().any(of_child),
-            Node::Branch(Connective::Or, children) => {
-                !children.is_empty() && children.iter().all(of_child)
-            }
+            Node::Branch(Connective::Or, children) => !children.is_empty() && children.iter().all(of_child),
         });
     }
     let mut needed = vec![false; has.len()];

@@ -269,7 +269,8 @@ fn request_examples(catalog: &Catalog) -> Value {
         Some(field) => {
             let values = [example_value(field).1];
             let criterion = json!({"field": field.name(), "op": "$contains", "values": values});
-            let by_criteria = json!({"summary": "Documents with a value", "value": {"criteria": [criterion]}});
+            let by_criteria =
+                json!({"summary": "Documents with a value", "value": {"criteria": [criterion]}});
             json!({"byCriteria": by_criteria, "byIds": by_ids})
         }
         None => json!({ "byIds": by_ids }),
@@ -336,7 +337,10 @@ mod tests {
         assert_eq!(properties["total"], json!({"type": ["number", "null"]}));
         assert_eq!(properties["at"]["format"], "date-time");
         assert_eq!(properties["customer"]["properties"]["born"]["format"], "date");
-        assert_eq!(properties["state"]["description"], "Known values: new, paid. Deployments may add others.");
+        assert_eq!(
+            properties["state"]["description"],
+            "Known values: new, paid. Deployments may add others."
+        );
         let items = &properties["items"]["items"]["properties"];
         assert_eq!(items["sku"], json!({"type": ["string", "null"]}));
         assert_eq!(items["parts"]["items"]["items"]["properties"]["n"], json!({"type": ["number", "null"]}));
@@ -352,7 +356,11 @@ mod tests {
         assert!(orders.contains(&json!("-total")) && orders.contains(&json!("status")));
         assert!(!orders.contains(&json!("items.sku")));
         assert!(orders.contains(&order.unwrap()["example"]));
-        assert_eq!(document["paths"][FILTERS]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["items"]["enum"], json!(names));
+        assert_eq!(
+            document["paths"][FILTERS]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["items"]
+                ["enum"],
+            json!(names)
+        );
         // Examples are valid.
         let media = &search["requestBody"]["content"]["application/json"]["examples"];
         for example in media.as_object().unwrap().values() {
@@ -388,7 +396,8 @@ mod tests {
         let grown = Catalog::cases().with([Field::new("riskScore", FieldType::Integer)]).unwrap();
         let (own, file) = (parsed(&grown), parsed(&Catalog::cases()));
         let examples = |document: &Value| {
-            document["paths"][SEARCH]["post"]["requestBody"]["content"]["application/json"]["examples"].clone()
+            document["paths"][SEARCH]["post"]["requestBody"]["content"]["application/json"]["examples"]
+                .clone()
         };
         assert_eq!(examples(&own), examples(&file));
         let risk = &own["components"]["schemas"]["Case"]["properties"]["riskScore"];

@@ -1,8 +1,8 @@
 //! The state that all requests share.
 
 use std::num::NonZero;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, Utc};

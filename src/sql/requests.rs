@@ -43,7 +43,9 @@ impl Table {
         let order = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
-        separated([self.id_column(), DOCUMENT].iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
+        separated([self.id_column(), DOCUMENT].iter(), ", ", &mut wanted, |name, out| {
+            syntax.identifier(name, out)
+        });
         let order = self.order_by(syntax, order);
         let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
         let mut statement = self.select(dialect, &before, &request.filter)?;

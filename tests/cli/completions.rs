@@ -28,10 +28,11 @@ fn commands_flags_and_values_are_completed() {
     assert_eq!(words(&folder, "bash", &["search", "x", "--format", "js"]), ["json "]);
     assert_eq!(words(&folder, "bash", &["search", "x", "--format", "=", "js"]), ["json "]);
     assert_eq!(words(&folder, "bash", &["completions", "b"]), ["bash "]);
-    assert_eq!(words(&folder, "bash", &["search", "--order", "-crea"]), ["-createdAt "]);
-    assert_eq!(words(&folder, "fish", &["search", "--order=-crea"]), ["--order=-createdAt "]);
+    assert_eq!(words(&folder, "bash", &["search", "--order", "-createdA"]), ["-createdAt "]);
+    assert_eq!(words(&folder, "fish", &["search", "--order=-createdA"]), ["--order=-createdAt "]);
     assert!(words(&folder, "fish", &["sea"])[0].starts_with("search \tFind the cases"));
-    for files in [&["search", ""][..], &["search", "ca"], &["search", "--body", ""], &["import", "--db", "x"]] {
+    for files in [&["search", ""][..], &["search", "ca"], &["search", "--body", ""], &["import", "--db", "x"]]
+    {
         assert_eq!(complete(&folder, "bash", files), None, "{files:?}");
     }
     // Words that make no sense are no error.
@@ -49,7 +50,7 @@ fn filters_are_completed_in_their_quotes() {
     assert_eq!(bash("'caseReview.stat"), ["caseReview.status ", "caseReview.status  "]);
     assert_eq!(bash("'priority in (low, h"), ["priority in (low, high ", "priority in (low, high  "]);
     assert_eq!(bash("\"priority = m"), ["priority = medium ", "priority = medium  "]);
-    assert_eq!(bash("stat"), ["'status ", "'status  "]);
+    assert_eq!(bash("stat"), ["'status ", "'caseReview.status "]);
     let operators = bash("'status ");
     assert!(operators.contains(&"status = ".to_owned()), "{operators:?}");
     assert!(operators.contains(&"status starts with ".to_owned()), "{operators:?}");
@@ -65,14 +66,20 @@ fn filters_are_completed_in_their_quotes() {
         assert_eq!(found, ["--where='caseReview.status \tcaseReview.status  -- string"], "{whole}");
     }
     // Bash makes words of `=`.
-    assert_eq!(words(&folder, "bash", &["search", "--where", "=", "'caseReview.stat"])[0], "caseReview.status ");
+    assert_eq!(
+        words(&folder, "bash", &["search", "--where", "=", "'caseReview.stat"])[0],
+        "caseReview.status "
+    );
     assert!(words(&folder, "bash", &["search", "--where", "="]).contains(&"'status ".to_owned()));
 }
 
 #[test]
 fn values_of_a_database_are_completed() {
     let folder = Folder::new();
-    folder.write("cases.ndjson", "{\"id\":\"c-1\",\"tags\":[\"crypto\",\"it's\"],\"name\":\"Ann \\\"A\\\"\"}\n");
+    folder.write(
+        "cases.ndjson",
+        "{\"id\":\"c-1\",\"tags\":[\"crypto\",\"it's\"],\"name\":\"Ann \\\"A\\\"\"}\n",
+    );
     folder.run(&["import", "--db", "my cases.db", "cases.ndjson"]).code(0);
     for path in ["'my cases.db'", "\"my cases.db\"", "my\\ cases.db"] {
         for words_before in [&["search", path][..], &["export", "--db", path]] {
@@ -87,13 +94,19 @@ fn values_of_a_database_are_completed() {
     // Files that are no databases have no values.
     assert_eq!(words(&folder, "bash", &["search", "cases.ndjson", "--where", "'tags = cr"]), [""; 0]);
     // The words are those of the catalogue.
-    folder.write("tickets.toml", "[id]\npath = \"ticketId\"\ntype = \"integer\"\n[[fields]]\npath = \"subject\"\ntype = \"string\"\n");
+    folder.write(
+        "tickets.toml",
+        "[id]\npath = \"ticketId\"\ntype = \"integer\"\n[[fields]]\npath = \"subject\"\ntype = \"string\"\n",
+    );
     let own = words(&folder, "bash", &["search", "x", "--catalog", "tickets.toml", "--where", "'"]);
     assert!(own.contains(&"ticketId ".to_owned()) && own.contains(&"subject ".to_owned()), "{own:?}");
     assert!(!own.iter().any(|word| word.starts_with("status")), "{own:?}");
     folder.write("tickets.ndjson", "{\"ticketId\":7,\"subject\":\"No light\"}\n");
     folder.run(&["import", "--db", "tickets.db", "--catalog", "tickets.toml", "tickets.ndjson"]).code(0);
-    assert_eq!(words(&folder, "bash", &["search", "tickets.db", "--where", "'subject = N"])[0], "subject = \"No light\" ");
+    assert_eq!(
+        words(&folder, "bash", &["search", "tickets.db", "--where", "'subject = N"])[0],
+        "subject = \"No light\" "
+    );
     assert_eq!(words(&folder, "bash", &["search", "tickets.db", "--where", "'ids ("])[0], "ids (7 ");
 }
 
@@ -109,7 +122,7 @@ fn the_script_of_bash_completes_filters() {
         let program = format!(
             "source completion.bash; COMP_WORDS=({words}); COMP_CWORD={cursor}; _casefilter '{binary}' x y 2>/dev/null; printf '[%s]' \"${{COMPREPLY[@]}}\"",
         );
-        let run = ended(assert_cmd::Command::new("bash").args(["-c", &program]).current_dir(folder.path()));
+        let run = ended(assert_cmd::Command::new("bash").args(["-c", &program]).current_dir(folder.0.path()));
         assert_eq!(run.out, expected, "{words}: {run:?}");
     };
     check("casefilter sea", 1, "[search ]");

@@ -58,12 +58,7 @@ impl<'n, 't> Entries<'n, 't> {
 }
 
 impl<'c, 'f> FieldReader<'c, 'f> {
-    pub(super) fn new(
-        base: Option<&Catalog>,
-        id: Field,
-        bounds: &'c Bounds,
-        faults: &'f mut Faults,
-    ) -> Self {
+    pub(super) fn new(base: Option<&Catalog>, id: Field, bounds: &'c Bounds, faults: &'f mut Faults) -> Self {
         let mut reader = Self {
             values: Values { bounds, faults },
             fields: Vec::new(),

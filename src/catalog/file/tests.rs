@@ -411,8 +411,9 @@ fn a_file_can_give_the_id_another_name_and_type() {
 #[cfg(feature = "toml")]
 #[test]
 fn the_id_is_a_table_in_toml() {
-    let catalog =
-        Catalog::from_toml("[id]\npath = \"ticketId\"\ntype = \"uuid\"\n\n[[fields]]\npath = \"n\"\ntype = \"number\"\n");
+    let catalog = Catalog::from_toml(
+        "[id]\npath = \"ticketId\"\ntype = \"uuid\"\n\n[[fields]]\npath = \"n\"\ntype = \"number\"\n",
+    );
     assert_eq!(catalog.unwrap().id_name(), "ticketId");
 }
 

@@ -15,7 +15,10 @@ const TYPES: Habits = &[
 
 const ID_TYPES: Habits = &[
     (&["text", "str", "varchar", "char", "keyword"], "string"),
-    (&["int", "i64", "int64", "int32", "long", "bigint", "whole", "number", "serial", "snowflake"], "integer"),
+    (
+        &["int", "i64", "int64", "int32", "long", "bigint", "whole", "number", "serial", "snowflake"],
+        "integer",
+    ),
     (&["guid", "uuid4", "uuid7"], "uuid"),
 ];
 

@@ -107,7 +107,8 @@ impl IdMember {
         let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let name = self.own.as_ref().map_or("id", Catalog::id_name);
         let is_integer = self.own.as_ref().is_some_and(|own| own.id_type() == IdType::Integer);
-        let value = if is_integer && canonical_id(IdType::Integer, id).is_some() { id.into() } else { quoted(id) };
+        let value =
+            if is_integer && canonical_id(IdType::Integer, id).is_some() { id.into() } else { quoted(id) };
         format!("{{{}:{value}}}", quoted(name))
     }
 }

@@ -228,7 +228,11 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
                 optional.push_str(&format!("-- {least_first}"));
             }
         } else if field.known_values().len() > 0 {
-            let then = if time == table.id_column() { String::new() } else { format!("\"{time}\" DESC NULLS LAST, ") };
+            let then = if time == table.id_column() {
+                String::new()
+            } else {
+                format!("\"{time}\" DESC NULLS LAST, ")
+            };
             common.push_str(&format!("{on} ({quoted}, {then}{id});\n"));
         } else if field.is_key() {
             common.push_str(&format!("{on} USING hash ({quoted});\n"));

@@ -122,8 +122,9 @@ fn other(command: &clap::Command, last: &str) -> Option<Vec<Candidate>> {
     }
     let positional = command.get_positionals().next();
     let values = positional.map(clap::Arg::get_possible_values).unwrap_or_default();
-    (!values.is_empty())
-        .then(|| plain(values.iter().map(|value| (value.get_name().to_owned(), String::new())).collect(), last))
+    (!values.is_empty()).then(|| {
+        plain(values.iter().map(|value| (value.get_name().to_owned(), String::new())).collect(), last)
+    })
 }
 
 /// Returns the flag whose value the last word is, and the written part of the value. Bash gives `=` as a word of its own.

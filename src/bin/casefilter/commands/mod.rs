@@ -119,7 +119,9 @@ impl Command {
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args),
-            Self::Complete(args) => complete::run(args, &Self::augment_subcommands(clap::Command::new("casefilter"))),
+            Self::Complete(args) => {
+                complete::run(args, &Self::augment_subcommands(clap::Command::new("casefilter")))
+            }
         }
     }
 }

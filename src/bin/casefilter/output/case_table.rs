@@ -155,7 +155,6 @@ impl OwnColumn {
     }
 }
 
-
 /// The members of a case that the table shows. A member of an unexpected type is treated as absent.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

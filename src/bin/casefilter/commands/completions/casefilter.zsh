@@ -14,7 +14,13 @@ _casefilter() {
         shown+=("${line#*$'\t'}")
     done
     # The texts are whole words with their quotes and spaces.
-    (( ${#texts} )) && compadd -U -Q -S '' -V casefilter -d shown -a texts
+    (( ${#texts} )) || return 0
+    compadd -U -Q -S '' -V casefilter -d shown -a texts
+    # The common start of several texts may begin with a quote that is there already, so it is not inserted.
+    if (( ${#texts} > 1 )) && [[ $texts[1] == *[\'\"]* ]]; then
+        compstate[insert]=
+        compstate[list]='list force'
+    fi
 }
 if [[ ${funcstack[1]-} == _casefilter ]]; then
     _casefilter "$@"
