@@ -311,9 +311,9 @@ fn by_ids<'b>(catalog: &Catalog, ids: &'b [Text<'_>], errors: &mut Vec<Error>) -
 
 /// Returns the error of a text that is not an id.
 fn bad_id(field: &Field, text: &Text<'_>) -> Error {
-    let expected = match field.id_type() {
-        IdType::Integer => "an integer of 64 bits such as `12` or `-5`",
-        other => other.expected(),
+    let (kind, expected) = match field.id_type() {
+        IdType::Integer => (ErrorKind::BadNumber, "an integer of 64 bits such as `12` or `-5`"),
+        other => (ErrorKind::BadValue, other.expected()),
     };
     let expected = format!("{expected}, since {} has such ids", quote(field.name()));
     let meant = match field.id_type() {
@@ -321,7 +321,7 @@ fn bad_id(field: &Field, text: &Text<'_>) -> Error {
         _ => None,
     };
     let meant = meant.and_then(|meant| quote_whole(&meant));
-    Error::new(ErrorKind::BadId, text.offset, quote(&text.text), expected).suggest(meant)
+    Error::new(kind, text.offset, quote(&text.text), expected).suggest(meant)
 }
 
 /// Returns the set of these operands of an id that is not a plain string. Returns `None` if an operand is malformed, or if there is
