@@ -55,6 +55,23 @@ const FILTERS: &[(&str, &str, &str)] = &[
     ("timestamp", ">", "applicantInfo.dob > \"2000-01-01 00:00:00\""),
     ("booleans", "=", "caseReview.checklistState.checklist.checked = \"true\""),
     ("booleans", "<>", "caseReview.checklistState.checklist.checked <> \"true\""),
+    // Indexes and postings find the cases that can have such an item.
+    (
+        "elements",
+        "has",
+        "caseReview.checklistState.checklist has (name = \"SAR considered\" and checked = true)",
+    ),
+    (
+        "elements",
+        "has",
+        "not caseReview.checklistState.checklist has (name = \"SAR considered\" and checked = false)",
+    ),
+    (
+        "elements",
+        "has",
+        "caseReview.checklistState.checklist has (name = \"SAR considered\" and not checked = true) and tags = crypto",
+    ),
+    ("elements", "has", "caseReview.checklistState.checklist has (name = nothing and checked = true)"),
     ("tree", "and", "status = open and priority = high and createdAt >= \"2025-01-01 00:00:00\""),
     ("tree", "or", "tags = crypto or totalAmountInDefaultCurrency > 50000 or applicantInfo.country = DEU"),
     (

@@ -141,7 +141,7 @@ pub mod store;
 mod topk;
 mod value;
 
-pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, ParseNameError, TimestampForm};
+pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
     DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
     ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,

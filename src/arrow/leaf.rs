@@ -8,7 +8,7 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::catalog::{Field, FieldType, TimestampForm};
+use crate::catalog::{Field, FieldType, IdType, TimestampForm};
 use crate::ingest::parse_instant;
 use crate::json::{self, JsonType, Reader};
 use crate::value::{Number, Timestamp, parse_integer};
@@ -29,6 +29,7 @@ pub(super) enum Leaf {
 impl Leaf {
     pub(super) fn new(field: &Field) -> Self {
         match field.field_type() {
+            FieldType::String if field.id_type() == IdType::Integer => Self::Integer(Int64Builder::new()),
             FieldType::String => Self::String(StringBuilder::new()),
             FieldType::Timestamp if !field.form().is_text() => Self::UnixTime(StringBuilder::new()),
             FieldType::Timestamp => {

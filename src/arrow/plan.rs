@@ -85,12 +85,14 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error if a column does not fit the catalogue, or if two columns have the same path. Also returns an error if
-    /// there is no column `id`. The path of the error is the name of the column.
+    /// there is no column of the id. The path of the error is the name of the column.
     pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
         let plan = Self::of_columns(schema, catalog, |_| true)?;
         let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
         if !plan.members.iter().any(is_id) {
-            return Err(Error::new(ErrorKind::BadId, 0, "no column `id`", "a column `id` of strings"));
+            let name = quote(catalog.id_name());
+            let expected = format!("a column {name} of {}", allowed(catalog.field(FieldId::ID)));
+            return Err(Error::new(ErrorKind::BadId, 0, format!("no column {name}"), expected));
         }
         let aliases = schema.fields().iter().filter_map(|column| plan.alias_error(column.name(), catalog));
         let aliases: Vec<Error> = aliases.collect();

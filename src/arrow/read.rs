@@ -162,8 +162,10 @@ impl BatchSource<'_> {
         for (line, at) in (first_line..).zip(0..count) {
             let read = rows.read(case, at);
             cases.count(line, (rows.text.len() as u64).saturating_add(ROW_BYTES))?;
-            let complete =
-                |()| complete(&mut rows.row, &rows.rejected, 0, &catalog).map_err(|error| error.at("id"));
+            let complete = |()| {
+                complete(&mut rows.row, &rows.rejected, 0, &catalog)
+                    .map_err(|error| error.at(catalog.id_name()))
+            };
             match read.and_then(complete) {
                 Ok(()) => cases.row(line, &mut rows.row, &rows.text)?,
                 Err(error) => cases.refuse(line, error)?,

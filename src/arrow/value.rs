@@ -10,11 +10,11 @@ use arrow_schema::DataType;
 
 use super::values::{self, Values};
 use crate::batch::Remark;
-use crate::catalog::{Field, FieldId, FieldType, TimestampForm};
-use crate::error::{Error, ErrorKind};
+use crate::catalog::{Field, FieldId, FieldType, IdType, TimestampForm};
+use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{OrderedForm, expected_value};
 use crate::json::JsonType;
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{Number, Timestamp, Value, canonical_id};
 
 /// The kind of values in a scalar column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,10 @@ pub(super) fn scalar_kind(kind: &DataType) -> Option<ScalarKind> {
 /// Returns true if a column of this type can contain values of the field.
 pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
     match (field.field_type(), scalar_kind(kind)) {
+        (FieldType::String, Some(ScalarKind::Number)) => {
+            field.id_type() == IdType::Integer && kind.is_integer()
+        }
+        (FieldType::String, Some(ScalarKind::Text)) if field.id_type() == IdType::Integer => false,
         (FieldType::String, Some(ScalarKind::Text))
         | (FieldType::Number, Some(ScalarKind::Number))
         | (FieldType::Boolean, Some(ScalarKind::Boolean))
@@ -55,7 +59,11 @@ pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
 /// Returns a description of the column types that a field accepts, for error messages.
 pub(super) fn allowed(field: &Field) -> &'static str {
     match field.field_type() {
-        FieldType::String => "strings",
+        FieldType::String => match field.id_type() {
+            IdType::String => "strings",
+            IdType::Integer => "integers",
+            IdType::Uuid => "strings that contain UUIDs",
+        },
         FieldType::Number => "integers, floats or decimals",
         FieldType::Integer => "integers",
         FieldType::Boolean => "booleans",
@@ -86,7 +94,9 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
             let text = if at < texts.len() { texts.value(at) } else { "" };
             match OrderedForm::of(field) {
                 Some(form) => form.parse(JsonType::String, text, 0).map_err(|error| *error),
-                None => Ok(Value::String(Cow::Borrowed(text))),
+                None => canonical_id(field.id_type(), text)
+                    .map(Value::String)
+                    .ok_or_else(|| Error::new(ErrorKind::BadId, 0, quote(text), field.id_type().expected())),
             }
         }
         Values::Booleans(booleans) => Ok(Value::Boolean(at < booleans.len() && booleans.value(at))),
@@ -97,6 +107,8 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
                     Error::new(ErrorKind::BadTimestamp, 0, integer.to_string(), expected_value(field))
                 }),
                 FieldType::Integer => Ok(Value::Integer(integer)),
+                // The column of an id.
+                FieldType::String => Ok(Value::String(Cow::Owned(integer.to_string()))),
                 _ => number(integer as f64),
             }
         }
@@ -109,6 +121,9 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
                     .and_then(|signed| unix_time(field, signed))
                     .ok_or_else(|| bad(ErrorKind::BadTimestamp)),
                 FieldType::Integer => signed.map(Value::Integer).ok_or_else(|| bad(ErrorKind::BadNumber)),
+                FieldType::String => signed
+                    .map(|id| Value::String(Cow::Owned(id.to_string())))
+                    .ok_or_else(|| bad(ErrorKind::BadId)),
                 _ => number(integer as f64),
             }
         }

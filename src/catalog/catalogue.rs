@@ -10,6 +10,7 @@ use super::field::Field;
 use super::field_type::FieldType;
 use super::grammar::Grammar;
 use super::id::FieldId;
+use super::id_type::IdType;
 use super::names::Names;
 use super::paths::Paths;
 use super::timestamp_form::TimestampForm;
@@ -18,7 +19,7 @@ use super::timestamp_form::TimestampForm;
 ///
 /// Cloning is cheap. Invariants:
 ///
-/// - Field 0 is the string `id`.
+/// - Field 0 is the id, whose [values](crate::Document::id) are strings.
 /// - Names and aliases are unique.
 /// - No path leads through the value of another field.
 #[derive(Clone)]
@@ -92,17 +93,24 @@ impl Catalog {
     /// # Errors
     /// Returns an error if names or paths clash, if a path is malformed, or if a setting does not fit its field; see [`CatalogError`].
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
+        Self::of_id(Self::id_field(), fields)
+    }
+
+    /// Creates a catalogue like [`new`](Self::new), in which `id` is the field of the id.
+    pub(super) fn of_id(id: Field, fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         let mut fields: Vec<Field> = fields.into_iter().collect();
-        match fields.iter().position(|field| field.name() == "id") {
-            Some(at) => {
-                let id = fields.remove(at);
-                if id.clone().key().searchable() != Self::id_field().searchable() {
-                    return Err(CatalogError::BadIdField);
-                }
-                fields.insert(0, id.key());
+        let mut id = id;
+        if let Some(at) = fields.iter().position(|field| field.name() == id.name()) {
+            let given = fields.remove(at);
+            if given.is_searchable() {
+                id = id.searchable();
             }
-            None => fields.insert(0, Self::id_field()),
+            if given.key().searchable() != Field::of_id(id.path(), IdType::String).searchable() {
+                return Err(CatalogError::BadIdField);
+            }
         }
+        let fields = fields.into_iter().map(Field::without_id_type);
+        let fields: Vec<Field> = std::iter::once(id).chain(fields).collect();
         if fields.len() > usize::from(u16::MAX) {
             return Err(CatalogError::TooManyFields);
         }
@@ -113,8 +121,8 @@ impl Catalog {
         Self::assemble(fields.into(), visible.into(), None, Box::default(), Grammar::Interface)
     }
 
-    fn id_field() -> Field {
-        Field::new("id", FieldType::String).key()
+    pub(super) fn id_field() -> Field {
+        Field::of_id("id", IdType::String)
     }
 
     /// Returns a catalogue with only the field `id`.
@@ -124,7 +132,7 @@ impl Catalog {
         let inner = Inner {
             fields: Arc::new([Self::id_field()]),
             names,
-            paths: Paths::identity(),
+            paths: Paths::identity("id"),
             arrays: Arrays::default(),
             visible: Box::new([true]),
             defaults: Box::default(),
@@ -143,7 +151,7 @@ impl Catalog {
         grammar: Grammar,
     ) -> Result<Self, CatalogError> {
         let mut names = Names::default();
-        let mut paths = Paths::identity();
+        let mut paths = Paths::identity(fields.first().map_or("id", Field::path));
         let mut arrays = Arrays::default();
         let mut defaults = Vec::new();
         for ((number, field), visible) in (0..=u16::MAX).zip(fields.iter()).zip(visible.iter()) {
@@ -187,7 +195,7 @@ impl Catalog {
         let mut visible = self.inner.visible.to_vec();
         for field in fields {
             field.validate()?;
-            all.push(field);
+            all.push(field.without_id_type());
             visible.push(true);
         }
         if all.len() > usize::from(u16::MAX) {
@@ -196,6 +204,56 @@ impl Catalog {
         let skipped = self.inner.ancestors.len().saturating_add(1).saturating_sub(MOST_ANCESTORS);
         let ancestors = self.inner.ancestors.iter().chain([&self.inner.fields]).skip(skipped);
         Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect(), self.inner.grammar)
+    }
+
+    /// Returns a catalogue whose documents have their id in another member, or with another type. Without this method, the id is
+    /// the string `id`.
+    ///
+    /// Criteria, orders and answers use `name` as the name of the field. The name `id` becomes free for another field. Ids remain
+    /// strings everywhere, and are sorted as strings; see [`IdType`]. Documents are not changed. An engine of either catalogue
+    /// rejects the filters of the other catalogue.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, Filter, IdType};
+    /// let fields = [Field::new("state", FieldType::String)];
+    /// let orders = Catalog::new(fields)?.with_id("orderId", IdType::Uuid)?;
+    /// let filter = Filter::compile_text(&orders, "orderId = F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6")?;
+    /// assert!(filter.matches(br#"{"orderId":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","state":"paid"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if `name` is empty or has a `.` or `[]`, or if another field has this name or path.
+    pub fn with_id(&self, name: &str, id_type: IdType) -> Result<Self, CatalogError> {
+        if !Self::is_id_name(name) {
+            return Err(CatalogError::BadIdName(name.into()));
+        }
+        let mut fields = self.inner.fields.to_vec();
+        if let Some(id) = fields.first_mut() {
+            *id = Field::of_id(name, id_type);
+        }
+        Self::assemble(fields.into(), self.inner.visible.clone(), None, Box::default(), self.inner.grammar)
+    }
+
+    /// Returns true if the text can be the name of the id.
+    pub(super) fn is_id_name(name: &str) -> bool {
+        !name.is_empty() && !name.contains('.') && !name.contains("[]")
+    }
+
+    /// Returns the name of the member that contains the id of a document.
+    ///
+    /// ```
+    /// assert_eq!(casefilter::Catalog::cases().id_name(), "id");
+    /// ```
+    #[must_use]
+    pub fn id_name(&self) -> &str {
+        self.inner.fields.first().map_or("id", Field::name)
+    }
+
+    /// Returns the type that the id has in documents.
+    #[must_use]
+    pub fn id_type(&self) -> IdType {
+        self.inner.fields.first().map_or(IdType::String, Field::id_type)
     }
 
     /// Returns a catalogue with the same fields, in which JSON bodies may also use the [extended](crate::Operator::is_extended)

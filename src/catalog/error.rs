@@ -33,6 +33,8 @@ pub enum CatalogError {
     },
     /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting.
     BadIdField,
+    /// The name of the id is empty or is a path: the id is a member of the document itself.
+    BadIdName(String),
     /// There are more than 65,535 fields.
     TooManyFields,
 }
@@ -66,6 +68,11 @@ impl fmt::Display for CatalogError {
                 }
             }
             Self::BadIdField => f.write_str("field `id` must be a plain string at path `id`"),
+            Self::BadIdName(name) => write!(
+                f,
+                "found id {}, expected one key without `.` and `[]`: the id is a member of the document itself",
+                quote(name)
+            ),
             Self::TooManyFields => f.write_str("more than 65,535 fields"),
         }
     }

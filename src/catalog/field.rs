@@ -2,6 +2,7 @@
 
 use super::error::CatalogError;
 use super::field_type::FieldType;
+use super::id_type::IdType;
 use super::timestamp_form::TimestampForm;
 
 /// A filterable leaf of a document.
@@ -23,6 +24,8 @@ pub struct Field {
     known: Box<[Box<str>]>,
     default: Option<Box<str>>,
     aliases: Box<[Box<str>]>,
+    /// The type of the id in documents. It has a meaning only for the field of the id.
+    id_type: IdType,
 }
 
 impl Field {
@@ -42,7 +45,13 @@ impl Field {
             known: Box::default(),
             default: None,
             aliases: Box::default(),
+            id_type: IdType::default(),
         }
+    }
+
+    /// Creates the field of the id, which is always a key.
+    pub(super) fn of_id(name: &str, id_type: IdType) -> Self {
+        Self { id_type, ..Self::new(name, FieldType::String).key() }
     }
 
     /// Sets the known values, in their sorting order. A filter that uses any other value gets a warning. A document with any other
@@ -175,6 +184,16 @@ impl Field {
     pub(crate) fn levels(&self) -> usize {
         let around = self.path.rsplit_once('.').map_or("", |(around, _)| around);
         around.split('.').filter(|segment| segment.ends_with("[]")).count()
+    }
+
+    /// Returns the field for a position at which it is not the id, even if it was the id of another catalogue.
+    pub(super) fn without_id_type(self) -> Self {
+        Self { id_type: IdType::String, ..self }
+    }
+
+    /// Returns the type that the id has in documents. It has a meaning only for the field of the id.
+    pub(crate) fn id_type(&self) -> IdType {
+        self.id_type
     }
 
     /// Returns the form in which documents contain the timestamp. It has no meaning for fields of other types.

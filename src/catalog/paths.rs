@@ -50,11 +50,11 @@ pub(crate) struct Paths {
 impl Paths {
     pub(crate) const ROOT: PathId = 0;
 
-    /// Returns a tree that contains only `id`. Every document must have an `id`, even if the field is hidden.
-    pub(super) fn identity() -> Self {
+    /// Returns a tree that contains only the id. Every document must have an id, even if the field is hidden.
+    pub(super) fn identity(id: &str) -> Self {
         let mut paths = Self { nodes: Vec::new(), steps: Vec::new(), arrays: 0 };
         paths.push(Self::ROOT, "", Shape::Object);
-        paths.push(Self::ROOT, "id", Shape::Leaf(FieldId::ID));
+        paths.push(Self::ROOT, id, Shape::Leaf(FieldId::ID));
         paths
     }
 

@@ -8,8 +8,10 @@ use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::catalogue::Catalog;
+use super::error::CatalogError;
 use super::field::Field;
 use super::field_type::FieldType;
+use super::id_type::IdType;
 use super::timestamp_form::TimestampForm;
 
 impl Serialize for FieldType {
@@ -22,6 +24,21 @@ impl<'de> Deserialize<'de> for FieldType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let expected = &"one of `string`, `number`, `integer`, `timestamp`, `boolean`";
+        let unknown = || D::Error::invalid_value(Unexpected::Str(&name), expected);
+        Self::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
+    }
+}
+
+impl Serialize for IdType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for IdType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let expected = &"one of `string`, `integer`, `uuid`";
         let unknown = || D::Error::invalid_value(Unexpected::Str(&name), expected);
         Self::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
     }
@@ -148,8 +165,33 @@ struct Whole<'f> {
     extended_operators: bool,
     #[serde(default, skip_serializing)]
     rfc3339: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<IdForm<'f>>,
     #[serde(default)]
     fields: Vec<Form<'f>>,
+}
+
+/// The members of a serialised id.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IdForm<'f> {
+    #[serde(default = "plain_name")]
+    path: Cow<'f, str>,
+    #[serde(default, rename = "type")]
+    id_type: IdType,
+}
+
+fn plain_name() -> Cow<'static, str> {
+    "id".into()
+}
+
+impl IdForm<'_> {
+    fn field(&self) -> Result<Field, CatalogError> {
+        match Catalog::is_id_name(&self.path) {
+            true => Ok(Field::of_id(&self.path, self.id_type)),
+            false => Err(CatalogError::BadIdName(self.path.to_string())),
+        }
+    }
 }
 
 /// The catalogues that another can extend.
@@ -163,7 +205,9 @@ enum Base {
 impl Serialize for Catalog {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = self.field_ids().map(|id| Form::of(self.field(id), !self.is_visible(id))).collect();
-        Whole { extended_operators: self.is_extended(), fields, ..Whole::default() }.serialize(serializer)
+        let own = self.fields().first().filter(|id| **id != Self::id_field());
+        let id = own.map(|id| IdForm { path: id.path().into(), id_type: id.id_type() });
+        Whole { extended_operators: self.is_extended(), id, fields, ..Whole::default() }.serialize(serializer)
     }
 }
 
@@ -181,10 +225,14 @@ impl Serialize for Catalog {
 /// ```
 impl<'de> Deserialize<'de> for Catalog {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Whole { extends, extended_operators, rfc3339, fields } = deserializer.deserialize_any(Forms)?;
-        let made = match extends {
-            Some(Base::Cases) => Self::cases().with(fields.iter().map(Form::field)),
-            None => Self::new(fields.iter().map(Form::field)),
+        let Whole { extends, extended_operators, rfc3339, id, fields } =
+            deserializer.deserialize_any(Forms)?;
+        let fields_of_own = fields.iter().map(Form::field);
+        let made = match (extends, &id) {
+            (Some(Base::Cases), Some(_)) => return Err(D::Error::custom("cases keep the string `id`")),
+            (Some(Base::Cases), None) => Self::cases().with(fields_of_own),
+            (None, Some(id)) => id.field().and_then(|id| Self::of_id(id, fields_of_own)),
+            (None, None) => Self::new(fields_of_own),
         };
         let mut catalog = made.map_err(D::Error::custom)?;
         if rfc3339 {

@@ -250,6 +250,12 @@ impl Column {
         layout + data + self.elements.as_ref().map_or(0, |elements| elements.size_bytes())
     }
 
+    /// Returns the heap memory of the elements of arrays that the values belong to, in bytes.
+    #[cfg(test)]
+    pub(crate) fn elements_bytes(&self) -> usize {
+        self.elements.as_ref().map_or(0, |elements| elements.size_bytes())
+    }
+
     /// Returns the heap memory of the indexes from values to rows, in bytes.
     pub(crate) fn index_bytes(&self) -> usize {
         match &self.data {

@@ -111,3 +111,49 @@ impl MemoryUsage {
         (self.columns_bytes + self.index_bytes) as f64 / self.documents as f64
     }
 }
+
+#[cfg(all(test, feature = "sample"))]
+mod tests {
+    use crate::catalog::Catalog;
+    use crate::column::Column;
+    use crate::engine::handle::Engine;
+
+    /// Returns the bytes per case of the elements that the columns of the checklists store, and the elements per case.
+    fn elements_per_case(documents: &str) -> ([f64; 2], f64) {
+        let catalog = Catalog::cases();
+        let engine = Engine::new(catalog.clone());
+        engine.upsert_many(documents.as_bytes()).unwrap();
+        let snapshot = engine.snapshot();
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        let per_case = |bytes: usize| bytes as f64 / engine.len() as f64;
+        let bytes = ["name", "checked"].map(|name| {
+            let field = catalog.find(&format!("caseReview.checklistState.checklist.{name}")).unwrap();
+            let columns = view.slots().filter_map(|slot| slot.batch.column(field));
+            per_case(columns.map(Column::elements_bytes).sum())
+        });
+        (bytes, per_case(documents.matches("\"checked\":").count()))
+    }
+
+    /// The guide states these figures.
+    #[test]
+    fn elements_take_the_bytes_that_the_guide_states() {
+        let mut documents = Vec::new();
+        for number in 0..20_000 {
+            crate::sample::write_case(number, 1, &mut documents);
+            documents.push(b'\n');
+        }
+        let documents = String::from_utf8(documents).unwrap();
+        // Each item has a name and is checked or not, so that the elements need not be stored.
+        let (plain, items) = elements_per_case(&documents);
+        assert_eq!(plain, [0.0, 0.0]);
+        // The first item of each list is neither checked nor unchecked.
+        let first = |value: &str| format!("{{\"name\":\"Screenshots attached\",\"checked\":{value}}}");
+        let absent = "{\"name\":\"Screenshots attached\"}";
+        let gaps = documents.replace(&first("true"), absent).replace(&first("false"), absent);
+        let (with_gaps, _) = elements_per_case(&gaps);
+        assert_eq!(with_gaps[0], 0.0);
+        // 4 bytes for each case and for each item.
+        assert!((with_gaps[1] - 4.0 * (1.0 + items)).abs() < 0.01, "{with_gaps:?} {items}");
+        assert!((8.25..8.35).contains(&with_gaps[1]), "{with_gaps:?}");
+    }
+}

@@ -498,3 +498,41 @@ fn memory_waits_for_no_write() {
     assert_eq!(engine.memory(), before);
     drop(txn);
 }
+
+/// An index over all batches knows values of documents, but not of elements.
+#[test]
+fn tests_of_elements_skip_the_batches_that_cannot_have_such_an_element() {
+    use crate::catalog::{Field, FieldType};
+    let fields =
+        [Field::new("legs[].bank", FieldType::String), Field::new("legs[].amount", FieldType::Number)];
+    let catalog = Catalog::new(fields).unwrap();
+    let engine = Engine::builder(catalog.clone()).batch_rows(100).build();
+    let documents: Vec<String> = (0..1000)
+        .map(|n| {
+            let bank = if n % 50 == 7 { "rare" } else { "usual" };
+            format!(
+                r#"{{"id":"{n}","legs":[{{"bank":"{bank}","amount":{n}}},{{"bank":"usual","amount":{}}}]}}"#,
+                n + 1
+            )
+        })
+        .collect();
+    engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
+    let texts: Vec<&str> = documents.iter().map(String::as_str).collect();
+    for (text, ruled_out, total) in [
+        ("legs has (amount >= 250 and amount < 260 and bank = usual)", 9, 11),
+        ("legs has (amount >= 250 and amount < 260 and bank = rare)", 9, 1),
+        ("legs has (bank = rare and amount = 8)", 9, 0),
+        ("legs has (bank = nowhere and amount > 5)", 10, 0),
+        ("legs has (bank = rare and not amount > 60)", 0, 2),
+        ("legs has (bank = rare or amount < 5)", 0, 25),
+        ("not legs has (bank = rare and amount >= 0)", 0, 980),
+    ] {
+        let filter = Filter::compile_text(&catalog, text).unwrap();
+        let request = SearchRequest::new(filter).with_count(true);
+        let (_, expected) = crate::reference::search(&texts, &request).unwrap();
+        assert_eq!(engine.search(&request).unwrap().total(), Some(expected), "{text}");
+        assert_eq!(expected, total, "{text}");
+        let batches = engine.explain(&request).unwrap().batches;
+        assert_eq!((batches.all, batches.ruled_out), (10, ruled_out), "{text}");
+    }
+}

@@ -48,6 +48,9 @@ pub(super) struct Inner {
     pub(super) predicate: Tree<Leaf>,
     /// The input that the filter was created from, for warnings and the reference evaluator.
     pub(super) origin: Origin,
+    /// The normal form with the [necessary conditions](predicate::with_necessary_conditions) of tests of elements, made by the first
+    /// search. `None` if there are none.
+    pub(super) searched: OnceLock<Option<Box<Tree<Leaf>>>>,
     /// The normal form for tests of parsed documents, made by the first such test.
     pub(super) program: OnceLock<Option<Program>>,
 }
@@ -73,7 +76,8 @@ pub(super) struct Written {
 
 impl Filter {
     pub(super) fn new(catalog: &Catalog, predicate: Tree<Leaf>, origin: Origin) -> Self {
-        let inner = Inner { catalog: catalog.clone(), predicate, origin, program: OnceLock::new() };
+        let (searched, program) = (OnceLock::new(), OnceLock::new());
+        let inner = Inner { catalog: catalog.clone(), predicate, origin, searched, program };
         Self { inner: Arc::new(inner), written: OnceLock::new() }
     }
 
@@ -222,15 +226,22 @@ impl Filter {
         predicate::plan(&self.inner.predicate, &self.inner.catalog)
     }
 
-    /// Returns the lines of [`plan`](Self::plan). `arrange` sorts the children of a node.
+    /// Returns the lines of the plan of [`searched`](Self::searched). `arrange` sorts the children of a node.
     pub(crate) fn lines(&self, arrange: impl Fn(usize, &mut [usize])) -> Vec<predicate::Line> {
-        predicate::lines(&self.inner.predicate, &self.inner.catalog, arrange)
+        predicate::lines(self.searched(), &self.inner.catalog, arrange)
     }
 
     /// Returns true if the filter selects every document.
     #[must_use]
     pub fn is_all(&self) -> bool {
         matches!(self.predicate().get(self.predicate().root()), Some(Node::Constant(true)))
+    }
+
+    /// Returns the tree that searches evaluate: the normal form, in which tests of elements are joined with their necessary
+    /// conditions.
+    pub(crate) fn searched(&self) -> &Tree<Leaf> {
+        let made = || predicate::with_necessary_conditions(self.predicate()).map(Box::new);
+        self.inner.searched.get_or_init(made).as_deref().unwrap_or_else(|| self.predicate())
     }
 
     pub(crate) fn predicate(&self) -> &Tree<Leaf> {

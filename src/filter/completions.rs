@@ -104,7 +104,9 @@ impl Completions {
                 if may_open {
                     completions.add(&written, CompletionKind::Punctuation, "(");
                 }
-                if let Some(id) = catalog.find(&field).filter(|_| !must_open) {
+                // `ids` has no name of a field.
+                let id = Some(FieldId::ID).filter(|id| field.is_empty() && catalog.is_visible(*id));
+                if let Some(id) = id.or_else(|| catalog.find(&field)).filter(|_| !must_open) {
                     completions.values(catalog.field(id), &written);
                     completions.wanted = Some((id, written));
                 }

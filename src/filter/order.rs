@@ -203,7 +203,8 @@ fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
     }
     let error = |expected: &str| Error::new(ErrorKind::UnknownField, 0, quote(text), expected).at("order");
     if text.contains(',') {
-        return Some(error("one field; cases with equal values are in the order of `id`"));
+        let id = quote(catalog.id_name());
+        return Some(error(&format!("one field; cases with equal values are in the order of {id}")));
     }
     let parts: Vec<&str> = text.split([' ', ':', '(', ')', '\t']).filter(|part| !part.is_empty()).collect();
     let direction = |word: &str| match word.to_ascii_lowercase().as_str() {

@@ -7,6 +7,8 @@
 //!
 //! A program takes about half the time of a walk over the tree (`benches/peers/filters`).
 
+use smallvec::SmallVec;
+
 use crate::batch::{OwnedRow, TextKey};
 use crate::catalog::FieldId;
 use crate::operator::Connective;
@@ -127,6 +129,33 @@ impl Program {
         Some(Self { steps: steps.into(), texts: texts.into(), entry })
     }
 
+    /// Returns the memory of the program of a normal form in bytes, without making the program. Returns 0 if there would be none.
+    ///
+    /// Complexity: linear in the size of the tree, even if the program would be larger.
+    pub(super) fn size_bytes_of(tree: &Tree<Leaf>) -> usize {
+        // For each node: the steps and the strings of its leaves, once for each path to a leaf.
+        let mut sizes: SmallVec<[(usize, usize); 24]> = SmallVec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            sizes.push(match node {
+                Node::Constant(_) => (0, 0),
+                Node::Leaf(leaf) => (1, StepTest::texts_of(leaf)),
+                Node::Branch(_, children) => {
+                    let sizes = children.iter().filter_map(|child| sizes.get(*child));
+                    sizes.fold((0, 0), |(steps, texts), (own_steps, own_texts)| {
+                        (steps.saturating_add(*own_steps), texts.saturating_add(*own_texts))
+                    })
+                }
+            });
+        }
+        match sizes.get(tree.root()) {
+            Some((steps, texts)) if *steps <= MOST_STEPS => {
+                let texts = texts.saturating_mul(size_of::<TextKey>());
+                steps.saturating_mul(size_of::<ProgramStep>()).saturating_add(texts)
+            }
+            _ => 0,
+        }
+    }
+
     /// Evaluates the filter. `leaf` evaluates a leaf of the tree.
     #[inline]
     pub(super) fn selects(&self, row: &OwnedRow, leaf: impl Fn(u32) -> bool) -> bool {
@@ -157,8 +186,7 @@ impl StepTest {
         let (Test::Any(set) | Test::None(set)) = &leaf.test else { return Some(whole) };
         let test = match set {
             Set::Strings(points) => {
-                let is_short = |text: &str| text.len() <= TextKey::WHOLE_BYTES;
-                if points.as_slice().len() > FEW_TEXTS || !points.texts().all(is_short) {
+                if !are_few_and_short(points.texts()) {
                     return Some(whole);
                 }
                 let mut keys = points.texts().map(TextKey::of);
@@ -179,10 +207,28 @@ impl StepTest {
         };
         Some((test, leaf.test.is_negated()))
     }
+
+    /// Returns the number of strings that the test of a leaf adds to the strings of its program.
+    fn texts_of(leaf: &Leaf) -> usize {
+        match &leaf.test {
+            Test::Any(Set::Strings(points)) | Test::None(Set::Strings(points))
+                if points.as_slice().len() > 1 && are_few_and_short(points.texts()) =>
+            {
+                points.as_slice().len()
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Returns true if a step can compare a value with the keys of these strings.
+fn are_few_and_short<'t>(mut texts: impl ExactSizeIterator<Item = &'t str>) -> bool {
+    texts.len() <= FEW_TEXTS && texts.all(|text| text.len() <= TextKey::WHOLE_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Program;
     use crate::catalog::Catalog;
     use crate::filter::elements::passes;
     use crate::filter::{Document, Filter};
@@ -239,7 +285,9 @@ mod tests {
             }
             let optimised = Filter::compile_text(&cases, &parts[0]).unwrap();
             for filter in [optimised.unoptimized(), optimised] {
-                assert!(filter.program().is_some());
+                let program = filter.program().unwrap();
+                let size = size_of_val(&*program.steps) + size_of_val(&*program.texts);
+                assert_eq!(Program::size_bytes_of(filter.predicate()), size, "{}", parts[0]);
                 for document in &documents {
                     let row = document.row();
                     let expected = filter.predicate().evaluate(|leaf| passes(leaf, row, &cases));
@@ -261,6 +309,7 @@ mod tests {
         });
         let any = Filter::any_of(&cases, parts).unwrap();
         assert!(any.program().is_none());
+        assert_eq!(Program::size_bytes_of(any.predicate()), 0);
         assert_eq!(any.selects(&document), Ok(true));
     }
 }

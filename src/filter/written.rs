@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::builder::holds;
 use super::compiled::{Filter, Inner, Origin, Written};
 use super::limits::no_limits;
+use super::program::Program;
 use crate::catalog::Catalog;
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body};
@@ -166,10 +167,24 @@ impl Filter {
 
     /// Returns the approximate memory of the filter in bytes, without its catalogue and its criteria as written.
     pub(crate) fn size_bytes(&self) -> usize {
-        if self.is_joined() {
-            return self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add);
-        }
-        self.own_bytes()
+        // The filter makes its program later, when it first tests a document.
+        let program = Program::size_bytes_of(self.predicate()).saturating_add(self.searched_bytes());
+        let own = match self.is_joined() {
+            true => self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add),
+            false => self.own_bytes(),
+        };
+        own.saturating_add(program)
+    }
+
+    /// Returns the most memory that the [tree of searches](Self::searched) takes, which the first search makes.
+    fn searched_bytes(&self) -> usize {
+        let nodes = self.predicate().nodes();
+        let has_elements =
+            |node: &Node<predicate::Leaf>| matches!(node, Node::Leaf(leaf) if leaf.test.elements().is_some());
+        // Each test of an element is copied twice, with at most one more node.
+        let of_nodes = nodes.len().saturating_add(1).saturating_mul(2 * size_of::<Node<predicate::Leaf>>());
+        let copies = self.predicate().size_bytes().saturating_mul(3).saturating_add(of_nodes);
+        if nodes.iter().any(has_elements) { copies } else { 0 }
     }
 
     /// Computes [`size_bytes`](Self::size_bytes) without the filters that this filter was joined from.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::ordered_form::OrderedForm;
 use crate::batch::{MAX_DOCUMENT_BYTES, Row};
-use crate::catalog::{Catalog, Field, FieldId, FieldType};
-use crate::error::{Error, ErrorKind, Found};
+use crate::catalog::{Catalog, Field, FieldId, FieldType, IdType};
+use crate::error::{Error, ErrorKind, Found, quote};
 use crate::limits::Limits;
-use crate::value::Value;
+use crate::value::{Value, canonical_id};
 
 /// The maximum length of an `id` in UTF-8, in bytes.
 const MAX_ID_BYTES: usize = 1024;
@@ -26,7 +26,7 @@ pub(crate) fn complete(
     if !rejected.is_empty() {
         row.remove(rejected);
     }
-    check_id(row, id_offset)?;
+    check_id(row, id_offset, catalog)?;
     row.begin_defaults();
     for (field, default) in catalog.defaults() {
         if !row.has(*field) {
@@ -42,34 +42,46 @@ pub(crate) fn case_limit(limits: &Limits) -> usize {
 }
 
 /// Checks the `id`. If the `id` has the wrong type, the reader has already recorded this as a fault.
-fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
+fn check_id(row: &Row<'_>, offset: usize, catalog: &Catalog) -> Result<(), Error> {
     match row.values(FieldId::ID).next() {
-        Some(Value::String(id)) => check_identity(Some(id.len()), offset),
+        Some(Value::String(id)) => check_identity(Some(id.len()), offset, catalog),
         Some(_) => Ok(()),
         None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
-            Some(fault) => Err(bad_id(fault.offset, fault.found.clone())),
-            None => check_identity(None, 0),
+            Some(fault) => Err(bad_id(fault.offset, fault.found.clone(), catalog)),
+            None => check_identity(None, 0, catalog),
         },
     }
 }
 
 /// Checks the length of an `id` at `offset`, in bytes. `len` is `None` if the document has no `id`.
-pub(super) fn check_identity(len: Option<usize>, offset: usize) -> Result<(), Error> {
+pub(super) fn check_identity(len: Option<usize>, offset: usize, catalog: &Catalog) -> Result<(), Error> {
+    let name = || quote(catalog.id_name());
     match len {
-        Some(0) => Err(bad_id(offset, "an empty `id`")),
-        Some(len) if len > MAX_ID_BYTES => Err(bad_id(offset, format!("an `id` of {len} bytes"))),
+        Some(0) => Err(bad_id(offset, format!("an empty {}", name()), catalog)),
+        Some(len) if len > MAX_ID_BYTES => {
+            Err(bad_id(offset, format!("an {} of {len} bytes", name()), catalog))
+        }
         Some(_) => Ok(()),
-        None => Err(bad_id(0, "no `id`")),
+        None => Err(bad_id(0, format!("no {}", name()), catalog)),
     }
 }
 
-fn bad_id(offset: usize, found: impl Into<Found>) -> Error {
-    Error::new(ErrorKind::BadId, offset, found, format!("a string of 1 to {MAX_ID_BYTES} bytes"))
+fn bad_id(offset: usize, found: impl Into<Found>, catalog: &Catalog) -> Error {
+    Error::new(ErrorKind::BadId, offset, found, catalog.id_type().expected())
+}
+
+/// Returns the id for its text in a document. Returns `None` if the text is not an id of the type.
+pub(super) fn id_of<'a>(id_type: IdType, text: Cow<'a, str>) -> Option<Value<'a>> {
+    match text {
+        Cow::Borrowed(text) => canonical_id(id_type, text).map(Value::String),
+        Cow::Owned(text) => canonical_id(id_type, &text).map(|id| Value::String(Cow::Owned(id.into_owned()))),
+    }
 }
 
 /// Returns the name of the type or form of a field's values, for error messages.
 pub(crate) fn expected_value(field: &Field) -> &'static str {
     match (OrderedForm::of(field), field.field_type()) {
+        _ if field.id_type() != IdType::String => field.id_type().expected(),
         (Some(form), _) => form.expected(),
         (None, FieldType::Boolean) => "a boolean",
         (None, _) => "a string",

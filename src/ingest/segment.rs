@@ -4,7 +4,7 @@ use wide::u8x16;
 
 use super::ordered_form::OrderedForm;
 use super::slot_keys::{Keys, SlotIndex};
-use crate::catalog::{ArrayId, Field, FieldId, FieldType};
+use crate::catalog::{ArrayId, Field, FieldId, FieldType, IdType};
 
 /// The form of the value that follows a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(super) enum Form {
     /// A value of an ordered type. If the form is quoted, the opening quote is part of the segment.
     Ordered(OrderedForm, FieldId),
     Boolean(FieldId),
+    /// An id that is not a plain string. The opening quote of a UUID is part of the segment.
+    Id(IdType),
     /// A value of an unknown member.
     Other,
     /// The end of the document.
@@ -24,6 +26,7 @@ impl Form {
     /// Returns the form of a field's values.
     pub(super) fn of(id: FieldId, field: &Field) -> Self {
         match (OrderedForm::of(field), field.field_type()) {
+            (None, FieldType::String) if field.id_type() != IdType::String => Self::Id(field.id_type()),
             (Some(form), _) => Self::Ordered(form, id),
             (None, FieldType::Boolean) => Self::Boolean(id),
             (None, _) => Self::String(id),
@@ -33,9 +36,9 @@ impl Form {
     /// Returns true if the opening quote of the value is part of the segment.
     pub(super) fn is_quoted(self) -> bool {
         match self {
-            Self::String(_) => true,
+            Self::String(_) | Self::Id(IdType::String | IdType::Uuid) => true,
             Self::Ordered(form, _) => form.is_quoted(),
-            Self::Boolean(_) | Self::Other | Self::End => false,
+            Self::Id(IdType::Integer) | Self::Boolean(_) | Self::Other | Self::End => false,
         }
     }
 }

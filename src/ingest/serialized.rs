@@ -11,11 +11,11 @@ use serde::ser::{self, Impossible, Serializer};
 use super::ordered_form::OrderedForm;
 use super::rules::{check_identity, expected_value};
 use crate::batch::OwnedRow;
-use crate::catalog::{Catalog, FieldId, FieldType, PathId, Paths, Shape};
+use crate::catalog::{Catalog, FieldId, FieldType, IdType, PathId, Paths, Shape};
 use crate::error::{Error, ErrorKind, Errors, REPORTED_ERRORS, quote};
 use crate::json::JsonType;
 use crate::limits::Limits;
-use crate::value::{Number, Value};
+use crate::value::{Number, Value, canonical_id};
 
 /// Reads a document from `value`. Absent fields get their default.
 ///
@@ -116,8 +116,9 @@ impl ValueReader<'_> {
             return Err(no_object(JsonType::Null).into());
         }
         let is_id_bad = self.faults.iter().any(|fault| fault.kind == ErrorKind::BadId);
-        if !is_id_bad && let Err(error) = check_identity(self.id, 0) {
-            self.faults.push(error.at(if self.id.is_some() { "id" } else { "" }));
+        if !is_id_bad && let Err(error) = check_identity(self.id, 0, self.catalog) {
+            let path = if self.id.is_some() { self.catalog.id_name() } else { "" };
+            self.faults.push(error.at(path));
         }
         if let Some(errors) = Errors::in_order(self.faults) {
             return Err(errors);
@@ -176,6 +177,9 @@ impl ValueReader<'_> {
         let catalog_field = self.catalog.field(field);
         let kind = scalar.json_type();
         let value = match (catalog_field.field_type(), scalar) {
+            (FieldType::String, scalar) if catalog_field.id_type() != IdType::String => {
+                return self.own_id(catalog_field.id_type(), scalar);
+            }
             (FieldType::String, Scalar::Text(text)) => {
                 if field == FieldId::ID {
                     self.id = Some(text.len());
@@ -206,6 +210,27 @@ impl ValueReader<'_> {
             },
         };
         self.row.push(field, &value);
+    }
+
+    /// Reads an id that is not a plain string, or records a fault.
+    fn own_id(&mut self, id_type: IdType, scalar: Scalar<'_>) {
+        // JSON writes these numbers as `null`.
+        if matches!(scalar, Scalar::Double(double) if !double.is_finite()) {
+            return;
+        }
+        let text = text_of(scalar);
+        let expected = if id_type == IdType::Integer { JsonType::Number } else { JsonType::String };
+        if scalar.json_type() != expected {
+            let found = scalar.json_type().name();
+            return self.fault(Error::new(ErrorKind::BadId, 0, found, id_type.expected()));
+        }
+        match canonical_id(id_type, &text) {
+            Some(id) => {
+                self.id = Some(id.len());
+                self.row.push_text(FieldId::ID, &id);
+            }
+            None => self.fault(Error::new(ErrorKind::BadId, 0, quote(&text), id_type.expected())),
+        }
     }
 
     fn number(&mut self, field: FieldId, double: f64) {

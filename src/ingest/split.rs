@@ -49,6 +49,8 @@ pub(crate) struct Splitter {
     position: Position,
     /// The maximum length of a document that is passed on, including the whitespace around it, in bytes.
     limit: usize,
+    /// The name of the member that contains the id of a document.
+    id: Box<str>,
 }
 
 enum Layout {
@@ -85,7 +87,12 @@ impl Splitter {
         let limit = case_limit(limits).saturating_add(SPACE_BYTES);
         let position = Position { offset: 0, line: 1 };
         let layout = Layout::Start(Default::default(), 0);
-        Self { layout, held: Vec::new(), position, limit }
+        Self { layout, held: Vec::new(), position, limit, id: "id".into() }
+    }
+
+    /// Sets the name of the member that contains the id of a document.
+    pub(crate) fn with_id(self, name: &str) -> Self {
+        Self { id: name.into(), ..self }
     }
 
     /// Adds the next bytes of the file.
@@ -215,7 +222,7 @@ impl Splitter {
             if line_end.is_none() && !at_end && bytes.len() <= self.limit {
                 return Ok(None);
             }
-            if detect_layout::is_document(line, self.limit) {
+            if detect_layout::is_document(line, self.limit, &self.id) {
                 let envelope = line.get(..self.limit).filter(|start| start.len() < line.len());
                 let envelope = envelope.and_then(detect_layout::envelope);
                 self.layout = Layout::Lines(self.lines().with_envelope(envelope));
@@ -247,7 +254,7 @@ impl Splitter {
                 // document.
                 let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
                 if let Head::Open { .. } = head
-                    && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start))
+                    && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start, &self.id))
                 {
                     let envelope = detect_layout::envelope(start);
                     return Err(faults::no_items(self.position.line, self.limit, envelope).into());

@@ -6,19 +6,22 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::envelope::{expected_case, member_with_cases};
+use super::envelope::{expected_case, first_member, member_with_cases};
 use super::members::Members;
 use super::ordered_form::OrderedForm;
-use super::rules::{case_limit, complete, expected_value};
+use super::rules::{case_limit, complete, expected_value, id_of};
 use crate::batch::{Remark, Row};
-use crate::catalog::{Catalog, FieldId, FieldType, Shape};
-use crate::error::{Error, ErrorKind, quote};
+use crate::catalog::{Catalog, FieldId, FieldType, IdType, Shape};
+use crate::error::{Error, ErrorKind, Suggestion, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::Value;
 
 /// Up to this number of keys in an object, repeated keys are found by comparing each pair of keys. Above it, a hash set is used.
 const FEW_KEYS: usize = 16;
+
+/// The name of the id, unless the catalogue has another one.
+const PLAIN_ID: &str = "id";
 
 /// Reads a case into `row`, which is cleared first.
 ///
@@ -72,7 +75,7 @@ pub(super) fn read_case_with<'a>(
     walk.document().map_err(|error| place(*error))?;
     let rejected = std::mem::take(&mut walk.rejected);
     let id_offset = walk.id_offset;
-    complete(row, &rejected, id_offset, catalog).map_err(|error| place(with_envelope_hint(error, text)))?;
+    complete(row, &rejected, id_offset, catalog).map_err(|error| place(with_hint(error, text, catalog)))?;
     if !row.faults().is_empty() {
         for fault in row.take_faults() {
             row.fault(place(fault));
@@ -81,14 +84,34 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// Adds a hint to the error for an object without an `id`, if the object looks like an API response that contains an array of
-/// cases.
-fn with_envelope_hint(mut error: Error, text: &str) -> Error {
+/// Adds a hint to the error for an object without an id, if the object looks like an API response that contains an array of
+/// cases, or has its id in another member.
+fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
         error.expected = expected_case(name);
+    } else if is_absent && catalog.id_name() != PLAIN_ID {
+        let meant = member_like_id(text, catalog.id_name());
+        return error.suggest(meant.map(Suggestion::explain));
     }
     error
+}
+
+/// Returns a hint about the first member that may contain the id: its name is `id`, or differs from the name of the id only by
+/// letter case.
+fn member_like_id(text: &str, name: &str) -> Option<String> {
+    let is_alike = |key: &str| key != name && (key.eq_ignore_ascii_case(name) || key == PLAIN_ID);
+    let key = first_member(text, |key, _| is_alike(key).then(|| key.to_owned()))?;
+    Some(format!("the member {}, or another id in the catalogue", quote(&key)))
+}
+
+/// Returns true if ids of this type, which are not plain strings, have this type in JSON.
+fn accepts_id(id_type: IdType, found: JsonType) -> bool {
+    match id_type {
+        IdType::String => false,
+        IdType::Integer => found == JsonType::Number,
+        IdType::Uuid => found == JsonType::String,
+    }
 }
 
 struct Walk<'a, 'w> {
@@ -290,7 +313,24 @@ impl<'a> Walk<'a, '_> {
                     Err(fault) => *fault,
                 }
             }
-            (None, FieldType::String, JsonType::String) => {
+            (None, FieldType::String, JsonType::String | JsonType::Number)
+                if field == FieldId::ID && accepts_id(catalog_field.id_type(), kind) =>
+            {
+                let id_type = catalog_field.id_type();
+                let text = match kind {
+                    JsonType::String => self.reader.string()?,
+                    _ => Cow::Borrowed(self.reader.number()?),
+                };
+                match id_of(id_type, text.clone()) {
+                    Some(id) => {
+                        self.id_offset = at;
+                        self.row.push(field, id);
+                        return Ok(());
+                    }
+                    None => Error::new(ErrorKind::BadId, at, quote(&text), id_type.expected()),
+                }
+            }
+            (None, FieldType::String, JsonType::String) if catalog_field.id_type() == IdType::String => {
                 let text = self.reader.string()?;
                 if field == FieldId::ID {
                     self.id_offset = at;

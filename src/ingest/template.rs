@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use super::members::Members;
 use super::rules::{case_limit, complete};
-use super::scan::{before, boolean, escaped_string, key, plain_string, skip_space, skip_value};
+use super::scan::{before, boolean, escaped_string, key, number_text, plain_string, skip_space, skip_value};
 use super::segment::Form;
 use super::segments::Segments;
 use super::slot_keys::{Keys, SlotIndex};
 use super::strict::read_case_with;
 use crate::batch::{Remark, Row};
-use crate::catalog::{Catalog, Paths, Shape};
+use crate::catalog::{Catalog, FieldId, IdType, Paths, Shape};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::value::Value;
+use crate::value::{Value, canonical_id};
 
 /// The maximum number of keys without a slot in one document. If a document has more, the strict parser reads it.
 const MAX_UNSLOTTED_KEYS: usize = 16;
@@ -162,6 +162,19 @@ impl<'a> Walk<'a, '_> {
                     }
                     None => (rest, slot) = self.skip_missing(text, rest, slot)?,
                 },
+                Form::Id(IdType::Integer) => match number_text(rest) {
+                    Some((digits, after)) => {
+                        let id = canonical_id(IdType::Integer, digits)?;
+                        self.row.push(FieldId::ID, Value::String(id));
+                        rest = after;
+                    }
+                    None => (rest, slot) = self.skip_missing(text, rest, slot)?,
+                },
+                Form::Id(id_type) => {
+                    let (string, after) = plain_string(rest)?;
+                    self.row.push(FieldId::ID, Value::String(canonical_id(id_type, string)?));
+                    rest = after;
+                }
                 Form::Other => {
                     let object = self.segments.parent(slot)?;
                     rest = self.skip_value(rest, object)?;

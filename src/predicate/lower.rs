@@ -19,7 +19,7 @@ use super::optimize::Builder;
 use super::reading::Reading;
 use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values, Written};
-use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::catalog::{Catalog, Field, FieldId, FieldType, IdType};
 use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{
     Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, nearest, quote, quote_all, quote_whole,
@@ -27,7 +27,7 @@ use crate::error::{
 use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier, Ray, Side};
 use crate::value::{
     Clock, Number, Operand, OrderedType, ParseMomentError, ParseTimestampError, Span, Timestamp, Value,
-    ValueClass, is_moment, parse_integer, words,
+    ValueClass, canonical_id, is_moment, parse_integer, part_of_id, words,
 };
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
@@ -52,7 +52,12 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                     return None;
                 }
                 let texts = body.texts(values).iter().map(|value| &*value.text);
+                let id_type = catalog.field(id).id_type();
                 let operands = match operator.operands() {
+                    // Filters rarely test ids that are not plain strings.
+                    Operands::OfField | Operands::NotEmpty | Operands::Words if id_type != IdType::String => {
+                        set_of_ids(id_type, operator, body.texts(values))?
+                    }
                     Operands::OfField => Set::from_texts(kind, reading, is_many, texts)?,
                     Operands::Truth => Set::from_texts(FieldType::Boolean, reading, is_many, texts)?,
                     Operands::NotEmpty if texts.clone().any(str::is_empty) => return None,
@@ -89,11 +94,17 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     if made.len() != body.criteria.unwrap_or(0) {
         return None;
     }
-    let ids =
-        body.ids.as_ref().map(|ids| match Set::of_strings(body.texts(ids).iter().map(|id| &*id.text)) {
-            Some(set) => builder.leaf(FieldId::ID, Operator::Contains, set, false),
-            None => builder.constant(false),
-        });
+    let ids = match &body.ids {
+        None => None,
+        Some(ids) if ids.is_empty() => Some(builder.constant(false)),
+        Some(ids) => {
+            let set = match catalog.id_type() {
+                IdType::String => Set::of_strings(body.texts(ids).iter().map(|id| &*id.text))?,
+                id_type => set_of_ids(id_type, Operator::Contains, body.texts(ids))?,
+            };
+            Some(builder.leaf(FieldId::ID, Operator::Contains, set, false))
+        }
+    };
     let criteria = body.criteria.map(|_| match made.as_slice() {
         [] => builder.constant(false),
         criteria => builder.make(Connective::And, criteria),
@@ -158,7 +169,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
     let mut roots = Children::new();
     if let Some(ids) = &body.ids {
         roots.push(nodes.len());
-        nodes.push(Node::Leaf(by_ids(body.texts(ids))));
+        nodes.push(Node::Leaf(by_ids(catalog, body.texts(ids), &mut errors)));
     }
     if body.criteria.is_some() {
         roots.push(nodes.len());
@@ -285,9 +296,48 @@ fn no_field(catalog: &Catalog, language: Language, scope: Scope, name: &Text<'_>
 }
 
 /// Returns the comparison that is equivalent to `ids`.
-fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
-    let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text)).into()).collect();
+fn by_ids<'b>(catalog: &Catalog, ids: &'b [Text<'_>], errors: &mut Vec<Error>) -> Comparison<'b> {
+    let id_type = catalog.id_type();
+    let mut values = Values::with_capacity(ids.len());
+    for text in ids {
+        match canonical_id(id_type, &text.text) {
+            Some(id) => values.push(Value::String(id).into()),
+            None if errors.len() < MOST_ERRORS => errors.push(bad_id(catalog.field(FieldId::ID), text)),
+            None => {}
+        }
+    }
     Comparison { field: FieldId::ID, operator: Operator::Contains, values }
+}
+
+/// Returns the error of a text that is not an id.
+fn bad_id(field: &Field, text: &Text<'_>) -> Error {
+    let (kind, expected) = match field.id_type() {
+        IdType::Integer => (ErrorKind::BadNumber, "an integer of 64 bits such as `12` or `-5`"),
+        other => (ErrorKind::BadValue, other.expected()),
+    };
+    let expected = format!("{expected}, since {} has such ids", quote(field.name()));
+    let meant = match field.id_type() {
+        IdType::Integer => Number::respell(&text.text).filter(|meant| parse_integer(meant).is_some()),
+        _ => None,
+    };
+    let meant = meant.and_then(|meant| quote_whole(&meant));
+    Error::new(kind, text.offset, quote(&text.text), expected).suggest(meant)
+}
+
+/// Returns the set of these operands of an id that is not a plain string. Returns `None` if an operand is malformed, or if there is
+/// no operand.
+fn set_of_ids(id_type: IdType, operator: Operator, texts: &[Text<'_>]) -> Option<Set> {
+    let mut ids = Vec::with_capacity(texts.len());
+    for text in texts {
+        ids.push(match operator.operands() {
+            Operands::OfField | Operands::Truth => canonical_id(id_type, &text.text)?,
+            Operands::NotEmpty if text.text.is_empty() => return None,
+            Operands::NotEmpty => part_of_id(id_type, &text.text),
+            Operands::Words if words(&text.text).is_empty() => return None,
+            Operands::Words => Cow::Borrowed(&*text.text),
+        });
+    }
+    Set::of_strings(ids.iter().map(|id| &**id))
 }
 
 /// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
@@ -375,10 +425,20 @@ fn value<'b>(
     if let Some(operator) = operator
         && operator.operands() != Operands::OfField
     {
-        return operand(operator, language, text).map(Operand::from);
+        let operand = operand(operator, language, text)?;
+        return Ok(match operand {
+            Value::String(Cow::Borrowed(part)) if operator.operands() == Operands::NotEmpty => {
+                Value::String(part_of_id(field.id_type(), part))
+            }
+            other => other,
+        }
+        .into());
     }
     let value = match field.field_type() {
-        FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
+        FieldType::String => match canonical_id(field.id_type(), &text.text) {
+            Some(text) => Ok(Value::String(text)),
+            None => Err(Box::new(bad_id(field, text))),
+        },
         FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
             let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
             let expected = "a finite number such as `12`, `-0.5` or `1e3`";

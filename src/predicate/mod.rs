@@ -26,6 +26,7 @@ mod asked;
 mod intervals;
 mod lint;
 mod lower;
+mod necessary;
 mod optimize;
 mod places;
 mod points;
@@ -42,6 +43,7 @@ pub(crate) use self::intervals::{Intervals, in_ranges};
 pub(crate) use self::lint::{MOST_WARNINGS, lint};
 pub use self::lint::{Warning, WarningKind};
 pub(crate) use self::lower::{compile, lower, rounded_numbers};
+pub(crate) use self::necessary::with_necessary_conditions;
 pub(crate) use self::optimize::{joined, normalize};
 pub(crate) use self::places::Places;
 #[cfg(feature = "sql")]

@@ -308,6 +308,7 @@ mod auth;
 mod dispatch;
 mod http;
 mod metrics;
+mod openapi;
 mod operations;
 mod options;
 mod search_stop;

@@ -1,8 +1,8 @@
 //! The state that all requests share.
 
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, Utc};
@@ -25,6 +25,8 @@ pub(super) struct ServiceState {
     pub(super) store: Store,
     pub(super) source: CaseSource,
     pub(super) tokens: Tokens,
+    /// The OpenAPI document, which is created by its first request.
+    pub(super) openapi: OnceLock<String>,
     pub(super) options: ServiceOptions,
     pub(super) correlation_ids: CorrelationIds,
     pub(super) metrics: Metrics,
@@ -86,6 +88,7 @@ impl ServiceState {
             store,
             source: CaseSource::Store,
             tokens,
+            openapi: OnceLock::new(),
             correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),
             latency: LatencyTracker::new(),

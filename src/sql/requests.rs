@@ -43,7 +43,9 @@ impl Table {
         let order = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
-        separated(["id", DOCUMENT].iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
+        separated([self.id_column(), DOCUMENT].iter(), ", ", &mut wanted, |name, out| {
+            syntax.identifier(name, out)
+        });
         let order = self.order_by(syntax, order);
         let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
         let mut statement = self.select(dialect, &before, &request.filter)?;
@@ -113,7 +115,7 @@ impl Table {
         out.push_str(direction);
         if order.field != FieldId::ID {
             out.push_str(", ");
-            out.push_str(&quote("id", syntax.collation()));
+            out.push_str(&quote(self.id_column(), syntax.collation()));
         }
         out
     }

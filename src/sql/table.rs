@@ -203,6 +203,11 @@ impl Table {
         &self.columns
     }
 
+    /// Returns the name of the column of the id.
+    pub(super) fn id_column(&self) -> &str {
+        self.column_of(FieldId::ID).map_or("id", Column::name)
+    }
+
     /// Returns the parts of the table name, such as schema and table.
     pub(super) fn name(&self) -> &[String] {
         &self.name

@@ -9,8 +9,7 @@ use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
 use crate::engine::{AnswerWriter, FoundRows, Sealed, SearchAnswer, Searchable, request_for};
 use crate::error::Error;
-use crate::filter::SearchRequest;
-use crate::filter::{Filter, Warning};
+use crate::filter::{Completions, Filter, SearchRequest, Warning};
 use crate::limits::Limits;
 
 impl Store {
@@ -103,6 +102,22 @@ impl Store {
         };
         let (_, document) = self.find(&request, read)?;
         Ok(document.flatten())
+    }
+
+    /// Returns the completions at the byte offset `cursor` of a filter text, as [`Engine::completions`](crate::Engine::completions)
+    /// does. The file is not read.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced)?;
+    /// assert_eq!(store.completions("tags = ", 7).candidates[0].text, "vip");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn completions(&self, text: &str, cursor: usize) -> Completions {
+        self.engine.completions(text, cursor)
     }
 
     /// Returns true if there is a document with this id. The file is not read.

@@ -10,7 +10,7 @@ use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::error::{Fault, StoreErrorKind};
-use crate::catalog::{Catalog, FieldType, TimestampForm};
+use crate::catalog::{Catalog, FieldType, IdType, TimestampForm};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::column::{Bitmap, LANES, Selection};
 use crate::json;
@@ -248,7 +248,12 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     let mut text = String::new();
     for id in catalog.field_ids() {
         let field = catalog.field(id);
-        text.push_str(&format!("{} {}", field.path(), field.field_type()));
+        // Only the id of a catalogue of one's own can have another type than `String`. It is then a key with the name of this type.
+        let kind = match field.id_type() {
+            IdType::String => field.field_type().name(),
+            id_type => id_type.name(),
+        };
+        text.push_str(&format!("{} {kind}", field.path()));
         if field.field_type() == FieldType::Timestamp && field.form() != TimestampForm::Interface {
             text.push_str(&format!(" {}", field.form().name()));
         }

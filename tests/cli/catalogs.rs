@@ -214,7 +214,7 @@ fn a_fault_in_a_catalogue_file_is_shown_at_its_place() {
  --> c.toml:1:3
   |
 1 | [[field]]
-  |   ^^^^^ expected one of `extends`, `extended_operators`, `rfc3339`, `fields`
+  |   ^^^^^ expected one of `extends`, `extended_operators`, `rfc3339`, `fields`, `id`
   |
   = help: did you mean `fields`?
 ",
@@ -234,4 +234,58 @@ fn a_fault_in_a_catalogue_file_is_shown_at_its_place() {
         .run(&["search", "orders.ndjson", "--catalog", "cases"])
         .code(2)
         .err_has("leave it out for the fields of cases");
+}
+
+#[test]
+fn documents_with_integers_as_ids_are_searched_and_stored() {
+    let folder = Folder::new();
+    folder.write(
+        "tickets.toml",
+        "[id]\npath = \"ticketId\"\ntype = \"integer\"\n\n[[fields]]\npath = \"state\"\ntype = \"string\"\n",
+    );
+    folder.write(
+        "tickets.ndjson",
+        "{\"ticketId\":9007199254740993,\"state\":\"new\"}\n{\"ticketId\":9,\"state\":\"new\"}\n{\"state\":\"old\",\"ticketId\":10}\n",
+    );
+    let with = ["--catalog", "tickets.toml"];
+    folder.run(&[&["import", "--db", "tickets.db", "tickets.ndjson"], &with[..]].concat()).code(0);
+    for source in [&["tickets.ndjson", "--catalog", "tickets.toml"][..], &["tickets.db"]] {
+        assert_eq!(
+            ids(&folder, &[source, &["--where", "ids (9, 10)", "--order", "ticketId"]].concat()),
+            "10 9"
+        );
+        assert_eq!(
+            ids(&folder, &[source, &["--where", "ticketId = 9007199254740993"]].concat()),
+            "9007199254740993"
+        );
+        for limit in ["2", "all"] {
+            let args = [&["search"], source, &["--limit", limit, "--format", "table"]].concat();
+            let table = folder.run(&args).code(0).out;
+            assert!(table.starts_with("ticketId          state"), "{table}");
+            assert!(table.contains("\n9007199254740993  new"), "{table}");
+        }
+        let why =
+            folder.run(&[&["why"], source, &["--id", "10", "--where", "state = new"]].concat()).code(0).out;
+        assert!(why.contains("\"selected\":false"), "{why}");
+        let unknown = folder.run(&[&["search"], source, &["--where", "ticketId = 11"]].concat()).code(0).err;
+        assert!(unknown.contains("1 of 1 id in the filter is not in the data: 11"), "{unknown}");
+        let bad = folder.run(&[&["search"], source, &["--where", "ticketId = x"]].concat()).code(2).err;
+        assert!(bad.contains("found `x`") && bad.contains("expected an integer of 64 bits"), "{bad}");
+    }
+    let fields = folder.run(&["fields", "--catalog", "tickets.toml", "--format", "json"]).code(0).json();
+    assert_eq!((&fields[0]["name"], &fields[0]["id_type"]), (&"ticketId".into(), &"integer".into()));
+    folder.run(&["export", "tickets.db", "-o", "tickets.parquet"]).code(0);
+    let found = ids(&folder, &["tickets.parquet", "--catalog", "tickets.toml", "--where", "ticketId <> 9"]);
+    assert_eq!(found, "9007199254740993 10");
+}
+
+#[test]
+fn faults_of_the_id_are_shown_at_their_place() {
+    let folder = Folder::new();
+    folder.write(
+        "tickets.toml",
+        "[id]\npath = \"ticketId\"\ntype = \"int\"\n[[fields]]\npath = \"n\"\ntype = \"number\"\n",
+    );
+    let err = folder.run(&["fields", "--catalog", "tickets.toml"]).code(2).err;
+    assert!(err.contains("tickets.toml:3:8") && err.contains("did you mean `integer`?"), "{err}");
 }

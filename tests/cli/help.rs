@@ -159,7 +159,8 @@ fn an_unknown_command_gets_advice() {
     for (command, advice) in [
         ("delete", "tip: no command deletes: write the remaining cases by `casefilter export"),
         ("restore", "tip: a backup is a database itself"),
-        ("completion", "tip: there are no completions and no manual page"),
+        ("completion", "tip: `casefilter completions bash` prints the script"),
+        ("man", "tip: there is no manual page"),
         ("Query", "tip: `casefilter search CASES --where '…'` shows the cases"),
         ("exprot", "tip: did you mean `casefilter export`?"),
         ("cases.db", "tip: to search a file, write `casefilter search cases.db`"),

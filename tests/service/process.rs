@@ -703,6 +703,12 @@ fn documents_of_another_catalogue_are_served() {
     let mut client = process.client();
     let names = client.call(&key, "GET", super::server::FILTERS, b"").good();
     assert_eq!(names, json!(["id", "total", "customer.id", "customer"]));
+    let document = client.get("/openapi.json").good();
+    let item = &document["components"]["schemas"]["Case"]["properties"];
+    assert_eq!(item["customer"]["properties"]["id"], json!({"type": ["integer", "null"], "format": "int64"}));
+    assert!(item.get("caseReview").is_none() && item["items"]["items"]["properties"].get("sku").is_some());
+    let fields = document["components"]["schemas"]["FieldCriterion"]["properties"]["field"]["enum"].clone();
+    assert!(fields.as_array().unwrap().contains(&json!("customer")), "{fields}");
     let body = json!({"criteria": [{"field": "customer", "op": ">=", "values": ["42"]}]}).to_string();
     let answer = client.call(&key, "POST", &format!("{SEARCH}?order=-total"), body.as_bytes()).good();
     let expected = json!([

@@ -7,6 +7,7 @@ use super::super::error::CatalogError;
 use super::super::field::Field;
 use super::super::field_type::FieldType;
 use super::super::id::FieldId;
+use super::super::id_type::IdType;
 use super::super::paths::Paths;
 use super::super::timestamp_form::TimestampForm;
 use super::bounds::Bounds;
@@ -32,12 +33,14 @@ pub(super) struct FieldReader<'c, 'f> {
     /// The paths of the fields of the extended catalogue and of the file.
     taken: Vec<Field>,
     paths: Paths,
+    /// The field of the id.
+    id: Field,
 }
 
 /// The owner of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The field `id`, which every catalogue has. A file may list it.
+    /// The field of the id, which every catalogue has. A file may list it.
     Implied,
     /// A field of the catalogue that the file extends.
     Base,
@@ -55,15 +58,16 @@ impl<'n, 't> Entries<'n, 't> {
 }
 
 impl<'c, 'f> FieldReader<'c, 'f> {
-    pub(super) fn new(base: Option<&Catalog>, bounds: &'c Bounds, faults: &'f mut Faults) -> Self {
+    pub(super) fn new(base: Option<&Catalog>, id: Field, bounds: &'c Bounds, faults: &'f mut Faults) -> Self {
         let mut reader = Self {
             values: Values { bounds, faults },
             fields: Vec::new(),
             hidden: HashSet::new(),
-            names: HashMap::from([("id".to_owned(), Owner::Implied)]),
+            names: HashMap::from([(id.name().to_owned(), Owner::Implied)]),
             aliases: 0,
             taken: Vec::new(),
-            paths: Paths::identity(),
+            paths: Paths::identity(id.path()),
+            id,
         };
         for field in base.map(Catalog::fields).unwrap_or_default() {
             for name in std::iter::once(field.name()).chain(field.aliases()) {
@@ -235,11 +239,12 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             let found = format!("`{key}` of {}, {kind} field", quote(field.name()));
             return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
         }
-        let is_id = field.name() == "id" || field.path() == "id";
-        if is_id && field.clone().key().searchable() != Field::new("id", FieldType::String).key().searchable()
-        {
+        let is_id = field.name() == self.id.name() || field.path() == self.id.path();
+        let usual_id = Field::of_id(self.id.path(), IdType::String).searchable();
+        if is_id && field.clone().key().searchable() != usual_id {
+            let found = format!("{} as another field", quote(self.id.name()));
             let expected = "a single-valued string field without any setting but `searchable` and `hidden`";
-            return self.values.faults.add(place, "`id` as another field", expected, None);
+            return self.values.faults.add(place, found, expected, None);
         }
         Some(())
     }
@@ -257,7 +262,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         match self.insert_path(field) {
             Ok(()) => Some(()),
             Err(CatalogError::PathConflict(_)) => {
-                let other = self.taken.iter().find(|other| conflict(other, field));
+                let other = self.taken.iter().find(|other| conflict(&self.id, other, field));
                 let other = other.map_or_else(
                     || "those of the other fields".to_owned(),
                     |other| format!("{} of another field", quote(other.path())),
@@ -278,7 +283,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
     }
 
     fn insert_path(&mut self, field: &Field) -> Result<(), CatalogError> {
-        let number = if field.path() == "id" { 0 } else { self.taken.len().saturating_add(1) };
+        let number = if field.path() == self.id.path() { 0 } else { self.taken.len().saturating_add(1) };
         let result = self.paths.insert(field, FieldId(u16::try_from(number).unwrap_or(u16::MAX)));
         if result.is_ok() {
             self.taken.push(field.clone());
@@ -330,9 +335,9 @@ impl<'c, 'f> FieldReader<'c, 'f> {
     }
 }
 
-/// Returns true if the paths of two fields conflict with each other.
-fn conflict(one: &Field, other: &Field) -> bool {
-    let mut paths = Paths::identity();
+/// Returns true if the paths of two fields conflict with each other. `id` is the field of the id.
+fn conflict(id: &Field, one: &Field, other: &Field) -> bool {
+    let mut paths = Paths::identity(id.path());
     paths.insert(one, FieldId(1)).is_ok() && paths.insert(other, FieldId(2)).is_err()
 }
 

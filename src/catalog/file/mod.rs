@@ -9,6 +9,7 @@
 mod bounds;
 mod faults;
 mod fields;
+mod id;
 mod json;
 mod keys;
 mod node;

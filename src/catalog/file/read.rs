@@ -4,17 +4,19 @@ use super::super::catalogue::Catalog;
 use super::bounds::Bounds;
 use super::faults::Faults;
 use super::fields::FieldReader;
+use super::id;
 use super::keys::known_key;
 use super::node::{Node, Value};
 use super::words::Word;
 use crate::error::{Error, ErrorKind, Errors, Found, Suggestion};
 
-const KEYS: [&str; 4] = ["extends", "extended_operators", "rfc3339", "fields"];
+const KEYS: [&str; 5] = ["extends", "extended_operators", "rfc3339", "fields", "id"];
 
 /// Reads the catalogue of a file. If the file is a list, the list is the value of `fields`.
 pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Errors> {
     let mut faults = Faults::default();
     let (mut base, mut is_extended, mut takes_rfc3339, mut fields) = (None, false, false, None);
+    let mut of_id = None;
     match &root.value {
         Value::List(elements) => fields = Some((root.at, elements.as_slice())),
         Value::Table(entries) => {
@@ -48,6 +50,7 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
                             "a list of fields: `[[fields]]` before each one in TOML, `[{…}, {…}]` in JSON";
                         faults.add::<()>(place(ErrorKind::WrongType), other.describe(), expected, None);
                     }
+                    (4, _) => of_id = Some(node),
                     (_, other) => {
                         let expected = "`true` or `false`, without quotes";
                         faults.add::<()>(place(ErrorKind::WrongType), other.describe(), expected, None);
@@ -68,12 +71,21 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
         }
     }
     let (at, nodes) = fields.unwrap_or_default();
-    let mut reader = FieldReader::new(base.as_ref(), bounds, &mut faults);
+    let id = match of_id {
+        Some(node) if base.is_some() => {
+            let place = (ErrorKind::BadValue, node.at, "id".to_owned());
+            faults.add(place, "`id` beside `extends`", "no `id`: cases keep the string `id`", None)
+        }
+        Some(node) => id::read(node, bounds, &mut faults),
+        None => None,
+    };
+    let id = id.unwrap_or_else(Catalog::id_field);
+    let mut reader = FieldReader::new(base.as_ref(), id.clone(), bounds, &mut faults);
     reader.read_all(at, nodes);
     let (fields, hidden) = reader.finish();
     let made = match &base {
         Some(base) => base.with(fields),
-        None => Catalog::new(fields),
+        None => Catalog::of_id(id, fields),
     };
     let narrowed = made.and_then(|made| {
         let made = if takes_rfc3339 { made.with_rfc3339() } else { made };

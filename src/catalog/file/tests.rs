@@ -123,7 +123,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"{|"field":[],"fields":[]}"#,
             "",
-            "found the key `field`, expected one of `extends`, `extended_operators`, `rfc3339`, `fields`; did you mean `fields`?",
+            "found the key `field`, expected one of `extends`, `extended_operators`, `rfc3339`, `fields`, `id`; did you mean `fields`?",
         ),
         (
             r#"{"extends":|"case"}"#,
@@ -382,5 +382,84 @@ fn hostile_toml_is_refused_in_linear_time() {
         "#".repeat(1 << 20),
     ] {
         assert!(Catalog::from_toml(&text).is_err());
+    }
+}
+
+#[test]
+fn a_file_can_give_the_id_another_name_and_type() {
+    use crate::catalog::IdType;
+    let fields = r#""fields":[{"path":"state","type":"string"}]"#;
+    for (id, name, id_type) in [
+        (r#"{"path":"ticketId","type":"integer"}"#, "ticketId", IdType::Integer),
+        (r#"{"type":"uuid"}"#, "id", IdType::Uuid),
+        (r#"{"path":"key"}"#, "key", IdType::String),
+        ("{}", "id", IdType::String),
+        ("null", "id", IdType::String),
+    ] {
+        let catalog = Catalog::from_json(format!(r#"{{{fields},"id":{id}}}"#)).unwrap();
+        assert_eq!((catalog.id_name(), catalog.id_type()), (name, id_type));
+        assert_eq!(Catalog::from_json(catalog.to_json()).unwrap(), catalog);
+    }
+    // The file may list the id, to hide it, and may have another field `id`.
+    let text = r#"{"id":{"path":"key","type":"integer"},
+        "fields":[{"path":"id","type":"boolean"},{"path":"key","type":"string","hidden":true}]}"#;
+    let catalog = Catalog::from_json(text).unwrap();
+    assert_eq!(catalog.names().collect::<Vec<_>>(), ["id"]);
+    assert_eq!(Catalog::from_json(catalog.to_json()).unwrap(), catalog);
+}
+
+#[cfg(feature = "toml")]
+#[test]
+fn the_id_is_a_table_in_toml() {
+    let catalog = Catalog::from_toml(
+        "[id]\npath = \"ticketId\"\ntype = \"uuid\"\n\n[[fields]]\npath = \"n\"\ntype = \"number\"\n",
+    );
+    assert_eq!(catalog.unwrap().id_name(), "ticketId");
+}
+
+#[test]
+fn faults_of_the_id_are_reported_at_their_place() {
+    let types = "one of `string`, `integer`, `uuid`";
+    let one_key = "one key without `.` and `[]`: the id is a member of the document itself";
+    for (text, path, message) in [
+        (
+            r#"{"fields":[],"id":|"ticketId"}"#,
+            "id",
+            "found the string `ticketId`, expected a table with `path` and `type`; did you mean `{\"path\": \"ticketId\", \"type\": \"string\"}`?".to_owned(),
+        ),
+        (
+            r#"{"fields":[],"id":{"type":|"guid"}}"#,
+            "id.type",
+            format!("found `guid`, expected {types}; did you mean `uuid`?"),
+        ),
+        (
+            r#"{"fields":[],"id":{"type":|"number"}}"#,
+            "id.type",
+            format!("found `number`, expected {types}; did you mean `integer`?"),
+        ),
+        (
+            r#"{"fields":[],"id":{|"name":"x"}}"#,
+            "id",
+            "found the key `name`, expected one of `path`, `type`; did you mean `path`?".to_owned(),
+        ),
+        (r#"{"fields":[],"id":{"path":|"a.b"}}"#, "id.path", format!("found `a.b`, expected {one_key}")),
+        (r#"{"fields":[],"id":{"path":|"a[]"}}"#, "id.path", format!("found `a[]`, expected {one_key}")),
+        (
+            r#"{"fields":[],"id":{"path":|7}}"#,
+            "id.path",
+            "found the number `7`, expected a key such as `ticketId`".to_owned(),
+        ),
+        (
+            r#"{"extends":"cases","id":|{"path":"x"}}"#,
+            "id",
+            "found `id` beside `extends`, expected no `id`: cases keep the string `id`".to_owned(),
+        ),
+        (
+            r#"{"id":{"path":"n","type":"integer"},"fields":[{"path":|"n","type":"integer"}]}"#,
+            "fields[0].path",
+            "found `n` as another field, expected a single-valued string field without any setting but `hidden`".to_owned(),
+        ),
+    ] {
+        check(text, path, &message);
     }
 }

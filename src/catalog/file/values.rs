@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::field_type::FieldType;
+use super::super::id_type::IdType;
 use super::super::timestamp_form::TimestampForm;
 use super::bounds::Bounds;
 use super::faults::Faults;
@@ -33,9 +34,10 @@ impl Values<'_, '_> {
         }
     }
 
-    /// Returns the word of a node, which must be a type or a form.
+    /// Returns the word of a node, which must be a type, a form or the type of an id.
     pub(super) fn word(&mut self, node: &Node<'_>, path: &str, word: Word) -> Option<&'static str> {
         let allowed: Vec<&'static str> = match word {
+            Word::IdType => IdType::ALL.iter().map(|kind| kind.name()).collect(),
             Word::Form => TimestampForm::ALL.iter().map(|form| form.name()).collect(),
             _ => FieldType::ALL.iter().map(|kind| kind.name()).collect(),
         };

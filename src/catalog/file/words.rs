@@ -13,6 +13,15 @@ const TYPES: OtherWords = &[
     (&["bool", "flag", "bit"], "boolean"),
 ];
 
+const ID_TYPES: OtherWords = &[
+    (&["text", "str", "varchar", "char", "keyword"], "string"),
+    (
+        &["int", "i64", "int64", "int32", "long", "bigint", "whole", "number", "serial", "snowflake"],
+        "integer",
+    ),
+    (&["guid", "uuid4", "uuid7"], "uuid"),
+];
+
 const FORMS: OtherWords = &[
     (&["iso", "iso8601", "rfc", "datetime"], "rfc3339"),
     (&["epoch", "unix", "unixtime", "seconds", "s", "epochseconds"], "unix_seconds"),
@@ -38,6 +47,7 @@ const FILE_KEYS: OtherWords = &[
     (&["base", "inherits", "inherit", "parent", "from", "include"], "extends"),
     (&["extended", "operators", "extensions"], "extended_operators"),
     (&["rfc", "iso", "iso8601"], "rfc3339"),
+    (&["key", "primary", "primarykey", "identifier", "identity"], "id"),
     (&["columns", "properties", "schema", "members", "catalog", "catalogue"], "fields"),
 ];
 
@@ -46,6 +56,7 @@ const FILE_KEYS: OtherWords = &[
 pub(super) enum Word {
     Type,
     Form,
+    IdType,
     FieldKey,
     FileKey,
 }
@@ -74,6 +85,7 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
     let words = match word {
         Word::Type => TYPES,
         Word::Form => FORMS,
+        Word::IdType => ID_TYPES,
         Word::FieldKey => FIELD_KEYS,
         Word::FileKey => FILE_KEYS,
     };

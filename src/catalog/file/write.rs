@@ -12,6 +12,10 @@ pub(super) fn json(catalog: &Catalog) -> String {
     if catalog.is_extended() {
         out.push_str("\"extended_operators\":true,");
     }
+    if let Some(id) = catalog.fields().first().filter(|id| **id != Catalog::id_field()) {
+        let (path, kind) = (quoted(id.path()), quoted(id.id_type().name()));
+        out.push_str(&format!("\"id\":{{\"path\":{path},\"type\":{kind}}},"));
+    }
     out.push_str("\"fields\":[");
     for (number, id) in catalog.field_ids().enumerate() {
         if number > 0 {

@@ -152,7 +152,7 @@ impl Reader<'_> {
                 NextPart::Criterion
             }
             (NextPart::Criterion, token) if is_first && token.is_word("ids") => {
-                "id".clone_into(&mut self.field);
+                self.field.clear();
                 NextPart::Value { operator: Operator::Contains, in_list: false }
             }
             (NextPart::Criterion, Token::Word(name)) => self.of_field(name, start),

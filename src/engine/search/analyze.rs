@@ -89,7 +89,7 @@ impl Engine {
         let total_by = TotalStrategy::of(&bound);
         let page_by = PageStrategy::candidates(&bound, total_by).next().unwrap_or(PageStrategy::Sorted);
 
-        let mut plans = vec![Explained::default(); request.filter.size()];
+        let mut plans = vec![Explained::default(); request.filter.searched().nodes().len()];
         let mut asked: u64 = 0;
         let mut page = Page {
             by: page_by,

@@ -16,7 +16,7 @@ pub(crate) struct AnswerWriter {
 impl AnswerWriter {
     /// Starts the answer to a request. `expected` is an estimate of the number of documents that will be pushed.
     pub(crate) fn new(request: &SearchRequest, total: Option<u64>, examined: u64, expected: usize) -> Self {
-        let (page, frame) = WrittenPage::new(total, examined, expected);
+        let (page, frame) = WrittenPage::new(request.filter.catalog(), total, examined, expected);
         Self { page, frame, expected, offset_and_limit: (request.offset, request.limit) }
     }
 
@@ -46,7 +46,7 @@ impl SearchAnswer {
     /// members](crate::guide::catalogues#show-only-the-allowed-members).
     ///
     /// A document is a JSON object. It is copied unchanged. If a document is an empty string, its item in the answer is an object
-    /// with only the id.
+    /// with only the id. The catalogue of the filter gives the name of its member.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};

@@ -100,8 +100,7 @@ impl<'s> BoundRequest<'s> {
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-            let query =
-                Query::new(self.request.filter.predicate(), self.view.index(), batch, self.watch.stop);
+            let query = Query::new(self.request.filter.searched(), self.view.index(), batch, self.watch.stop);
             match self.watch.trace {
                 Some(trace) => query.traced(trace),
                 None => query,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::frame::{AnswerFrame, FRAME_BYTES, only_id};
+use super::frame::{AnswerFrame, FRAME_BYTES, IdMember};
 use super::strategy::SearchOutcome;
 use crate::batch::{Batch, RowAddr};
+use crate::catalog::Catalog;
 use crate::engine::Snapshot;
 use crate::engine::snapshot::View;
 
@@ -21,13 +22,19 @@ pub(crate) struct FoundRows {
     pub(crate) total: Option<u64>,
     /// The number of rows in the batches that were evaluated.
     pub(crate) examined: u64,
+    member: IdMember,
     #[cfg(feature = "store")]
     attachment: Option<crate::engine::snapshot::Attachment>,
 }
 
 impl FoundRows {
     /// Returns the page that a search found in a view of the snapshot.
-    pub(super) fn new(snapshot: &Snapshot, view: &Arc<View>, outcome: SearchOutcome) -> Self {
+    pub(super) fn new(
+        catalog: &Catalog,
+        snapshot: &Snapshot,
+        view: &Arc<View>,
+        outcome: SearchOutcome,
+    ) -> Self {
         #[cfg(not(feature = "store"))]
         let _ = snapshot;
         let SearchOutcome { rows, total, examined, .. } = outcome;
@@ -37,6 +44,7 @@ impl FoundRows {
             rows,
             total,
             examined,
+            member: IdMember::of(catalog),
             #[cfg(feature = "store")]
             attachment: has_rows.then(|| snapshot.attachment.load().as_deref().cloned()).flatten(),
         }
@@ -93,7 +101,7 @@ impl FoundRows {
         for (place, document) in self.located_documents().iter().enumerate() {
             out.write_all(frame.separator().as_bytes())?;
             if document.is_empty() {
-                out.write_all(only_id(self.id(place)).as_bytes())?;
+                out.write_all(self.member.only_id(self.id(place)).as_bytes())?;
             } else {
                 out.write_all(document.as_bytes())?;
             }
@@ -117,7 +125,7 @@ impl FoundRows {
         out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
         for (place, document) in documents.iter().enumerate() {
             if document.is_empty() {
-                frame.id(out, self.id(place));
+                frame.id(out, &self.member, self.id(place));
             } else {
                 frame.document(out, document);
             }

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use crate::catalog::{Catalog, IdType};
+use crate::value::canonical_id;
+
 /// The number of bytes to reserve for the JSON around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
 
@@ -54,8 +57,8 @@ impl AnswerFrame {
     }
 
     /// Appends an object with only the id, for a document that is not kept.
-    pub(crate) fn id(&mut self, out: &mut String, id: &str) {
-        self.document(out, &only_id(id));
+    pub(super) fn id(&mut self, out: &mut String, member: &IdMember, id: &str) {
+        self.document(out, &member.only_id(id));
     }
 
     /// Ends the JSON: appends the total, if there is one, and the offset and the limit of the page.
@@ -85,8 +88,27 @@ impl AnswerFrame {
     }
 }
 
-/// Returns an object with only the id.
-pub(super) fn only_id(id: &str) -> String {
-    // Every string can be written as JSON, so this cannot fail.
-    format!("{{\"id\":{}}}", serde_json::to_string(id).unwrap_or_default())
+/// The member that contains the id of a document.
+#[derive(Clone, Debug)]
+pub(super) struct IdMember {
+    /// The catalogue, unless the id is the string `id`.
+    own: Option<Catalog>,
+}
+
+impl IdMember {
+    pub(super) fn of(catalog: &Catalog) -> Self {
+        let is_plain = catalog.id_name() == "id" && catalog.id_type() == IdType::String;
+        Self { own: (!is_plain).then(|| catalog.clone()) }
+    }
+
+    /// Returns an object with only the id.
+    pub(super) fn only_id(&self, id: &str) -> String {
+        // Every string can be written as JSON, so this cannot fail.
+        let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
+        let name = self.own.as_ref().map_or("id", Catalog::id_name);
+        let is_integer = self.own.as_ref().is_some_and(|own| own.id_type() == IdType::Integer);
+        let value =
+            if is_integer && canonical_id(IdType::Integer, id).is_some() { id.into() } else { quoted(id) };
+        format!("{{{}:{value}}}", quoted(name))
+    }
 }

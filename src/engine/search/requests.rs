@@ -54,7 +54,7 @@ impl Engine {
         let stop = request.stop.check();
         let watch = Watch { trace: None, stop: stop.as_ref() };
         let bound = BoundRequest::new(&self.catalog, (request, order), view, watch);
-        Ok(FoundRows::new(&snapshot, view, strategy::run(&bound)?))
+        Ok(FoundRows::new(&self.catalog, &snapshot, view, strategy::run(&bound)?))
     }
 
     /// Returns the document with this id; `None` if there is none. The text is empty if the engine does not keep documents.

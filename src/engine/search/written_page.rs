@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::frame::{AnswerFrame, FRAME_BYTES};
+use super::frame::{AnswerFrame, FRAME_BYTES, IdMember};
+use crate::catalog::Catalog;
 
 /// The JSON of an answer, and the ranges of its documents. Each document was copied once, into this JSON.
 #[derive(Clone)]
@@ -13,6 +14,7 @@ pub(super) struct WrittenPage {
     items: Vec<Item>,
     pub(super) total: Option<u64>,
     pub(super) examined: u64,
+    member: IdMember,
 }
 
 #[derive(Clone)]
@@ -25,10 +27,16 @@ struct Item {
 
 impl WrittenPage {
     /// Creates a page without documents, with memory for `expected` documents.
-    pub(super) fn new(total: Option<u64>, examined: u64, expected: usize) -> (Self, AnswerFrame) {
+    pub(super) fn new(
+        catalog: &Catalog,
+        total: Option<u64>,
+        examined: u64,
+        expected: usize,
+    ) -> (Self, AnswerFrame) {
         let mut json = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut json);
-        (Self { json, ids: String::new(), items: Vec::with_capacity(expected), total, examined }, frame)
+        let (items, member) = (Vec::with_capacity(expected), IdMember::of(catalog));
+        (Self { json, ids: String::new(), items, total, examined, member }, frame)
     }
 
     /// Appends a document. `expected` is an estimate of the number of documents on the page.
@@ -42,7 +50,7 @@ impl WrittenPage {
         let id_start = self.ids.len();
         self.ids.push_str(id);
         let document = if document.is_empty() {
-            frame.id(&mut self.json, id);
+            frame.id(&mut self.json, &self.member, id);
             self.json.len()..self.json.len()
         } else {
             frame.document(&mut self.json, document)

@@ -47,7 +47,8 @@ pub struct Import<'e> {
 impl<'e> Import<'e> {
     pub(crate) fn new(engine: &'e Engine, mode: ImportMode, store: Option<StoreDocument<'e>>) -> Self {
         let pipeline = Pipeline::new(engine, mode, store);
-        Self { splitter: Splitter::new(&engine.limits), pipeline, failed: None }
+        let splitter = Splitter::new(&engine.limits).with_id(engine.catalog().id_name());
+        Self { splitter, pipeline, failed: None }
     }
 
     /// Starts another source, which has its own line numbers and layout.
@@ -144,7 +145,8 @@ impl<'e> Import<'e> {
     }
 
     fn new_splitter(&self) -> Splitter {
-        Splitter::new(&self.pipeline.engine().limits)
+        let engine = self.pipeline.engine();
+        Splitter::new(&engine.limits).with_id(engine.catalog().id_name())
     }
 
     fn check(&self) -> Result<(), ImportError> {

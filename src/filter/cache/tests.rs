@@ -73,6 +73,24 @@ fn a_bound_applies_to_cached_and_to_compiled_filters() {
 }
 
 #[test]
+fn the_steps_of_programs_are_counted_before_they_are_made() {
+    let cache = cache(1 << 20);
+    let criteria: Vec<String> = (0..100)
+        .map(|n| {
+            format!(r#"{{"op":"$or","children":[{{"field":"tags","op":"$all","values":["a{n}","b"]}},{{"field":"name","op":"<>","values":["{n}"]}}]}}"#)
+        })
+        .collect();
+    let body = format!(r#"{{"criteria":[{}]}}"#, criteria.join(","));
+    let filter = cache.compile(body.as_bytes()).unwrap();
+    let before = filter.size_bytes();
+    assert!(filter.predicate().size_bytes() + 200 * 64 < before, "{before} bytes");
+    let document = crate::filter::Document::parse(&Catalog::cases(), br#"{"id":"1"}"#).unwrap();
+    assert_eq!(filter.selects(&document), Ok(true));
+    assert_eq!(filter.size_bytes(), before);
+    assert!(cache.stats().size_bytes >= before);
+}
+
+#[test]
 fn errors_are_not_kept() {
     let cache = cache(1 << 20);
     for _ in 0..2 {

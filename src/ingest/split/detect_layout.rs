@@ -29,9 +29,9 @@ pub(super) const LONGEST_TOKEN: usize = "\\ud83d\\ude00".len();
 
 /// Returns true if a first line is a document. Returns false if it is a search answer, or only the start of an object. If the line
 /// is longer than `limit`, only its start is tested.
-pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
+pub(super) fn is_document(line: &[u8], limit: usize, id: &str) -> bool {
     if line.len() > limit {
-        return !line.get(..limit).and_then(str_of).is_some_and(is_answer);
+        return !line.get(..limit).and_then(str_of).is_some_and(|start| is_answer(start, id));
     }
     let line = trim(line);
     let (text, _) = utf8_prefix(line, true);
@@ -39,7 +39,7 @@ pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
     match reader.skip_value().and_then(|()| reader.end()) {
         Err(error) if error.offset >= line.len() => false,
         // A search answer with a fault is still read as a search answer, so that the fault affects only the case that contains it.
-        _ => !is_answer(text),
+        _ => !is_answer(text, id),
     }
 }
 
@@ -82,8 +82,9 @@ fn str_of(bytes: &[u8]) -> Option<&str> {
     goes_on.then_some(text)
 }
 
-/// Returns true for a search answer or the start of a search answer. A case has an `id`, and a search answer does not.
-fn is_answer(text: &str) -> bool {
+/// Returns true for a search answer or the start of a search answer. A document has an id, which is the member `id`, and a search
+/// answer does not.
+fn is_answer(text: &str, id: &str) -> bool {
     let mut reader = Reader::new(text);
     let mut has_items = false;
     let mut scan = || -> Result<bool> {
@@ -92,7 +93,7 @@ fn is_answer(text: &str) -> bool {
         let mut first = true;
         while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
             match &*key {
-                "id" => return Ok(false),
+                key if key == id => return Ok(false),
                 "list" => {
                     let mut inner = reader.clone();
                     has_items = inner.peek()? == JsonType::Object && items_start(&mut inner)?.is_some();
@@ -124,10 +125,10 @@ fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// Returns true if the bytes are the start of an object that has an `id`.
-pub(super) fn has_id(bytes: &[u8]) -> bool {
+/// Returns true if the bytes are the start of an object that has the member `id`.
+pub(super) fn has_id(bytes: &[u8], id: &str) -> bool {
     let (text, _) = utf8_prefix(bytes, true);
-    first_member(text, |key, _| (key == "id").then_some(())).is_some()
+    first_member(text, |key, _| (key == id).then_some(())).is_some()
 }
 
 /// Returns the name of the member that contains cases, if the bytes look like the start of an envelope.

@@ -12,16 +12,8 @@ use axum::routing::get;
 
 use super::errors::{Failure, json};
 use crate::service::metrics::text as metrics;
+use crate::service::openapi;
 use crate::service::state::ServiceState;
-
-/// The OpenAPI document of the operations, for a catalogue that is not extended.
-const OPENAPI: &str = include_str!("../openapi.json");
-
-/// The reference in the OpenAPI document from the search to the schema of its body.
-const BODY: &str = "\"#/components/schemas/CaseFilter\"";
-
-/// The replacement for [`BODY`] if the catalogue is extended.
-const EXTENDED_BODY: &str = "\"#/components/schemas/ExtendedCaseFilter\"";
 
 /// Adds the unsigned endpoints of the public port.
 pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Arc<ServiceState>> {
@@ -31,13 +23,10 @@ pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Ar
         .route("/openapi.json", get(openapi))
 }
 
-/// Handles `/openapi.json`. The schema of a search body depends on the catalogue.
+/// Handles `/openapi.json`. The schemas of the search depend on the catalogue.
 async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
-    let document = match shared.store.catalog().is_extended() {
-        true => OPENAPI.replacen(BODY, EXTENDED_BODY, 1),
-        false => OPENAPI.to_owned(),
-    };
-    json(document.into_bytes())
+    let document = shared.openapi.get_or_init(|| openapi::document(shared.store.catalog()));
+    json(document.clone().into_bytes())
 }
 
 /// Handles `/readyz`: status 200 while searches can be answered, otherwise 503.

@@ -235,8 +235,10 @@ impl Syntax for ClickHouse {
                 index_name
             }));
         }
+        let mut id = String::new();
+        self.identifier(table.id_column(), &mut id);
         out.push_str(&format!(
-            "\n) ENGINE = MergeTree\nORDER BY ({time}`id`)\nSETTINGS allow_nullable_key = 1;\n\n"
+            "\n) ENGINE = MergeTree\nORDER BY ({time}{id})\nSETTINGS allow_nullable_key = 1;\n\n"
         ));
         let mut path = String::new();
         self.literal(&Datum::Text(file.into()), &mut path);

@@ -204,6 +204,8 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
     let mut common = String::new();
     let (mut optional, mut trigrams) = (String::new(), String::new());
     let time = time_column(table);
+    let mut id = String::new();
+    Postgres.identifier(table.id_column(), &mut id);
     for column in table.columns() {
         let Some(field) = column.field().filter(|field| *field != FieldId::ID) else { continue };
         let field = table.catalog().field(field);
@@ -218,23 +220,27 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
             common.push_str(&format!("{on} USING gin ({quoted});\n"));
         } else if field.field_type().is_ordered() {
             // Reading an ascending index backwards does not give the descending order: absent values come last in both orders.
-            common.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
-            let least_first = format!("{on} ({quoted}, \"id\");\n");
+            common.push_str(&format!("{on} ({quoted} DESC NULLS LAST, {id});\n"));
+            let least_first = format!("{on} ({quoted}, {id});\n");
             if column.name() == time {
                 common.push_str(&least_first);
             } else {
                 optional.push_str(&format!("-- {least_first}"));
             }
         } else if field.known_values().len() > 0 {
-            let then = if time == "id" { String::new() } else { format!("\"{time}\" DESC NULLS LAST, ") };
-            common.push_str(&format!("{on} ({quoted}, {then}\"id\");\n"));
+            let then = if time == table.id_column() {
+                String::new()
+            } else {
+                format!("\"{time}\" DESC NULLS LAST, ")
+            };
+            common.push_str(&format!("{on} ({quoted}, {then}{id});\n"));
         } else if field.is_key() {
             common.push_str(&format!("{on} USING hash ({quoted});\n"));
         } else {
             optional.push_str(&format!("-- {on} USING hash ({quoted});\n"));
         }
     }
-    out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY (\"id\");\n"));
+    out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY ({id});\n"));
     out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{common}\n"));
     heading(&["To sort ascending, or to look up single values of such a field:"], out);
     out.push_str(&optional);

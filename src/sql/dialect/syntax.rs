@@ -197,14 +197,14 @@ pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     });
 }
 
-/// Returns the name of the first timestamp column that is not a list, or `id` if there is no such column. Rows should be clustered
+/// Returns the name of the first timestamp column that is not a list, or of the id if there is no such column. Rows should be clustered
 /// by it.
 pub(super) fn time_column(table: &Table) -> &str {
     let is_time = |column: &&Column| {
         let kind = column.field().map(|field| table.catalog().field(field).field_type());
         kind == Some(FieldType::Timestamp) && !column.is_list()
     };
-    table.columns().iter().find(is_time).map_or("id", Column::name)
+    table.columns().iter().find(is_time).map_or(table.id_column(), Column::name)
 }
 
 /// Returns the qualified name of the table, with each part quoted.

@@ -1,6 +1,6 @@
 //! The command `fields`: lists the fields of the catalogue.
 
-use casefilter::{Field, TimestampForm};
+use casefilter::{Catalog, Field, IdType, TimestampForm};
 use serde::Serialize;
 
 use crate::input::catalog::CatalogFile;
@@ -40,6 +40,9 @@ struct Entry<'a> {
     /// The form in documents, of timestamps that are not in the form of cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<TimestampForm>,
+    /// The type of the id in documents, if it is not a string.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_type: Option<IdType>,
     known: Vec<&'a str>,
     default: Option<&'a str>,
     aliases: Vec<&'a str>,
@@ -52,6 +55,7 @@ impl<'a> Entry<'a> {
             kind: field.field_type(),
             many: field.is_many(),
             form: Some(field.form()).filter(|form| *form != TimestampForm::Interface),
+            id_type: None,
             known: field.known_values().collect(),
             default: field.default_value(),
             aliases: field.aliases().collect(),
@@ -70,7 +74,7 @@ impl<'a> Entry<'a> {
             _ => Some(format!("{label} {}", texts.join(", "))),
         };
         let default = self.default.as_slice();
-        let form = self.form.map(TimestampForm::name);
+        let form = self.form.map(TimestampForm::name).or(self.id_type.map(IdType::name));
         let notes = [
             of("as", form.as_slice()),
             of("alias", &self.aliases),
@@ -118,9 +122,15 @@ fn table(entries: &[Entry<'_>], width: usize) -> String {
     text
 }
 
+/// Returns the type of the id in documents, if the field is the id and its type is not `String`.
+fn id_type(catalog: &Catalog, field: &Field) -> Option<IdType> {
+    Some(catalog.id_type()).filter(|id_type| field.name() == catalog.id_name() && *id_type != IdType::String)
+}
+
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = args.catalog.or_cases()?;
-    let entries: Vec<Entry<'_>> = catalog.visible_fields().map(|(_, field)| Entry::new(field)).collect();
+    let of_field = |field| Entry { id_type: id_type(&catalog, field), ..Entry::new(field) };
+    let entries: Vec<Entry<'_>> = catalog.visible_fields().map(|(_, field)| of_field(field)).collect();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&entries)?,
@@ -134,8 +144,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use casefilter::Catalog;
-
     use super::*;
 
     #[test]

@@ -9,6 +9,8 @@ mod backup;
 mod bench;
 mod check;
 mod compact;
+mod complete;
+mod completions;
 mod ddl;
 mod demo;
 mod explain;
@@ -62,6 +64,9 @@ pub(crate) enum Command {
     Serve(absent::Args),
     Bench(bench::Args),
     Demo(demo::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Complete(complete::Args),
 }
 
 impl Command {
@@ -85,6 +90,8 @@ impl Command {
             Self::Serve(_) => "serve",
             Self::Bench(_) => "bench",
             Self::Demo(_) => "demo",
+            Self::Completions(_) => "completions",
+            Self::Complete(_) => "complete",
         }
     }
 
@@ -111,6 +118,10 @@ impl Command {
             Self::Token(_) | Self::Serve(_) => absent::run(self.name()),
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
+            Self::Completions(args) => completions::run(args),
+            Self::Complete(args) => {
+                complete::run(args, &Self::augment_subcommands(clap::Command::new("casefilter")))
+            }
         }
     }
 }

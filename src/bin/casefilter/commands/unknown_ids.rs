@@ -21,7 +21,7 @@ pub(crate) fn note_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), F
     if filter.is_all() {
         return Ok(());
     }
-    let named = named(&filter.to_json());
+    let named = named(&filter.to_json(), filter.catalog().id_name());
     let unknown = unknown(cases, &named)?;
     if !unknown.is_empty() {
         note(message(named.len(), &unknown));
@@ -86,14 +86,14 @@ struct Criterion {
     children: Vec<Criterion>,
 }
 
-/// Returns the distinct ids by which a filter selects cases, in the order of the filter.
-fn named(json: &str) -> Vec<String> {
+/// Returns the distinct ids by which a filter selects cases, in the order of the filter. `id` is the field of the id.
+fn named(json: &str, id: &str) -> Vec<String> {
     let Ok(body) = serde_json::from_str::<Body>(json) else { return Vec::new() };
     let mut named = body.ids.unwrap_or_default();
     let mut open = body.criteria.unwrap_or_default();
     open.reverse();
     while let Some(criterion) = open.pop() {
-        if criterion.field == "id" && matches!(criterion.op.as_str(), "=" | "$contains") {
+        if criterion.field == id && matches!(criterion.op.as_str(), "=" | "$contains") {
             named.extend(criterion.values);
         }
         open.extend(criterion.children.into_iter().rev());
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn ids_that_select_are_named_and_others_are_not() {
         let of = |text: &str| {
-            let mut named = named(&Filter::compile_text(&Catalog::cases(), text).unwrap().to_json());
+            let mut named = named(&Filter::compile_text(&Catalog::cases(), text).unwrap().to_json(), "id");
             named.sort();
             named
         };
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(of("id <> a and name = b"), [""; 0]);
         let body = br#"{"ids":["y","x","y"],"criteria":[{"field":"id","op":"=","values":["z"]}]}"#;
         let filter = Filter::compile(&Catalog::cases(), body).unwrap();
-        let mut named = named(&filter.to_json());
+        let mut named = named(&filter.to_json(), "id");
         named.sort();
         assert_eq!(named, ["x", "y", "z"]);
     }

@@ -1,7 +1,7 @@
 //! Advice for users who write a command that does not exist. If a word of the table becomes a command, remove it from the table.
 
 /// Names of commands in other programs, each with the command of casefilter that does the same, or other advice.
-const TABLE: [(&[&str], &str); 24] = [
+const TABLE: [(&[&str], &str); 25] = [
     (
         &["delete", "remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
         "no command deletes: write the remaining cases by `casefilter export OLD.db --where '…' -o rest.ndjson`, import them into a new database, and remove the old file",
@@ -11,8 +11,12 @@ const TABLE: [(&[&str], &str); 24] = [
         "a backup is a database itself: check it by `casefilter verify BACKUP.db`, stop the service, and replace the old file by it",
     ),
     (
-        &["completion", "completions", "complete", "autocomplete", "man", "manual", "manpage", "docs"],
-        "there are no completions and no manual page: `casefilter --help` lists the commands, and `casefilter <COMMAND> --help` has the flags of one, with examples",
+        &["completion", "autocomplete", "autocompletion"],
+        "`casefilter completions bash` prints the script by which bash completes arguments; also zsh and fish",
+    ),
+    (
+        &["man", "manual", "manpage", "docs"],
+        "there is no manual page: `casefilter --help` lists the commands, and `casefilter <COMMAND> --help` has the flags of one, with examples",
     ),
     (
         &["count", "counts", "total", "size"],
@@ -150,7 +154,8 @@ mod tests {
         for (word, part) in [
             ("delete", "no command deletes"),
             ("Restore", "a backup is a database itself"),
-            ("completion", "there are no completions"),
+            ("completion", "`casefilter completions bash`"),
+            ("man", "there is no manual page"),
             ("serach", "did you mean `casefilter search`?"),
             ("COMPCT", "did you mean `casefilter compact`?"),
             ("cases.ndjson", "`casefilter search cases.ndjson`"),

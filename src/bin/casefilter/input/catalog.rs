@@ -69,7 +69,7 @@ pub(crate) fn stored(database: &Path, admin: &Admin) -> Result<Catalog, Failure>
 }
 
 /// Reads a catalogue file, or the catalogue of a database.
-fn read(path: &Path) -> Result<Catalog, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Catalog, Failure> {
     let name = path.display().to_string();
     if Store::exists(path) {
         return Store::catalog_of(path).map_err(|error| failed(&error));

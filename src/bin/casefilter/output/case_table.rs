@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use casefilter::{Catalog, Field, FieldType};
+use casefilter::{Catalog, Field, FieldType, IdType};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -18,6 +18,8 @@ const MOST_COLUMNS: usize = 24;
 /// [`MOST_COLUMNS`].
 pub(crate) struct CaseTable {
     has_cases: bool,
+    /// The name and the type of the id.
+    id: (String, IdType),
     own: Vec<OwnColumn>,
 }
 
@@ -40,13 +42,14 @@ impl CaseTable {
         let has_cases = names(catalog).starts_with(&names(&cases));
         let first = if has_cases { cases.fields().len() } else { 1 };
         let own = catalog.visible_fields().filter(|(id, _)| id.index() >= first);
-        Self { has_cases, own: own.take(MOST_COLUMNS).map(|(_, field)| OwnColumn::new(field)).collect() }
+        let id = (catalog.id_name().to_owned(), catalog.id_type());
+        Self { has_cases, id, own: own.take(MOST_COLUMNS).map(|(_, field)| OwnColumn::new(field)).collect() }
     }
 
     pub(crate) fn columns(&self) -> Vec<Column<'_>> {
         let mut columns = match self.has_cases {
             true => CASE_COLUMNS.to_vec(),
-            false => vec![Column::whole("id")],
+            false => vec![Column::whole(&self.id.0)],
         };
         columns.extend(self.own.iter().map(OwnColumn::column));
         columns
@@ -62,6 +65,22 @@ impl CaseTable {
             row.extend(self.own.iter().map(|column| column.cell(document)));
         }
         row
+    }
+
+    /// Returns the id in a stored document.
+    pub(crate) fn id_of(&self, document: &str) -> String {
+        let (name, id_type) = &self.id;
+        let mut members: HashMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(document).unwrap_or_default();
+        let text = members.remove(name.as_str()).map_or("", RawValue::get);
+        let id = match id_type {
+            IdType::Integer => text.to_owned(),
+            _ => serde_json::from_str(text).unwrap_or_default(),
+        };
+        match (id_type, id.rsplit(':').next()) {
+            (IdType::Uuid, Some(uuid)) => uuid.to_ascii_lowercase(),
+            _ => id,
+        }
     }
 
     /// Returns a table of documents, each with its id.
@@ -137,16 +156,6 @@ impl OwnColumn {
             _ => texts.join(", "),
         }
     }
-}
-
-/// Returns the id in a stored document.
-pub(crate) fn id_of(document: &str) -> String {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Case {
-        id: String,
-    }
-    serde_json::from_str::<Case>(document).unwrap_or_default().id
 }
 
 /// The members of a case that the table shows. A member of an unexpected type is treated as absent.

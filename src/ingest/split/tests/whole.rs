@@ -17,7 +17,7 @@ pub(super) fn split(file: &[u8], limit: usize) -> Output {
     let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let is_one_text = match bytes.first() {
         Some(b'[') => true,
-        Some(b'{') => !detect_layout::is_document(&bytes[..line_end], limit),
+        Some(b'{') => !detect_layout::is_document(&bytes[..line_end], limit, "id"),
         _ => false,
     };
     let next = bytes.len() - trim_start(&bytes[line_end..]).len();

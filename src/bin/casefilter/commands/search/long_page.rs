@@ -8,7 +8,7 @@ use casefilter::SearchRequest;
 use crate::commands::search::format::SearchFormat;
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::ALL;
-use crate::output::case_table::{CaseTable, id_of};
+use crate::output::case_table::CaseTable;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
@@ -86,7 +86,8 @@ impl LongPage<'_> {
                 let columns = documents.columns();
                 let mut table = TableWriter::new(&columns, ROWS_MEASURED);
                 cases.each_document(request, |document| {
-                    table.push(documents.row(&id_of(document), document), &mut |text| out.escaped_lines(text))
+                    let id = documents.id_of(document);
+                    table.push(documents.row(&id, document), &mut |text| out.escaped_lines(text))
                 })?;
                 table.finish(&mut |text| out.escaped_lines(text))
             }

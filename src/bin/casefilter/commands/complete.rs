@@ -1,0 +1,264 @@
+//! The hidden command `complete`, which the scripts of `casefilter completions` call: completes the last word of a command line.
+//!
+//! The answer has one line `words` or `files`. After `words`, each line is a completion. After `files`, the shell completes the name
+//! of a file. The command prints no errors, because they would be printed into the line that is being written.
+
+mod shell_word;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use casefilter::{Catalog, CompletionKind, Completions, Store, StoreOptions};
+
+use crate::commands::completions::Shell;
+use crate::output::failure::Failure;
+use crate::output::status::Status;
+use crate::output::stdout::Output;
+
+use shell_word::Word;
+
+/// The largest database whose values are completed, in bytes. Opening it takes a few milliseconds.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Complete the last word of a command line
+///
+/// For the scripts of `casefilter completions`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter complete bash -- search cases.ndjson --where \"'status = o\"")]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+
+    /// The words after the name of the program, as they were written, up to the cursor
+    #[arg(last = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// A completion of a word.
+#[derive(Clone)]
+struct Candidate {
+    /// The whole word.
+    text: String,
+    /// The part that the user chooses, and what it is.
+    shown: String,
+    detail: String,
+}
+
+/// Prints the completions. `tree` describes the commands and their flags.
+pub(crate) fn run(args: &Args, tree: &clap::Command) -> Result<Status, Failure> {
+    let words: Vec<String> = args.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut out = Output::new();
+    match candidates(&words, tree, args.shell) {
+        None => out.line("files")?,
+        Some(candidates) => {
+            out.line("words")?;
+            for candidate in candidates {
+                let Candidate { text, shown, detail } = candidate;
+                let is_whole = [&text, &shown, &detail].iter().all(|text| !text.contains(char::is_control));
+                if is_whole {
+                    out.line(&match args.shell {
+                        Shell::Bash => text,
+                        Shell::Zsh if detail.is_empty() => format!("{text}\t{shown}"),
+                        Shell::Zsh => format!("{text}\t{shown}  -- {detail}"),
+                        Shell::Fish if detail.is_empty() => text,
+                        Shell::Fish => format!("{text}\t{detail}"),
+                    })?;
+                }
+            }
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+/// Returns the completions of the last word. Returns `None` if it can be the name of a file.
+fn candidates(words: &[String], tree: &clap::Command, shell: Shell) -> Option<Vec<Candidate>> {
+    let (last, before) = words.split_last()?;
+    let Some(name) = before.iter().find(|word| !word.starts_with('-')) else {
+        let commands = tree.get_subcommands().filter(|command| !command.is_hide_set());
+        let words = commands.map(|command| (command.get_name().to_owned(), about(command)));
+        return Some(plain(words.collect(), last));
+    };
+    let command = tree.find_subcommand(name)?;
+    let (flag, written) = flag_and_value(before, last);
+    match flag.as_deref() {
+        Some("--where") => Some(filter(before, written, last, shell)),
+        Some("--order" | "--sort") => Some(orders(before, written, last)),
+        Some(flag) => {
+            let takes_value = |arg: &&clap::Arg| {
+                arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long))
+                    && arg.get_action().takes_values()
+            };
+            let arg = command.get_arguments().find(takes_value);
+            match arg.map(clap::Arg::get_possible_values) {
+                Some(values) if !values.is_empty() => {
+                    let values = values.iter().filter(|value| !value.is_hide_set());
+                    let words = values.map(|value| {
+                        let help = value.get_help().map(ToString::to_string).unwrap_or_default();
+                        (value.get_name().to_owned(), help)
+                    });
+                    Some(plain(words.collect(), written))
+                }
+                Some(_) => None,
+                // The word before is not a flag with a value.
+                None => other(command, last),
+            }
+        }
+        None => other(command, last),
+    }
+}
+
+/// Returns the completions of a word that is no value of a flag.
+fn other(command: &clap::Command, last: &str) -> Option<Vec<Candidate>> {
+    if last.starts_with('-') {
+        let args = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        let flags = args.filter_map(|arg| {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            Some((format!("--{}", arg.get_long()?), help))
+        });
+        return Some(plain(flags.collect(), last));
+    }
+    let positional = command.get_positionals().next();
+    let values = positional.map(clap::Arg::get_possible_values).unwrap_or_default();
+    (!values.is_empty()).then(|| {
+        plain(values.iter().map(|value| (value.get_name().to_owned(), String::new())).collect(), last)
+    })
+}
+
+/// Returns the flag whose value the last word is, and the written part of the value. Bash gives `=` as a word of its own.
+fn flag_and_value<'w>(before: &[String], last: &'w str) -> (Option<String>, &'w str) {
+    if last.starts_with("--")
+        && let Some((flag, value)) = last.split_once('=')
+    {
+        return (Some(flag.to_owned()), value);
+    }
+    let is_flag = |word: &&String| word.starts_with("--") && word.len() > 2;
+    match before {
+        [.., flag, equals] if equals == "=" && is_flag(&flag) => (Some(flag.clone()), last),
+        [.., flag] if last == "=" && is_flag(&flag) => (Some(flag.clone()), ""),
+        [.., flag] if is_flag(&flag) => match flag.split_once('=') {
+            Some(_) => (None, last),
+            None => (Some(flag.clone()), last),
+        },
+        _ => (None, last),
+    }
+}
+
+/// Returns the words that begin with the written part.
+fn plain(words: Vec<(String, String)>, written: &str) -> Vec<Candidate> {
+    let matching = words.into_iter().filter(|(word, _)| word.starts_with(written));
+    let candidate = |(word, detail): (String, String)| {
+        let detail = detail.lines().next().unwrap_or_default().to_owned();
+        Candidate { text: format!("{word} "), shown: word, detail }
+    };
+    matching.map(candidate).collect()
+}
+
+fn about(command: &clap::Command) -> String {
+    command.get_about().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns the completions of a filter text.
+fn filter(before: &[String], written: &str, last: &str, shell: Shell) -> Vec<Candidate> {
+    let Some(word) = Word::read(written) else { return Vec::new() };
+    let database = database(before);
+    let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
+    let text = word.text();
+    let own = match &database {
+        Some(path) => values(path, &catalog, text),
+        None => None,
+    };
+    let completions = own.unwrap_or_else(|| Completions::new(&catalog, text, text.len()));
+    let head = text.get(..completions.range.start).unwrap_or_default();
+    let flag = flag_before(last, written);
+    let candidates = completions.candidates.into_iter().filter_map(|candidate| {
+        let space = if candidate.text == "(" { "" } else { " " };
+        let whole = word.with_text(&format!("{head}{}{space}", candidate.text), shell)?;
+        let is_value = candidate.kind == CompletionKind::Value;
+        let detail = if is_value { String::new() } else { candidate.detail };
+        Some(Candidate { text: format!("{flag}{whole}"), shown: candidate.text, detail })
+    });
+    let mut candidates: Vec<Candidate> = candidates.collect();
+    // After a single completion, bash would close the quote. The second one leaves the filter open.
+    if let (Shell::Bash, [only]) = (shell, candidates.as_slice()) {
+        candidates.push(Candidate { text: format!("{} ", only.text), ..only.clone() });
+    }
+    candidates
+}
+
+/// Returns the part of the last word before the written value: `--where=`, or nothing. Bash usually gives `=` as a word of its own,
+/// which is not replaced.
+fn flag_before<'w>(last: &'w str, written: &str) -> &'w str {
+    last.strip_suffix(written).filter(|flag| flag.len() > 1).unwrap_or_default()
+}
+
+/// Returns the fields by which a search can sort, ascending and descending.
+fn orders(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
+    let database = database(before);
+    let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
+    let single = catalog.visible_fields().map(|(_, field)| field).filter(|field| !field.is_many());
+    let names = single.flat_map(|field| std::iter::once(field.name()).chain(field.aliases()));
+    let sign = if written.starts_with('-') { "-" } else { "" };
+    let words = names.map(|name| (format!("{sign}{name}"), String::new())).collect();
+    let flag = flag_before(last, written);
+    let mut candidates = plain(words, written);
+    candidates.iter_mut().for_each(|candidate| candidate.text.insert_str(0, flag));
+    candidates
+}
+
+/// Returns the values of the flags that have one of these names.
+fn values_of<'w>(words: &'w [String], names: &[&str]) -> Option<&'w str> {
+    let mut found = None;
+    for (at, word) in words.iter().enumerate() {
+        for name in names {
+            if word == name {
+                let next = words.get(at.saturating_add(1)).filter(|next| *next != "=");
+                found = next.or_else(|| words.get(at.saturating_add(2))).map(String::as_str);
+            } else if let Some(value) = word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+                found = Some(value);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the path in a word.
+fn path(word: &str) -> Option<PathBuf> {
+    let text = Word::read_whole(word)?;
+    match (text.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Some(Path::new(&home).join(rest)),
+        _ => Some(PathBuf::from(text)),
+    }
+}
+
+/// Returns the database that the command line names.
+fn database(before: &[String]) -> Option<PathBuf> {
+    let named = values_of(before, &["--db"]).into_iter();
+    let words = named.chain(before.iter().skip(1).map(String::as_str).filter(|word| !word.starts_with('-')));
+    words.filter_map(path).find(|path| path.is_file() && Store::exists(path))
+}
+
+/// Returns the catalogue that the command line names: that of --catalog, of the database, or of cases. Returns `None` if it cannot
+/// be read.
+fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
+    let named = values_of(before, &["--catalog", "--catalogue"]).map(str::to_owned);
+    match named.or_else(|| std::env::var("CASEFILTER_CATALOG").ok()) {
+        Some(named) => crate::input::catalog::read(&path(&named)?).ok(),
+        None => match database {
+            // A service may have the database open. Its catalogue is then not known here.
+            Some(database) => Some(Store::catalog_of(database).unwrap_or_else(|_| Catalog::cases())),
+            None => Some(Catalog::cases()),
+        },
+    }
+}
+
+/// Returns the completions with the values of a database. Returns `None` if the database is large, or if another process has it open.
+fn values(path: &Path, catalog: &Catalog, text: &str) -> Option<Completions> {
+    if std::fs::metadata(path).ok()?.len() > MOST_BYTES {
+        return None;
+    }
+    let store = Store::open_read_only(path, catalog.clone(), StoreOptions::default()).ok()?;
+    Some(store.completions(text, text.len()))
+}
