@@ -1,7 +1,7 @@
 //! Tests every kind of error, with position and message, by the cases in `tests/data/errors.txt`.
 //!
-//! Each case in the file is a block of lines: one input (`body`, `text` or `case`), optionally `limits` and `params`, then one line
-//! for each error: `> kind path @offset: message`, where `-` is the empty path. In an input, `‹FF›` is the byte 0xFF, `‹x*9›` is `x`
+//! Each case in the file is a block of lines: one input (`body`, `extended`, `text` or `case`; `extended` is a body that may use all
+//! operators), optionally `limits` and `params`, then one line for each error: `> kind path @offset: message`, where `-` is the empty path. In an input, `‹FF›` is the byte 0xFF, `‹x*9›` is `x`
 //! nine times, and `‹nl›` is a line feed. With `BLESS=1`, the test writes the actual errors to the file. Review the changes of the
 //! file before you commit them.
 
@@ -89,6 +89,8 @@ fn errors(block: &[&str]) -> Vec<String> {
         FilterBuilder::new(&catalog)
             .with_limits(limits.clone())
             .text(std::str::from_utf8(&expand(text)).unwrap())
+    } else if let Some(body) = line("extended") {
+        FilterBuilder::new(&catalog.extended()).with_limits(limits.clone()).json(&expand(body))
     } else {
         let body = expand(line("body").expect("an input"));
         FilterBuilder::new(&catalog).with_limits(limits.clone()).json(&body)

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
 use casefilter::{
-    CancelToken, Catalog, Deadline, Engine, Filter, FilterBuilder, ImportMode, Order, SearchParams,
-    SearchRequest,
+    CancelToken, Catalog, Deadline, Engine, Field, FieldType, Filter, FilterBuilder, ImportMode, Order,
+    SearchParams, SearchRequest,
 };
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
 /// Creates a table with the cases of an engine and returns its name.
 fn table_of(engine: &Engine) -> String {
     let name = unique("world");
-    let table = Table::new(engine.catalog()).with_folded().named(&name).unwrap();
+    let table = Table::new(engine.catalog()).with_folded().with_elements().named(&name).unwrap();
     let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000);
     load(&server(), &table, engine.search(&all).unwrap().documents());
     name
@@ -120,7 +120,7 @@ fn the_vectors_pass() {
 #[ignore = "needs a server: tests/postgres/run"]
 fn random_data_gives_the_same_results_as_the_engine() {
     run(async {
-        let mut answered = 0;
+        let (mut answered, mut elements) = (0, 0);
         for seed in 0..24 {
             let size =
                 Size { documents: [0, 1, 7, 70, 300][seed % 5], requests: 60, repeats: true, faults: false };
@@ -135,17 +135,14 @@ fn random_data_gives_the_same_results_as_the_engine() {
                     .order(params.order.as_deref())
                     .count(params.count.as_deref());
                 let request = FilterBuilder::new(&asked.catalog).request(body.as_bytes(), &params);
-                // SQL has no criteria on the elements of arrays.
-                let is_in_sql = |request: &SearchRequest| !request.filter.to_text().contains(" has (");
-                if let Ok(request) = request
-                    && is_in_sql(&request)
-                {
+                if let Ok(request) = request {
+                    elements += usize::from(request.filter.to_text().contains(" has ("));
                     check(&source, &engine, &request, &format!("world {seed}: {body} {params:?}")).await;
                     answered += 1;
                 }
             }
         }
-        assert!(answered > 300, "{answered}");
+        assert!(answered > 300 && elements > 50, "{answered}, {elements}");
     });
 }
 
@@ -423,6 +420,51 @@ fn words_are_searched_in_the_folded_columns_that_the_table_has() {
         let error = refused(&server, &options(&name)).await;
         assert_eq!(error.kind(), PostgresErrorKind::Table);
         assert!(error.to_string().contains("column `name_folded`"), "{error}");
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn elements_are_tested_by_the_element_columns_that_the_table_has() {
+    let (server, name) = (server(), unique("elements"));
+    let fields = [
+        ("legs[].bank", FieldType::String),
+        ("legs[].amount", FieldType::Number),
+        ("fees[].cost", FieldType::Number),
+    ];
+    let catalog = Catalog::new(fields.map(|(path, kind)| Field::new(path, kind))).unwrap();
+    let table = Table::new(&catalog).with_elements_of(["legs"]).unwrap().named(&name).unwrap();
+    let documents = [
+        r#"{"id":"a","legs":[{"bank":"x","amount":1},{"bank":"y","amount":9}],"fees":[{"cost":1}]}"#,
+        r#"{"id":"b","legs":[{"amount":9},{"bank":"x"}]}"#,
+        r#"{"id":"c","legs":[]}"#,
+        r#"{"id":"d","legs":[{"bank":"x","amount":9},null]}"#,
+    ];
+    load(&server, &table, documents.into_iter());
+    let engine = engine(&catalog, &documents.map(str::to_owned));
+    let request =
+        |text: &str| SearchRequest::new(Filter::compile_text(&catalog, text).unwrap()).with_count(true);
+    run(async {
+        let source = source(&catalog, &name).await;
+        for text in [
+            "legs has (bank = x and amount = 9)",
+            "legs has (bank = x and not amount = 9)",
+            "not legs has (bank is absent)",
+            "legs has (bank is absent and amount is absent)",
+        ] {
+            check(&source, &engine, &request(text), text).await;
+        }
+        let error = source.search(&request("fees has (not cost = 1)")).await.unwrap_err();
+        assert_eq!(error.kind(), PostgresErrorKind::Unsupported);
+        assert!(
+            error.to_string().starts_with("fees: found `$elem` on an array without element columns"),
+            "{error}"
+        );
+        // If one of the columns is missing, the source does not start.
+        psql(&server, &format!("ALTER TABLE {name} DROP legs_bank_element"));
+        let error = PostgresSource::connect(&server, &catalog, &options(&name)).await.unwrap_err();
+        assert_eq!(error.kind(), PostgresErrorKind::Table);
+        assert!(error.to_string().contains("column `legs_bank_element`"), "{error}");
     });
 }
 

@@ -19,9 +19,9 @@ fn catalog() -> Catalog {
         .unwrap()
 }
 
-/// Returns the table of the catalogue, with folded columns.
+/// Returns the table of the catalogue, with folded columns and element columns.
 fn table() -> Table {
-    Table::new(&catalog()).with_folded()
+    Table::new(&catalog()).with_folded().with_elements()
 }
 
 fn count(dialect: Dialect, text: &str) -> String {
@@ -401,7 +401,7 @@ fn scripts_name_every_column() {
         }
         let plain = plain.script(dialect, "a");
         assert!(!plain.contains("folded"), "{plain}");
-        let folded = table().script(dialect, "a");
+        let folded = Table::new(&catalog()).with_folded().script(dialect, "a");
         assert!(
             folded.contains("--folded -o a\n") && folded.contains("folded |") | folded.contains("folded >"),
             "{folded}"
@@ -622,6 +622,10 @@ proptest! {
                         criteria.push(format!(r#"{{"op":"$not","children":[{}]}}"#, test("$match", &json(&[whole.join(" ")]))));
                     }
                     criteria.push(test("$exists", r#"["false"]"#));
+                    let one = |op: &str| format!(r#"{{"field":"amlCases.amlCaseId","op":"{op}","values":{}}}"#, json(values));
+                    let absent = r#"{"field":"amlCases.amlCaseId","op":"$exists","values":["false"]}"#;
+                    let either = format!(r#"{{"op":"$or","children":[{},{absent}]}}"#, one("$contains"));
+                    criteria.push(format!(r#"{{"op":"$elem","field":"amlCases","children":[{either}]}}"#));
                 }
             }
         }
@@ -640,15 +644,208 @@ proptest! {
     }
 }
 
+fn legs() -> Catalog {
+    Catalog::new([
+        Field::new("legs[].bank", FieldType::String),
+        Field::new("legs[].amount", FieldType::Number),
+        Field::new("legs[].marks[]", FieldType::String),
+        Field::new("legs[].fees[].kind", FieldType::String),
+        Field::new("legs[].fees[].cost", FieldType::Integer),
+        Field::new("n", FieldType::Number),
+    ])
+    .unwrap()
+}
+
+fn count_legs(dialect: Dialect, text: &str) -> String {
+    let filter = Filter::compile_text(&legs(), text).unwrap();
+    let statement = Table::new(&legs()).with_elements().with_folded().count(dialect, &filter).unwrap();
+    tokens::check(&statement);
+    statement.to_sql().split_once(" WHERE ").unwrap().1.to_owned()
+}
+
 #[test]
-fn criteria_on_elements_of_arrays_are_refused() {
-    let cases = Catalog::cases();
-    for text in ["amlCases has (amlCaseId = a)", "name = x or not amlCases has (amlCaseId is absent)"] {
-        let filter = Filter::compile_text(&cases, text).unwrap();
-        for dialect in [Dialect::Postgres, Dialect::ClickHouse, Dialect::Spark, Dialect::DuckDb] {
-            let error = Table::new(&cases).count(dialect, &filter).unwrap_err();
-            assert_eq!((error.kind, error.path.as_str()), (ErrorKind::NotInSql, "amlCases"));
-            assert!(error.message().contains("`$elem`"), "{error}");
+fn elements_are_tested_by_sets_of_their_numbers() {
+    use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
+    for (text, dialect, wanted) in [
+        (
+            "legs has (bank = a and amount > 5)",
+            Postgres,
+            r#"("legs_bank" && $1::text[] AND EXISTS (SELECT 1 FROM unnest("legs_amount") AS element (x) WHERE x > $2::float8) AND EXISTS ((SELECT _n FROM unnest("legs_bank_element", "legs_bank") AS _value (_n, _x) WHERE _x = $3::text) INTERSECT (SELECT _n FROM unnest("legs_amount_element", "legs_amount") AS _value (_n, _x) WHERE _x > $4::float8)))"#,
+        ),
+        (
+            "legs has (bank = a and amount > 5)",
+            ClickHouse,
+            "(hasAny(`legs_bank`, {p1:Array(String)}) AND arrayExists(x -> x > {p2:Float64}, `legs_amount`) AND notEmpty(arrayIntersect(arrayFilter((_n, _x) -> _x = {p3:String}, `legs_bank_element`, `legs_bank`), arrayFilter((_n, _x) -> _x > {p4:Float64}, `legs_amount_element`, `legs_amount`))))",
+        ),
+        (
+            "legs has (bank = a and amount > 5)",
+            Spark,
+            "(arrays_overlap(`legs_bank`, ?) AND exists(`legs_amount`, x -> x > ?) AND size(array_intersect(array_compact(zip_with(`legs_bank_element`, `legs_bank`, (_n, _x) -> IF(_x = ?, _n, NULL))), array_compact(zip_with(`legs_amount_element`, `legs_amount`, (_n, _x) -> IF(_x > ?, _n, NULL))))) > 0)",
+        ),
+        (
+            "legs has (bank = a and amount > 5)",
+            DuckDb,
+            r#"(list_has_any("legs_bank", $1::VARCHAR[]) AND len(list_filter("legs_amount", lambda x: x > $2::DOUBLE)) > 0 AND len(list_intersect(list_where("legs_bank_element", list_transform("legs_bank", lambda _x: _x = $3::VARCHAR)), list_where("legs_amount_element", list_transform("legs_amount", lambda _x: _x > $4::DOUBLE)))) > 0)"#,
+        ),
+        (
+            "not legs has (not bank = a)",
+            Postgres,
+            r#"NOT (EXISTS ((SELECT _n FROM unnest("legs_element") AS _element (_n)) EXCEPT (SELECT _n FROM unnest("legs_bank_element", "legs_bank") AS _value (_n, _x) WHERE _x = $1::text)))"#,
+        ),
+        ("legs has (bank is absent)", Spark, "(size(array_except(`legs_element`, `legs_bank_element`)) > 0)"),
+        (
+            "legs has (not bank = a)",
+            ClickHouse,
+            "(notEmpty(arrayFilter((_entry, _count) -> _count = 1, `legs_element`, arrayResize(arrayReverse(arrayEnumerateUniq(arrayReverse(arrayConcat(`legs_element`, arrayFilter((_n, _x) -> _x = {p1:String}, `legs_bank_element`, `legs_bank`))))), length(`legs_element`)))))",
+        ),
+        (
+            "legs has (bank is absent and fees has (kind is absent))",
+            DuckDb,
+            r#"(len(list_intersect(list_transform(coalesce(list_transform(list_filter(map_entries(list_histogram(list_concat("legs_fees_element", list_distinct("legs_fees_kind_element")))), lambda _e: _e.value = 1), lambda _e: _e.key), []), lambda _n: "legs_fees_element_1"[_n]), coalesce(list_transform(list_filter(map_entries(list_histogram(list_concat("legs_element", list_distinct("legs_bank_element")))), lambda _e: _e.value = 1), lambda _e: _e.key), []))) > 0)"#,
+        ),
+        // The numbers of a field below two arrays are those of the tested array.
+        (
+            "legs has (amount is present and fees.kind = a)",
+            Spark,
+            "(size(`legs_amount`) > 0 AND arrays_overlap(`legs_fees_kind`, ?) AND size(array_intersect(`legs_amount_element`, array_compact(zip_with(`legs_fees_kind_element_1`, `legs_fees_kind`, (_n, _x) -> IF(_x = ?, _n, NULL))))) > 0)",
+        ),
+        (
+            "legs has (bank = a or bank is absent)",
+            Postgres,
+            r#"(EXISTS ((SELECT _n FROM unnest("legs_bank_element", "legs_bank") AS _value (_n, _x) WHERE _x = $1::text) UNION ((SELECT _n FROM unnest("legs_element") AS _element (_n)) EXCEPT (SELECT _n FROM unnest("legs_bank_element") AS _element (_n)))))"#,
+        ),
+    ] {
+        assert_eq!(count_legs(dialect, text), wanted, "{text}");
+    }
+    let any = "legs has (bank = x or bank <> x)";
+    assert_eq!(count_legs(Dialect::ClickHouse, any), "(notEmpty(`legs_element`))");
+    // PostgreSQL cannot store U+0000.
+    let nothing = r#"{"criteria":[{"op":"$elem","field":"legs","children":[{"field":"legs.bank","op":"=","values":["\u0000"]},{"field":"legs.amount","op":"=","values":["1"]}]}]}"#;
+    let filter = Filter::compile(&legs().extended(), nothing.as_bytes()).unwrap();
+    let table = Table::new(&legs()).with_elements();
+    assert!(table.count(Dialect::Postgres, &filter).unwrap().to_sql().ends_with(" WHERE FALSE"));
+    // Many values of one element are counted.
+    let values: Vec<String> = (0..9).map(|number| format!("m{number}")).collect();
+    let all = format!("legs has (marks all ({}) and amount = 1)", values.join(", "));
+    let all = count_legs(Dialect::Postgres, &all);
+    assert!(all.contains("_x = ANY ($4::text[]) GROUP BY _n HAVING count(DISTINCT _x) = 9)"), "{all}");
+    // The nesting does not grow with the number of criteria.
+    let many: Vec<String> =
+        (0..512).map(|number| format!("(bank = b{number} and amount = {number})")).collect();
+    let many = count_legs(Dialect::Spark, &format!("legs has ({})", many.join(" or ")));
+    assert!(
+        !many.contains("concat(concat(concat(concat(concat(concat(concat(concat(concat(concat("),
+        "{many}"
+    );
+}
+
+#[test]
+fn elements_need_element_columns() {
+    for (text, array, names) in [
+        ("legs has (bank = a and amount = 1)", "legs", &[][..]),
+        ("n = 1 or not legs has (bank is absent)", "legs", &["legs.fees"]),
+        ("legs has (fees has (kind = a and cost = 1) and amount = 1)", "legs.fees", &["legs"]),
+    ] {
+        let filter = Filter::compile_text(&legs(), text).unwrap();
+        let table = Table::new(&legs()).with_elements_of(names.iter().copied()).unwrap();
+        for dialect in Dialect::ALL {
+            let error = table.count(dialect, &filter).unwrap_err();
+            assert_eq!((error.kind, error.path.as_str()), (ErrorKind::NotInSql, array), "{text}");
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "{array}: found `$elem` on an array without element columns in the table, expected a table and an export with \
+                     element columns: `--elements` of `casefilter export`, `ddl` and `sql`, or `Table::with_elements`"
+                )
+            );
+            tokens::check(&table.clone().with_elements().count(dialect, &filter).unwrap());
         }
+    }
+    let error = Table::new(&legs()).with_elements_of(["legz"]).unwrap_err();
+    assert_eq!(error.to_string(), "`legz` is not an array of objects; did you mean `legs`?");
+    assert_eq!(
+        Table::new(&legs()).with_elements_of(["n"]).unwrap_err().to_string(),
+        "`n` is not an array of objects"
+    );
+    // Other filters do not change with element columns.
+    let plain = Filter::compile_text(&legs(), "legs.bank = a and not n > 5").unwrap();
+    for dialect in Dialect::ALL {
+        let table = Table::new(&legs());
+        assert_eq!(table.count(dialect, &plain), table.clone().with_elements().count(dialect, &plain));
+    }
+}
+
+#[test]
+fn element_columns_number_the_elements_of_a_document() {
+    let table = Table::new(&legs()).with_elements().with_folded_fields(["legs.bank"]).unwrap();
+    let names: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "place",
+            "id",
+            "legs_bank",
+            "legs_amount",
+            "legs_marks",
+            "legs_fees_kind",
+            "legs_fees_cost",
+            "n",
+            "document",
+            "legs_bank_folded",
+            "legs_element",
+            "legs_bank_element",
+            "legs_amount_element",
+            "legs_marks_element",
+            "legs_fees_kind_element_1",
+            "legs_fees_cost_element_1",
+            "legs_fees_element",
+            "legs_fees_element_1",
+            "legs_fees_kind_element",
+            "legs_fees_cost_element",
+        ]
+    );
+    let value = |document: &str, name: &str| {
+        let at = names.iter().position(|other| *other == name).unwrap();
+        format!("{:?}", table.row(0, document).unwrap()[at])
+    };
+    let document = r#"{"id":"1","legs":[{"fees":[{"cost":5},{"kind":"k"}]},null,{"bank":"x","marks":["a","a","b"],"fees":[{"cost":7,"kind":"l"}]},{}]}"#;
+    for (name, wanted) in [
+        ("legs_element", "[1, 2, 3, 4]"),
+        ("legs_bank_element", "[3]"),
+        ("legs_amount_element", "[]"),
+        ("legs_marks_element", "[3, 3, 3]"),
+        ("legs_fees_element", "[1, 2, 3]"),
+        ("legs_fees_element_1", "[1, 1, 3]"),
+        ("legs_fees_kind_element", "[2, 3]"),
+        ("legs_fees_kind_element_1", "[1, 3]"),
+        ("legs_fees_cost_element", "[1, 3]"),
+    ] {
+        assert_eq!(value(document, name), format!("Integers({wanted})"), "{name}");
+    }
+    for document in [r#"{"id":"1"}"#, r#"{"id":"1","legs":null}"#, r#"{"id":"1","legs":[]}"#] {
+        assert_eq!(value(document, "legs_element"), "Integers([])");
+    }
+    // The order of the calls has no effect, and an allow-list does not change the names.
+    let other = Table::new(&legs())
+        .with_folded_fields(["legs.bank"])
+        .unwrap()
+        .with_elements_of(["legs.fees", "legs"])
+        .unwrap();
+    assert_eq!(other.columns(), table.columns());
+    let narrow = Table::new(&legs().allow(["legs.fees.cost"]).unwrap()).with_elements();
+    assert!(narrow.columns().iter().all(|column| names.contains(&column.name())));
+    for dialect in Dialect::ALL {
+        let script = table.script(dialect, "a");
+        assert!(script.contains("--folded=legs.bank --elements"), "{script}");
+        assert!(!script.contains("INDEX ON \"cases\" USING gin (\"legs_element\")"), "{script}");
+        let some = Table::new(&legs()).with_elements_of(["legs"]).unwrap().script(dialect, "a");
+        assert!(some.contains(" --elements=legs "), "{some}");
+        let kind = match dialect {
+            Dialect::Postgres => r#""legs_bank_element" bigint[] NOT NULL"#,
+            Dialect::DuckDb => r#""legs_bank_element" BIGINT[] NOT NULL"#,
+            Dialect::ClickHouse => "`legs_bank_element` Array(Int64)",
+            Dialect::Spark => "`legs_bank_element` ARRAY<BIGINT>",
+        };
+        assert!(script.contains(kind), "{script}");
     }
 }

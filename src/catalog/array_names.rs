@@ -2,7 +2,11 @@
 
 use super::arrays::{ArrayId, ElementArray, NamedArray};
 use super::catalogue::Catalog;
+#[cfg(feature = "sql")]
+use super::error::CatalogError;
 use super::id::FieldId;
+#[cfg(feature = "sql")]
+use crate::error::nearest;
 
 impl Catalog {
     /// Finds an array of objects by its path without `[]`.
@@ -47,6 +51,32 @@ impl Catalog {
     /// Returns the names of all arrays of objects.
     pub(crate) fn array_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.inner.arrays.list.iter().map(|array| self.name_of(array))
+    }
+
+    /// Returns the ids of all arrays of objects with the arrays, outer arrays before the arrays below them.
+    #[cfg(feature = "sql")]
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = (ArrayId, ElementArray)> {
+        (0..=u32::MAX).zip(&self.inner.arrays.list).map(|(id, found)| (ArrayId(id), found.array))
+    }
+
+    /// Returns the array with this id.
+    #[cfg(feature = "sql")]
+    pub(crate) fn array(&self, id: ArrayId) -> Option<ElementArray> {
+        self.inner.arrays.get(id).map(|found| found.array)
+    }
+
+    /// Finds the arrays of objects with these names, for an SQL table.
+    #[cfg(feature = "sql")]
+    pub(crate) fn find_arrays<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<Vec<ArrayId>, CatalogError> {
+        let find = |name: &str| {
+            let found = self.find_array(name).and_then(|array| self.array_id(array));
+            let near = || nearest(name, self.array_names()).map(str::to_owned);
+            found.ok_or_else(|| CatalogError::UnknownArray(name.to_owned(), near()))
+        };
+        names.into_iter().map(find).collect()
     }
 
     fn name_of(&self, array: &NamedArray) -> &str {

@@ -18,6 +18,8 @@ pub enum CatalogError {
     PathConflict(String),
     /// A name in an allow-list (the first value) is not a field. The second value is the most similar field name, if there is one.
     UnknownField(String, Option<String>),
+    /// A name (the first value) is not the path of an array of objects. The second value is the most similar path, if there is one.
+    UnknownArray(String, Option<String>),
     /// A setting that does not exist for fields of this type, or for multi-valued fields.
     NotForType {
         /// The name of the field.
@@ -58,6 +60,10 @@ impl fmt::Display for CatalogError {
             Self::UnknownField(name, None) => write!(f, "{} is not a field", quote(name)),
             Self::UnknownField(name, Some(near)) => {
                 write!(f, "{} is not a field; did you mean {}?", quote(name), quote(near))
+            }
+            Self::UnknownArray(name, near) => {
+                write!(f, "{} is not an array of objects", quote(name))?;
+                near.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {}?", quote(near)))
             }
             Self::NotForType { field, setting, expected, kind, is_many } => {
                 write!(f, "`{setting}` is for {expected}, found it on {}, which is ", quote(field))?;

@@ -40,12 +40,13 @@ pub struct Criteria {
     outermost: Option<Connective>,
 }
 
-/// The name of a field, with methods that build [`Criteria`] on the field. The function [`field`] creates it.
+/// The name of a field or an array, with methods that build [`Criteria`] on it. The function [`field`] creates it.
 #[derive(Clone, Debug)]
 #[must_use = "a field is not a criterion until a method tests it"]
 pub struct FieldName<'n>(&'n str);
 
-/// Names a field, to build [`Criteria`] on it.
+/// Names a field, to build [`Criteria`] on it. For [`has_element`](FieldName::has_element), the name is the path of an array of
+/// objects.
 ///
 /// ```
 /// use casefilter::{Catalog, field};
@@ -122,6 +123,39 @@ impl FieldName<'_> {
     /// Tests that a string of the field contains every word of this text: `$match`. Ignores case and accents.
     pub fn matches(self, words: &str) -> Criteria {
         self.test(Operator::Match, [words])
+    }
+
+    /// Tests that at least one element of an array of objects passes these criteria: `$elem`.
+    ///
+    /// The name is the path of the array without `[]`. The criteria have full names of fields below the array. They test only the
+    /// values of the element, also within [`negated`](Criteria::negated). They may contain `has_element` for an array below this
+    /// array.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, field};
+    /// let catalog = Catalog::new([
+    ///     Field::new("legs[].bank", FieldType::String),
+    ///     Field::new("legs[].amount", FieldType::Number),
+    /// ])?;
+    /// let large_and_unnamed = field("legs").has_element(field("legs.amount").above(5000) & field("legs.bank").is_absent());
+    /// let filter = large_and_unnamed.compile(&catalog)?;
+    /// assert_eq!(filter.to_text(), "legs has (legs.bank is absent and legs.amount > 5000)");
+    /// // No single leg is both large and without a bank.
+    /// assert!(!filter.matches(br#"{"id":"1","legs":[{"amount":9000,"bank":"x"},{"amount":1}]}"#)?);
+    /// assert!(filter.matches(br#"{"id":"2","legs":[{"amount":9000}]}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The errors are those of a body: an unknown array, or a field that is not below the array.
+    pub fn has_element(self, criteria: Criteria) -> Criteria {
+        let mut json = String::from(r#"{"field":"#);
+        json_string(self.0, &mut json);
+        json.push_str(r#","op":"#);
+        json_string(Complex::ELEM.name(), &mut json);
+        json.push_str(r#","children":["#);
+        json.push_str(&criteria.json);
+        json.push_str("]}");
+        Criteria { json, outermost: None }
     }
 
     /// Tests the field by any operator.
@@ -249,6 +283,15 @@ mod tests {
                 "name starts with (A, B) or name includes x or name is present".into(),
             ),
             (!(field("name").is("a") | field("name").is("b")), "not (name = a or name = b)".into()),
+            (
+                !field("amlCases").has_element(
+                    !field("amlCases.amlCaseId").is(hostile) & field("amlCases.amlCaseId").is_present(),
+                ),
+                format!(
+                    "not amlCases has (not amlCaseId = {} and amlCaseId is present)",
+                    Filter::quote(hostile)
+                ),
+            ),
         ] {
             assert_eq!(criteria.compile(&cases), Ok(Filter::compile_text(&cases, &text).unwrap()), "{text}");
         }
@@ -268,6 +311,35 @@ mod tests {
                 ("criteria[0].children[1].children[1].values[0]", "bad_timestamp"),
             ]
         );
+    }
+
+    #[test]
+    fn errors_of_elements_are_those_of_a_body() {
+        let cases = Catalog::cases();
+        let one = || field("amlCases.amlCaseId").is("x");
+        for (criteria, path, suggestion) in [
+            (field("amlCase").has_element(one()), "criteria[0].field", Some("amlCases")),
+            (field("tags").has_element(one()), "criteria[0].field", None),
+            (
+                field("amlCases").has_element(one() & field("name").is("x")),
+                "criteria[0].children[0].children[1].field",
+                None,
+            ),
+            (
+                field("amlCases").has_element(field("amlCaseId").is("x")),
+                "criteria[0].children[0].field",
+                Some("amlCases.amlCaseId"),
+            ),
+        ] {
+            let errors = criteria.compile(&cases).unwrap_err();
+            let [error] = errors.as_slice() else { panic!("{errors}") };
+            assert_eq!((error.kind.code(), error.path.as_str()), ("unknown_field", path), "{error}");
+            let text = error.to_string();
+            assert_eq!(text.contains("did you mean"), suggestion.is_some(), "{text}");
+            assert!(suggestion.is_none_or(|meant| text.contains(meant)), "{text}");
+        }
+        let deep = (0..100).fold(one(), |inner, _| !inner);
+        assert!(field("amlCases").has_element(deep).compile(&cases).is_ok());
     }
 
     #[test]

@@ -74,7 +74,7 @@
 //! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
 //! - `predicate/print/body.rs`, which prints sets as criteria;
 //! - `exec/index_lookup.rs` and `exec/plan_leaf.rs`, which evaluate sets on the index and on columns;
-//! - `sql/condition.rs`, and a method in `sql/dialect/syntax.rs`.
+//! - `sql/value_condition.rs`, and a method in `sql/dialect/syntax.rs`.
 //!
 //! # Invariants
 //!

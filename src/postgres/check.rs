@@ -1,5 +1,4 @@
-//! Checks that the table on the server has the columns of the data definition, and finds out which of the optional folded columns
-//! it has.
+//! Checks that the table on the server has the columns of the data definition, and finds its folded columns and element columns.
 
 use std::collections::HashMap;
 
@@ -64,7 +63,7 @@ impl ColumnDef {
 }
 
 /// Compares the table on the server with `table`, from which the SQL statements are generated. Returns `table` with those folded
-/// columns that the server has.
+/// columns and element columns that the server has.
 ///
 /// # Errors
 /// Returns [`Table`](PostgresErrorKind::Table) if the tables differ. The message describes the first difference.
@@ -87,7 +86,8 @@ pub(super) async fn check(client: &Client, table: &Table) -> Result<Table, Postg
             quote(&name)
         )));
     }
-    let table = table.clone().with_folded_if(|_, name| columns.contains_key(name));
+    let has = |name: &str| columns.contains_key(name);
+    let table = table.clone().with_folded_if(|_, name| has(name)).with_elements_if(|_, name| has(name));
     for column in table.columns() {
         let expected = ColumnDef::of(column);
         match columns.get(column.name()) {

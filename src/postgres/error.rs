@@ -27,7 +27,7 @@ pub enum PostgresErrorKind {
     Rejected,
     /// The filter or the order was built with a different catalogue than that of the table. This is a bug in the host program.
     Request,
-    /// The filter needs a folded column that the table does not have, or it has criteria on the elements of an array (`$elem`).
+    /// The filter needs a folded column or element columns that the table does not have.
     Unsupported,
     /// The search was stopped by its [token](crate::CancelToken) or its [deadline](crate::Deadline).
     Stopped,
@@ -122,8 +122,8 @@ impl PostgresError {
         Self::new(kind, message)
     }
 
-    /// Converts an error of SQL generation. The kind is [`Unsupported`](PostgresErrorKind::Unsupported) if the filter cannot be
-    /// translated to SQL for this table, otherwise [`Request`](PostgresErrorKind::Request).
+    /// Converts an error of SQL generation. The request was built with a different catalogue, or it needs columns that the table does
+    /// not have.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
             ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => PostgresErrorKind::Unsupported,

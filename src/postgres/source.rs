@@ -103,8 +103,8 @@ impl PostgresSource {
     /// - [`Options`](PostgresErrorKind::Options) if the connection string or another option is invalid.
     /// - [`Unavailable`](PostgresErrorKind::Unavailable) if the server cannot be reached.
     /// - [`Table`](PostgresErrorKind::Table) if the table does not exist, may not be read, or differs from [`Table::script`]. The
-    ///   message names the first column that differs. Folded columns are optional: the source uses the folded columns that the
-    ///   table has.
+    ///   message names the first column that differs. Folded columns and element columns are optional: the source uses those that
+    ///   the table has.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime with I/O and time enabled, like all other methods that open connections.
@@ -164,7 +164,7 @@ impl PostgresSource {
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
     ///   of the table, or if the catalogue of the filter hides the sort field.
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded
-    ///   column, or criteria on the elements of an array (`$elem`).
+    ///   column, or `$elem` on an array for which it has no element columns.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are
     ///   tested every two milliseconds. The statement is then cancelled on the server.
     ///

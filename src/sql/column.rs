@@ -1,12 +1,14 @@
 //! A column of the SQL table: its name, its type, and the field whose values it contains.
 
 use super::datum::ColumnType;
+use super::element_columns::ElementNumbers;
 use crate::catalog::FieldId;
 
 /// A column of a [`Table`](super::Table).
 ///
 /// A column is nullable only if it is not a list column and its field has no default. A folded column contains the strings of a
-/// field after folding (without case and accents), for `$match`.
+/// field after folding (without case and accents), for `$match`. An element column contains the numbers of elements of arrays, for
+/// `$elem`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub(super) name: String,
@@ -15,9 +17,15 @@ pub struct Column {
     pub(super) is_nullable: bool,
     pub(super) field: Option<FieldId>,
     pub(super) is_folded: bool,
+    pub(super) elements: Option<ElementNumbers>,
 }
 
 impl Column {
+    /// Creates an element column.
+    pub(super) fn of_elements(name: String, elements: ElementNumbers) -> Self {
+        Self { is_list: true, elements: Some(elements), ..Self::plain(&name, ColumnType::Integer) }
+    }
+
     /// Creates a column that does not contain a field: `place` or `document`.
     pub(super) fn plain(name: &str, kind: ColumnType) -> Self {
         Self {
@@ -27,6 +35,7 @@ impl Column {
             is_nullable: false,
             field: None,
             is_folded: false,
+            elements: None,
         }
     }
 
@@ -54,7 +63,8 @@ impl Column {
         self.is_nullable
     }
 
-    /// Returns the field whose values the column contains. Returns `None` for the columns `place` and `document`.
+    /// Returns the field whose values the column contains. Returns `None` for the columns `place` and `document`, and for element
+    /// columns.
     ///
     /// A field can have two columns: one for its values, and one for its [folded](Self::is_folded) values.
     #[must_use]
@@ -76,5 +86,21 @@ impl Column {
     #[must_use]
     pub fn is_folded(&self) -> bool {
         self.is_folded
+    }
+
+    /// Returns true if the column contains the numbers of elements of an array of objects.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::{Datum, Table}};
+    /// let table = Table::new(&Catalog::cases().allow(["amlCases.amlCaseId"])?).with_elements();
+    /// let row = table.row(0, r#"{"id":"c-1","amlCases":[{"amlCaseId":"a-1"},{},{"amlCaseId":"a-3"}]}"#)?;
+    /// let numbers: Vec<_> = table.columns().iter().zip(row).filter(|(column, _)| column.is_element()).collect();
+    /// assert_eq!((numbers[0].0.name(), &numbers[0].1), ("aml_cases_element", &Datum::Integers(vec![1, 2, 3])));
+    /// assert_eq!((numbers[1].0.name(), &numbers[1].1), ("aml_cases_aml_case_id_element", &Datum::Integers(vec![1, 3])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_element(&self) -> bool {
+        self.elements.is_some()
     }
 }

@@ -42,6 +42,8 @@
 //! | `$substring` | `c LIKE $1` | `position(c, {p1:String}) > 0` | `contains(c, ?)` | `contains(c, $1)` |
 //! | more than 8 substrings | `c LIKE ANY ($1)` | `multiSearchAny(c, {p1:…})` | `exists(?, _part -> contains(c, _part))` | `list_filter($1, lambda _part: …)` |
 //! | `$match`, each word | `c_folded LIKE $1` | `position(c_folded, {p1:String}) > 0` | `contains(c_folded, ?)` | `contains(c_folded, $1)` |
+//! | `$elem`, one criterion | `SELECT _n FROM unnest(c_element, c) …` | `arrayFilter((_n, _x) -> …, c_element, c)` | `zip_with(c_element, c, (_n, _x) -> …)` | `list_where(c_element, list_transform(c, lambda _x: …))` |
+//! | and, or, not in `$elem` | `INTERSECT`, `UNION`, `EXCEPT` | `arrayIntersect`, `arrayConcat`, `arrayEnumerateUniq` | `array_intersect`, `concat`, `array_except` | `list_intersect`, `list_concat`, `list_histogram` |
 //! | `>`, `>=`, `<`, `<=`, list | `EXISTS (SELECT … unnest(c) …)` | `arrayExists(x -> …, c)` | `exists(c, x -> …)` | `list_filter(c, lambda x: …)` |
 //! | order of strings | `COLLATE "C"` | by bytes | by bytes | by bytes |
 //! | absent values last | `NULLS LAST`, in both directions, in every dialect | | | |
@@ -69,8 +71,13 @@
 //!   Without the column, compiling `$match` returns an [error](crate::ErrorKind::NoFoldedColumn). For example, `name_folded`
 //!   contains the folded strings of `name`. For a list, each element is folded. Folded columns come last, so they do not change the
 //!   other columns. If the changelog of a new casefilter names a new version of Unicode, export the rows again.
-//! - **Elements.** `$elem` and `has` are [errors](crate::ErrorKind::NotInSql): a list column has no entry for an element without
-//!   a value. So the lists of one array do not show which values belong to the same element.
+//! - **Elements.** `$elem` tests one element of an array of objects. A list column has no entry for an element without a value, so
+//!   the lists of one array do not show which values belong to the same element. The table shows it by element columns, only on
+//!   request: [`Table::with_elements`], or `--elements` of the commands. For each value of a list, they contain the number of its
+//!   element. A criterion becomes the set of the elements that pass it, and the condition is that the combined set is not empty. In
+//!   front of it, the condition repeats the criteria that the whole document must pass, because these can use indexes. Without the
+//!   columns, compiling `$elem` returns an [error](crate::ErrorKind::NotInSql). Element columns come last, after folded columns. A
+//!   document with `legs: [{"bank": "a"}, {}]` has the numbers 1 and 2 in `legs_element`, and 1 in `legs_bank_element`.
 //! - **`place`** is the insertion order within the export, from 0. The scripts load Parquet files that were exported with `--flat`,
 //!   and `.tsv` files. The nested Parquet of `casefilter export` contains neither `place` nor `document`.
 //! - **Size.** Parentheses are nested as deeply as the filter's normal form, about 35 levels at the limits; SQL parsers allow
@@ -148,12 +155,15 @@ mod copy;
 mod datum;
 mod ddl;
 mod dialect;
+mod element_columns;
+mod element_condition;
 mod lists;
 mod names;
 mod pattern;
 mod requests;
 mod statement;
 mod table;
+mod value_condition;
 
 pub use column::Column;
 pub use copy::write_copy;

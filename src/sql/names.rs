@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use super::element_columns::{ElementNumbers, Numbered};
 use crate::catalog::Catalog;
 
 /// The error for a string that is not a valid table name.
@@ -29,6 +30,8 @@ pub(super) struct Names {
     /// For each field, the name of its folded column. These names are chosen last, so that they do not change the names of other
     /// columns.
     pub(super) of_folded: Vec<String>,
+    /// All element columns with their names. These names are chosen after those of the folded columns.
+    pub(super) of_elements: Vec<(ElementNumbers, String)>,
 }
 
 impl Names {
@@ -37,15 +40,24 @@ impl Names {
         let mut taken: HashSet<String> = reserved.iter().map(|name| (*name).to_owned()).collect();
         let name = |field| unique(snake_case(catalog.field(field).name()), &mut taken);
         let of_fields: Vec<String> = catalog.field_ids().map(name).collect();
-        let folded = |name: &String| {
-            let mut folded = name.clone();
+        let mut suffixed = |name: &str, suffix: &str| {
+            let mut name = name.to_owned();
             // Column names are ASCII, so truncation does not split a character.
-            folded.truncate(MAX_NAME_BYTES.saturating_sub(NUMBER_BYTES).saturating_sub(FOLDED.len()));
-            folded.push_str(FOLDED);
-            unique(folded, &mut taken)
+            name.truncate(MAX_NAME_BYTES.saturating_sub(NUMBER_BYTES).saturating_sub(suffix.len()));
+            name.push_str(suffix);
+            unique(name, &mut taken)
         };
-        let of_folded = of_fields.iter().map(folded).collect();
-        Self { of_fields, of_folded }
+        let of_folded = of_fields.iter().map(|name| suffixed(name, FOLDED)).collect();
+        let of_elements = ElementNumbers::all(catalog).into_iter().map(|column| {
+            let array_name = |array| catalog.array(array).map_or("", |array| catalog.array_name(array));
+            let name = match column.of {
+                Numbered::Values(field) => of_fields.get(field.index()).cloned().unwrap_or_default(),
+                Numbered::Elements(array) => snake_case(array_name(array)),
+            };
+            (column, suffixed(&name, &column.suffix(catalog)))
+        });
+        let of_elements = of_elements.collect();
+        Self { of_fields, of_folded, of_elements }
     }
 }
 

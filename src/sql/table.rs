@@ -1,12 +1,14 @@
 //! The SQL table of cases, with one column per field. Also converts a case to a row.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::column::Column;
 use super::datum::{ColumnType, Datum};
+use super::element_columns::{ElementNumbers, Numbered, number_elements};
 use super::names::{MAX_NAME_BYTES, Names, TableNameError};
 use crate::batch::Row;
-use crate::catalog::{Catalog, CatalogError, FieldId, FieldType};
+use crate::catalog::{ArrayId, Catalog, CatalogError, FieldId, FieldType};
 use crate::error::Error;
 use crate::ingest::read_case;
 use crate::limits::Limits;
@@ -19,8 +21,8 @@ pub(super) const PLACE: &str = "place";
 /// The name of the column that contains the document.
 pub(super) const DOCUMENT: &str = "document";
 
-/// A table of documents: `place`, a column for each field of a catalogue, `document`, and folded columns on
-/// [request](Self::with_folded).
+/// A table of documents: `place`, a column for each field of a catalogue, `document`, and on request
+/// [folded columns](Self::with_folded) and [element columns](Self::with_elements).
 ///
 /// Columns are named after the fields, in snake case: `caseReview.status` becomes `case_review_status`. If several fields would
 /// have the same column name, a number is appended to all but the first. So the names stay the same if the catalogue is extended by
@@ -42,6 +44,8 @@ pub struct Table {
     by_field: Vec<Option<usize>>,
     /// For each field, by its id: the index of its folded column.
     folded_by_field: Vec<Option<usize>>,
+    /// The index of each element column.
+    by_elements: BTreeMap<ElementNumbers, usize>,
 }
 
 impl Table {
@@ -56,6 +60,7 @@ impl Table {
             columns: vec![Column::plain(PLACE, ColumnType::Integer)],
             by_field: none.clone(),
             folded_by_field: none,
+            by_elements: BTreeMap::new(),
         };
         for (id, name) in catalog.field_ids().zip(names.of_fields) {
             if id == FieldId::ID || catalog.is_visible(id) {
@@ -80,6 +85,7 @@ impl Table {
             is_nullable: !field.is_many() && id != FieldId::ID && field.default_value().is_none(),
             field: Some(id),
             is_folded,
+            elements: None,
         });
     }
 
@@ -141,18 +147,99 @@ impl Table {
     /// Adds folded columns for the visible string fields for which `is_wanted` returns true. `is_wanted` gets the id of the field
     /// and the name of the folded column.
     pub(crate) fn with_folded_if(mut self, is_wanted: impl Fn(FieldId, &str) -> bool) -> Self {
-        let names = Names::new(&self.catalog, &[PLACE, DOCUMENT]).of_folded;
+        let names = self.names();
         let had = self.folded_by_field.clone();
-        // The folded columns are in the order of the catalogue. The order of the calls has no effect.
-        self.columns.retain(|column| !column.is_folded);
-        for (id, name) in self.catalog.field_ids().zip(names) {
+        let arrays = self.element_arrays();
+        // The folded columns are in the order of the catalogue, and the element columns come last. The order of the calls has no effect.
+        self.columns.retain(|column| !column.is_folded && !column.is_element());
+        for (id, name) in self.catalog.field_ids().zip(names.of_folded) {
             let is_text = self.catalog.field(id).field_type() == FieldType::String;
             let has = had.get(id.index()).is_some_and(Option::is_some);
             if is_text && self.catalog.is_visible(id) && (has || is_wanted(id, &name)) {
                 self.push(id, name, true);
             }
         }
+        self.push_elements(names.of_elements, |array| arrays.contains(&array));
         self
+    }
+
+    /// Adds element columns for each array of objects, after all other columns. `$elem` on an array needs its element columns.
+    ///
+    /// A list column has no entry for an element without a value. So the lists of one array do not show which of their values
+    /// belong to the same element. The element columns do: for each value, they contain the number of its element. Each number takes
+    /// at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
+    ///
+    /// An element column has the name of a field's column or the path of the array, with `_element` at the end.
+    /// [`with_elements_of`](Self::with_elements_of) adds the columns of some arrays only.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, Filter, sql::{Dialect, Table}};
+    /// let legs = [Field::new("legs[].bank", FieldType::String), Field::new("legs[].amount", FieldType::Number)];
+    /// let catalog = Catalog::new(legs)?;
+    /// let filter = Filter::compile_text(&catalog, "legs has (bank is absent and not amount > 5)")?;
+    /// assert!(Table::new(&catalog).count(Dialect::DuckDb, &filter).is_err());
+    /// assert!(Table::new(&catalog).with_elements().count(Dialect::DuckDb, &filter).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_elements(self) -> Self {
+        self.with_elements_if(|_, _| true)
+    }
+
+    /// Adds element columns like [`with_elements`](Self::with_elements), but only for these arrays of objects.
+    ///
+    /// `$elem` within `$elem` needs the columns of both arrays.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::Table};
+    /// let table = Table::new(&Catalog::cases()).with_elements_of(["amlCases"])?;
+    /// let names: Vec<&str> = table.columns().iter().filter(|column| column.is_element()).map(|column| column.name()).collect();
+    /// assert_eq!(names, ["aml_cases_element", "aml_cases_aml_case_id_element"]);
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`CatalogError::UnknownArray`] if a name is not the path, without `[]`, of an array of objects.
+    pub fn with_elements_of<'n>(
+        self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<Self, CatalogError> {
+        let chosen = self.catalog.find_arrays(names)?;
+        Ok(self.with_elements_if(|array, _| chosen.contains(&array)))
+    }
+
+    /// Adds the element columns of the arrays for which `is_wanted` returns true. `is_wanted` gets the id of the array and the name
+    /// of the column of its elements.
+    pub(crate) fn with_elements_if(mut self, is_wanted: impl Fn(ArrayId, &str) -> bool) -> Self {
+        let names = self.names().of_elements;
+        let mut chosen = self.element_arrays();
+        chosen.extend(names.iter().filter_map(|(column, name)| {
+            let is_own = column.of == Numbered::Elements(column.array);
+            (is_own && is_wanted(column.array, name)).then_some(column.array)
+        }));
+        self.columns.retain(|column| !column.is_element());
+        self.push_elements(names, |array| chosen.contains(&array));
+        self
+    }
+
+    /// Appends the element columns of the chosen arrays.
+    fn push_elements(&mut self, names: Vec<(ElementNumbers, String)>, is_chosen: impl Fn(ArrayId) -> bool) {
+        self.by_elements.clear();
+        for (elements, name) in names {
+            if elements.is_needed(&is_chosen) {
+                self.by_elements.insert(elements, self.columns.len());
+                self.columns.push(Column::of_elements(name, elements));
+            }
+        }
+    }
+
+    /// Returns the arrays that have element columns.
+    fn element_arrays(&self) -> BTreeSet<ArrayId> {
+        self.by_elements.keys().map(|column| column.array).collect()
+    }
+
+    fn names(&self) -> Names {
+        Names::new(&self.catalog, &[PLACE, DOCUMENT])
     }
 
     /// Renames the table. The name may be qualified with a schema and a database.
@@ -225,25 +312,33 @@ impl Table {
         self.columns.get((*self.folded_by_field.get(field.index())?)?)
     }
 
+    /// Returns an element column. Returns `None` if the table does not have it.
+    pub(super) fn element_column(&self, elements: ElementNumbers) -> Option<&Column> {
+        self.columns.get(*self.by_elements.get(&elements)?)
+    }
+
     /// Returns the value that a column has in cases without the field. Returns `None` if the field has no default.
     pub(super) fn default_of(&self, column: &Column) -> Option<Cow<'_, str>> {
         let default = self.catalog.field(column.field?).default_value()?;
         Some(if column.is_folded { fold(default) } else { Cow::Borrowed(default) })
     }
 
-    /// Returns the command-line argument that selects these folded columns, with a space before it. Empty if there are no folded
-    /// columns.
-    pub(super) fn folded_argument(&self) -> String {
+    /// Returns the command-line arguments that select these folded columns and element columns, each with a space before it.
+    pub(super) fn arguments(&self) -> String {
         let is_text = |id: &FieldId| self.catalog.field(*id).field_type() == FieldType::String;
         let visible = self.catalog.visible_fields().map(|(id, _)| id).filter(is_text).count();
         let folded = self.columns.iter().filter(|column| column.is_folded);
-        let names: Vec<&str> =
-            folded.filter_map(|column| Some(self.catalog.field(column.field?).name())).collect();
-        match names.as_slice() {
-            [] => String::new(),
-            all if all.len() == visible => " --folded".to_owned(),
-            some => format!(" --folded={}", some.join(",")),
-        }
+        let folded = folded.filter_map(|column| Some(self.catalog.field(column.field?).name())).collect();
+        let arrays = self.element_arrays();
+        let arrays = arrays.iter().filter_map(|array| self.catalog.array(*array));
+        let arrays = arrays.map(|array| self.catalog.array_name(array)).collect();
+        let argument = |name: &str, chosen: Vec<&str>, all: usize| match chosen.len() {
+            0 => String::new(),
+            number if number == all => format!(" {name}"),
+            _ => format!(" {name}={}", chosen.join(",")),
+        };
+        let elements = argument("--elements", arrays, self.catalog.arrays().count());
+        argument("--folded", folded, visible) + &elements
     }
 
     /// Converts a document to a row, with one datum per column.
@@ -265,7 +360,11 @@ impl Table {
         // The size of the case was checked when the case was stored.
         let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
         read_case(document, &self.catalog, &limits, &mut row)?;
+        let numbered: Vec<ElementNumbers> =
+            self.columns.iter().filter_map(|column| column.elements).collect();
+        let mut numbers = number_elements(&numbered, &row, &self.catalog).into_iter();
         let of_case = |column: &Column| match column.field {
+            _ if column.is_element() => Datum::Integers(numbers.next().unwrap_or_default()),
             Some(field) => {
                 let datum = if column.is_folded { Datum::folded } else { Datum::of };
                 let mut values = row.values(field).map(datum);
@@ -360,10 +459,10 @@ mod tests {
     #[test]
     fn scripts_say_how_to_export_folded_columns() {
         let table = Table::new(&Catalog::cases());
-        assert_eq!(table.folded_argument(), "");
-        assert_eq!(table.clone().with_folded().folded_argument(), " --folded");
+        assert_eq!(table.arguments(), "");
+        assert_eq!(table.clone().with_folded().arguments(), " --folded");
         let some = table.with_folded_fields(["tags", "name"]).unwrap();
-        assert_eq!(some.folded_argument(), " --folded=name,tags");
+        assert_eq!(some.arguments(), " --folded=name,tags");
     }
 
     #[test]

@@ -81,6 +81,11 @@ fn the_commands_of_the_sql_page_run() {
     assert!(words.contains("name_folded"), "{words}");
     let script = String::from_utf8(folder.read("cases.sql")).unwrap();
     assert!(script.contains("\"tags_folded\" text[]"), "{script}");
+    let elements = run_script(&folder, &block("docs/sql.md", "elements", "sh")).code(0).out;
+    let column = "case_review_checklist_state_checklist_name_element";
+    assert!(elements.contains(column), "{elements}");
+    let script = String::from_utf8(folder.read("cases.duckdb.sql")).unwrap();
+    assert!(script.contains(&format!("\"{column}\" BIGINT[]")), "{script}");
     let statements = run_script(&folder, &block("docs/sql.md", "statements", "sh")).code(0).out;
     // A page for each line, and a count for the last.
     assert_eq!(statements.matches("SELECT ").count(), 4, "{statements}");

@@ -193,6 +193,50 @@ fn words_need_the_same_folded_columns_everywhere() {
         .err_has("--folded is for rows");
 }
 
+#[test]
+fn criteria_on_elements_need_the_same_element_columns_everywhere() {
+    let checklist = "caseReview.checklistState.checklist";
+    let criteria = format!("{checklist} has (name = ID and not checked = true)");
+    let sql = |more: &[&str]| run(&[&["sql", "--dialect", "duckdb", "--where", &criteria], more].concat());
+    sql(&[]).code(2).err_has("found `$elem` on an array without element columns in the table");
+    sql(&["--elements=amlCases"]).code(2).err_has("`--elements` of `casefilter export`, `ddl` and `sql`");
+    let chosen = format!("--elements=amlCases, {checklist}");
+    for elements in ["--elements", &chosen] {
+        let printed = sql(&[elements]).code(0).json();
+        assert!(printed["sql"].as_str().unwrap().contains("checklist_name_element"), "{elements}");
+        let printed = sql(&[elements, "--literal"]).code(0).out;
+        assert!(printed.contains("_x = 'ID'::VARCHAR"), "{printed}");
+    }
+    sql(&["--elements=amlCase"])
+        .code(2)
+        .err_has("--elements: `amlCase` is not an array of objects; did you mean `amlCases`?");
+
+    let script = run(&["ddl", "--dialect", "clickhouse", "--elements=amlCases"]).code(0).out;
+    assert!(script.contains("`aml_cases_aml_case_id_element` Array(Int64)"), "{script}");
+    assert!(
+        script.contains("--flat --elements=amlCases -o") && !script.contains("checklist_element"),
+        "{script}"
+    );
+
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("cases.ndjson"), "{\"id\":\"a\",\"amlCases\":[{},{\"amlCaseId\":\"x\"}]}\n{\"id\":\"b\"}\n")
+        .unwrap();
+    run(&["export", &at("cases.ndjson"), "--elements=amlCases", "-o", &at("cases.tsv")]).code(0);
+    let rows = fs::read_to_string(at("cases.tsv")).unwrap();
+    let ends: Vec<String> =
+        rows.lines().map(|row| row.split('\t').rev().take(2).collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(ends, ["{2} {1,2}", "{} {}"]);
+    run(&["export", &at("cases.ndjson"), "--flat", "--folded", "--elements", "-o", &at("cases.parquet")])
+        .code(0);
+    let columns = parquet_columns(&at("cases.parquet"));
+    let place = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    assert!(place("tags_folded") < place("aml_cases_element"), "{columns:?}");
+    run(&["export", &at("cases.ndjson"), "--elements", "-o", &at("x.ndjson")])
+        .code(2)
+        .err_has("--elements is for rows");
+}
+
 /// Returns the names of the columns of a Parquet file.
 fn parquet_columns(path: &str) -> Vec<String> {
     let file = fs::File::open(path).unwrap();

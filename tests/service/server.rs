@@ -50,7 +50,7 @@ pub(crate) fn table_of(url: &str, file: &Path) -> String {
     let made = made.get_or_insert_with(HashMap::new);
     let name = made.entry(key).or_insert_with(|| {
         let name = tables::unique("cases");
-        let table = Table::new(&Catalog::cases()).with_folded().named(&name).unwrap();
+        let table = Table::new(&Catalog::cases()).with_folded().with_elements().named(&name).unwrap();
         tables::load(url, &table, std::fs::read_to_string(file).unwrap().lines());
         name
     });

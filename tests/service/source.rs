@@ -3,10 +3,13 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use casefilter::Catalog;
 use casefilter::postgres::PostgresOptions;
 use casefilter::service::ServiceOptions;
+use casefilter::sql::Table;
 use serde_json::json;
 
+use super::process::Process;
 use super::server::{Database, SEARCH, Server, data, key, status_of, table_of};
 use super::tables::{self, Locked, variable};
 
@@ -119,6 +122,36 @@ fn pages_from_postgres_are_limited_too() {
         client.call(&all, "POST", &target(150), BODY).good();
     }
     server.stop();
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_filter_that_needs_missing_columns_is_400() {
+    let url = variable("CASEFILTER_TEST_POSTGRES");
+    let name = tables::unique("bare");
+    let table = Table::new(&Catalog::cases()).named(&name).unwrap();
+    let cases = std::fs::read_to_string(data("plain.cases.ndjson")).unwrap();
+    tables::load(&url, &table, cases.lines().take(10));
+    let database = Database::new("plain.cases.ndjson");
+    let server = Process::with_source(&database, &["--extended"], Some((url, name)));
+    let (mut client, all) = (server.client(), key("all"));
+    let element = r#"{"field":"amlCases.amlCaseId","op":"$exists","values":["false"]}"#;
+    for (criterion, found) in [
+        (
+            r#"{"field":"name","op":"$match","values":["ana"]}"#.to_owned(),
+            "name: found `$match` on a field without a folded column in the table",
+        ),
+        (
+            format!(r#"{{"op":"$elem","field":"amlCases","children":[{element}]}}"#),
+            "amlCases: found `$elem` on an array without element columns in the table",
+        ),
+    ] {
+        let body = format!(r#"{{"criteria":[{criterion}]}}"#);
+        let told = client.call(&all, "POST", SEARCH, body.as_bytes()).failure(400);
+        assert!(told.starts_with(found), "{told}");
+    }
+    client.call(&all, "POST", SEARCH, BODY).good();
+    server.terminate();
 }
 
 #[test]

@@ -59,7 +59,7 @@ def check_world(casefilter, running, world, wrong):
     exports = {"postgres": casefilter.scratch / f"{world.name}.tsv"}
     for engine in running:
         file = exports.get(engine.name, casefilter.scratch / f"{world.name}.flat.parquet")
-        flat = world.folded + world.catalog + ([] if engine.name == "postgres" else ["--flat"])
+        flat = world.columns + world.catalog + ([] if engine.name == "postgres" else ["--flat"])
         if engine.name == "postgres" and world.has_zeros:
             # If the database cannot hold a value, the export must fail with a message.
             said = casefilter.run("export", cases, *flat, "-o", file, status=3)
@@ -68,11 +68,11 @@ def check_world(casefilter, running, world, wrong):
         if not file.exists():
             casefilter.run("export", cases, *flat, "-o", file)
         start = time.time()
-        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file, *world.folded, *world.catalog))
+        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file, *world.columns, *world.catalog))
         loaded = time.time() - start
         compared, took = 0, []
         for form in [], ["--literal"]:
-            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form, *world.extended, *world.folded, *world.catalog]
+            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form, *world.extended, *world.columns, *world.catalog]
             if hasattr(engine, "literal"):
                 engine.literal(bool(form))
             statements = casefilter.lines(*arguments)

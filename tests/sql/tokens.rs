@@ -175,7 +175,8 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
     out
 }
 
-/// Removes the numbers that are part of a test in ClickHouse and not values: `> 0`, and the range of `substring`.
+/// Removes the numbers that are part of a test in ClickHouse and not values: `> 0` and `= 1`, where a value would be in a call, the range
+/// of `substring`, and the index of `tupleElement`.
 fn without_constants(dialect: Dialect, tokens: Vec<Token>) -> Vec<Token> {
     if dialect != Dialect::ClickHouse {
         return tokens;
@@ -187,12 +188,12 @@ fn without_constants(dialect: Dialect, tokens: Vec<Token>) -> Vec<Token> {
     for token in tokens {
         let is_constant = number(&token)
             && match out.last() {
-                Some(Token::Symbol('>')) => token == Token::Number("0".into()),
+                Some(Token::Symbol('>' | '=')) => true,
                 _ => in_substring,
             };
         if !is_constant {
             in_substring = match &token {
-                Token::Word(word) if word == "substring" => true,
+                Token::Word(word) if word == "substring" || word == "tupleElement" => true,
                 Token::Symbol(')') => false,
                 _ => in_substring,
             };

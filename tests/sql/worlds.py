@@ -34,6 +34,9 @@ RFC3339 = [
     "0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "1970-01-01t01:00:00.001+01:00", "2024-02-29T23:59:59-09:30",
     "2024-02-29T23:59:59.5Z", "9999-12-31T23:59:59.999Z",
 ]
+# Few strings, so that criteria on one element of an array often hold.
+ELEMENT_STRINGS = ["a", "b", "'", "\\", "", "É", "e\u0301", "LÓPEZ garcia"]
+ELEMENT_INTEGERS = ["0", "1", "-1", "9223372036854775807"]
 DATES = ["0000-01-01", "1970-01-01", "2024-02-29", "2024-03-01", "9999-12-31"]
 SECONDS = ["0", "-1", "1", "1709251199", "-62167219200", "253402300799"]
 MILLIS = ["0", "-1", "1", "999", "1000", "-62167219200000", "-62167219200001", "253402300799000", "9223372036854775807", "-9223372036854775808"]
@@ -46,9 +49,9 @@ class World:
         self.documents = documents
         self.requests = requests
         self.vectors = vectors
-        # Requests with extended operators need a table with folded columns. The others must not need one.
+        # Requests with extended operators need a table with folded columns and element columns. The others must not need them.
         self.extended = ["--extended"] if extended else []
-        self.folded = ["--folded"] if extended else []
+        self.columns = ["--folded", "--elements"] if extended else []
         # Some requests of the vectors are wrong on purpose.
         self.may_fail = bool(vectors)
         self.has_zeros = any("\\u0000" in document for document in documents)
@@ -77,7 +80,10 @@ def case(chance, fields, name, strings):
         if field["name"] == "id" or chance.random() < 0.5:
             continue
         keys = field["name"].split(".")
-        if keys[-2:-1] == ["checklist"]:
+        if keys[0] in ("legs", "grid"):
+            if keys[0] not in document:
+                document[keys[0]] = elements(chance, fields, keys[0])
+        elif keys[-2:-1] == ["checklist"]:
             rows = [{"name": chance.choice(strings), "checked": chance.random() < 0.5} for _ in range(chance.randrange(3))]
             put(document, keys[:-1], [{key: row[key] for key in chance.sample(sorted(row), chance.randrange(3))} for row in rows])
         elif keys[0] == "amlCases":
@@ -92,6 +98,28 @@ def case(chance, fields, name, strings):
     return json.dumps(document, ensure_ascii=chance.random() < 0.5)
 
 
+def elements(chance, fields, array):
+    """Generates the value of an array of objects of own.toml. Some elements are null or have no value."""
+    if array == "grid":
+        return [chance.choice([None, [element(chance, fields, array) for _ in range(chance.randrange(3))]]) for _ in range(chance.randrange(3))]
+    return chance.choice([None, *([[element(chance, fields, array) for _ in range(chance.randrange(4))]] * 9)])
+
+
+def element(chance, fields, array):
+    if chance.random() < 0.1:
+        return None
+    one = {}
+    for field in fields:
+        keys = field["name"].split(".")
+        if ".".join(keys[:-1]) != array or chance.random() < 0.3:
+            continue
+        value_of = lambda: value(chance, field, ELEMENT_STRINGS)
+        one[keys[-1]] = [value_of() for _ in range(chance.randrange(4))] if keys[-1] == "marks" else value_of()
+    if array == "legs" and chance.random() < 0.8:
+        one["fees"] = elements(chance, fields, "legs.fees")
+    return one
+
+
 def value(chance, field, strings):
     if chance.random() < 0.05:
         return None
@@ -100,7 +128,7 @@ def value(chance, field, strings):
     if field["type"] == "number":
         return float(chance.choice(NUMBERS))
     if field["type"] == "integer":
-        return int(chance.choice(INTEGERS))
+        return int(chance.choice(ELEMENT_INTEGERS if strings is ELEMENT_STRINGS else INTEGERS))
     if field["type"] == "boolean":
         return chance.random() < 0.5
     form = field.get("form")
@@ -130,12 +158,27 @@ def request(chance, fields, strings):
     return one
 
 
-def criterion(chance, fields, strings, depth):
+# The arrays of objects of the catalogues, and the arrays around them.
+ARRAYS = {"amlCases": "", "caseReview.checklistState.checklist": "", "legs": "", "legs.fees": "legs", "grid": ""}
+
+
+def criterion(chance, fields, strings, depth, array=""):
+    """Generates a criterion. Below an array, all fields are those of its elements."""
+    below = [field for field in fields if field["name"].startswith(array + ".")] if array else fields
+    arrays = [name for name in ARRAYS if name.startswith(array + ".") or not array]
+    arrays = [name for name in arrays if any(field["name"].startswith(name + ".") for field in below)]
+    if arrays and chance.random() < (0.25 if any(name.startswith("legs") for name in arrays) else 0.04):
+        inner = chance.choice(arrays)
+        children = [criterion(chance, fields, ELEMENT_STRINGS, max(depth, 3), inner) for _ in range(chance.choice([1, 2, 2, 3]))]
+        return {"field": inner, "op": "$elem", "children": children}
+    fields = below if array else fields
     if depth < 5 and chance.random() < 0.45:
         operator = chance.choice(["$and", "$or", "$not"])
         count = 1 if operator == "$not" else chance.randint(1, 4)
-        return {"op": operator, "children": [criterion(chance, fields, strings, depth + 1) for _ in range(count)]}
+        return {"op": operator, "children": [criterion(chance, fields, strings, depth + 1, array) for _ in range(count)]}
     field = chance.choice(fields)
+    if field["name"].startswith(("legs.", "grid.")):
+        strings = ELEMENT_STRINGS
     operators = ["=", "<>", "<>", "$contains", "$contains", "$all", "$exists"]
     if field["type"] in ("number", "integer", "timestamp"):
         operators += [">", ">=", "<", "<="] * 2
@@ -176,7 +219,7 @@ def text(chance, field, strings):
     if field["type"] == "number":
         return chance.choice(NUMBERS)
     if field["type"] == "integer":
-        return chance.choice(INTEGERS)
+        return chance.choice(ELEMENT_INTEGERS if strings is ELEMENT_STRINGS else INTEGERS)
     if field["type"] == "boolean":
         return chance.choice(["true", "false"])
     epoch = datetime.datetime(1970, 1, 1)

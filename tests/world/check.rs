@@ -5,8 +5,8 @@ use std::time::Duration;
 use casefilter::explain::{Explanation, Node, TotalStrategy};
 use casefilter::reference::Why;
 use casefilter::{
-    Catalog, Engine, Errors, FieldType, Filter, FilterBuilder, ImportError, ImportMode, ImportReport, Limits,
-    SearchAnswer, SearchParams, SearchRequest, reference,
+    Catalog, Criteria, Engine, Errors, FieldType, Filter, FilterBuilder, ImportError, ImportMode,
+    ImportReport, Limits, Operator, SearchAnswer, SearchParams, SearchRequest, field, reference,
 };
 use serde_json::{Value, json};
 
@@ -225,6 +225,30 @@ fn check_restricted(
     }
 }
 
+/// Returns the criteria of a body, built by [`Criteria`]. Returns `None` if the body has `ids`, or criteria without children.
+fn built(body: &Value) -> Option<Criteria> {
+    fn criterion(json: &Value) -> Option<Criteria> {
+        let name = |key: &str| json[key].as_str();
+        let Some(children) = json["children"].as_array() else {
+            let values = json["values"].as_array()?.iter().map(|value| value.as_str().unwrap());
+            return Some(field(name("field")?).test(name("op")?.parse::<Operator>().unwrap(), values));
+        };
+        let mut children = children.iter().map(criterion).collect::<Option<Vec<_>>>()?.into_iter();
+        match name("op")? {
+            "$and" => children.reduce(Criteria::and),
+            "$or" => children.reduce(Criteria::or),
+            "$not" => children.next().map(Criteria::negated),
+            "$elem" => Some(field(name("field")?).has_element(children.reduce(Criteria::and)?)),
+            op => panic!("{op}"),
+        }
+    }
+    let criteria = body.get("criteria")?.as_array()?;
+    if body.get("ids").is_some_and(|ids| !ids.is_null()) {
+        return None;
+    }
+    criteria.iter().map(criterion).collect::<Option<Vec<_>>>()?.into_iter().reduce(Criteria::and)
+}
+
 /// Checks a filter that was made from others, printed, and compiled again.
 fn check_printed(filter: &Filter, again: Result<Filter, Errors>, note: &dyn Fn() -> String) {
     match again {
@@ -286,6 +310,9 @@ pub(super) fn check_query(
     assert_eq!(again, request.filter, "printed and compiled again: {}", note());
     let again = Filter::compile_text(&query.catalog, &request.filter.to_text()).unwrap();
     assert_eq!(again, request.filter, "printed as text and compiled again: {}", note());
+    if let Some(criteria) = built(&query.body) {
+        assert_eq!(criteria.compile(&query.catalog), Ok(request.filter.clone()), "built in Rust: {}", note());
+    }
     let negated = request.filter.negated();
     check_printed(&negated, Filter::compile_text(&query.catalog, &negated.to_text()), &note);
     for engine in engines {

@@ -38,7 +38,15 @@ impl<'a> Parser<'a, '_> {
                 }
             }
             Token::Quoted(_) => {}
-            _ => return Err(self.unexpected(A_CRITERION)),
+            _ => {
+                return Err(match self.around().filter(|array| !array.is_empty()) {
+                    Some(array) => {
+                        let expected = format!("a criterion on a field below {}, or `(`", quote(array));
+                        self.unexpected(&expected)
+                    }
+                    None => self.unexpected(A_CRITERION),
+                });
+            }
         }
         let field = self.text()?;
         let field_text = self.lexer.text.get(offset..self.lexer.start).unwrap_or_default().trim_end();

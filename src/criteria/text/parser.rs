@@ -271,6 +271,11 @@ impl<'a> Parser<'a, '_> {
         Ok(Some((text, path)))
     }
 
+    /// Returns the path of the array around the next token. Empty if it is too long.
+    pub(super) fn around(&self) -> Option<&str> {
+        self.arrays.last().map(String::as_str)
+    }
+
     /// Looks up a field by its name, which may be written from the array around it on.
     pub(super) fn field(&self, name: &str) -> Option<Holds> {
         let within = self.arrays.last().and_then(|array| (self.fields)(&format!("{array}.{name}")));
@@ -504,8 +509,10 @@ pub(super) fn has_criteria(lexer: &Lexer<'_>) -> bool {
     if !is_next(&|token| token.is_word(Complex::ELEM.word())) || !is_next(&|token| *token == Token::Open) {
         return false;
     }
+    // Empty parentheses are an error in both readings. As criteria, the error says what is missing.
     if is_next(&|token| {
-        matches!(token, Token::Open | Token::Symbol("!")) || token.is_word(Complex::Not.word())
+        matches!(token, Token::Open | Token::Close | Token::End | Token::Symbol("!"))
+            || token.is_word(Complex::Not.word())
     }) {
         return true;
     }

@@ -50,7 +50,7 @@ impl From<PostgresError> for Failure {
         }
         let cause = format!("{}: {error}", error.kind().code());
         match error.kind() {
-            // The filter needs a folded column that the table does not have. The client can send a filter without `$match`.
+            // The filter needs columns that the table does not have. The client can send a filter without `$match` or `$elem`.
             PostgresErrorKind::Unsupported => Self::new(StatusCode::BAD_REQUEST, error.to_string()),
             kind if kind.is_transient() => Self::unavailable(cause),
             _ => Self::internal(cause),

@@ -43,6 +43,20 @@ fn push_string(text: &str, quote: char, out: &mut String) {
     out.push(quote);
 }
 
+/// Returns SQL to write before and after a set of elements. The complete expression is the list of those entries of `entries` whose
+/// `_count` passes the test. `_count` is 1 for an element that is not in the set, and greater for any other.
+///
+/// `entries` has an entry for each element in `own`. The elements and the set are concatenated, and counted from the end.
+fn counted(own: &str, entries: &str, test: &str) -> (String, String) {
+    (
+        format!(
+            "arrayFilter((_entry, _count) -> {test}, {entries}, \
+             arrayResize(arrayReverse(arrayEnumerateUniq(arrayReverse(arrayConcat({own}, "
+        ),
+        format!(")))), length({own})))"),
+    )
+}
+
 /// Appends a list element without a conversion function. The list determines its type.
 fn bare(datum: &Datum<'_>, out: &mut String) {
     match datum {
@@ -131,6 +145,41 @@ impl Syntax for ClickHouse {
         format!("notEmpty({column})")
     }
 
+    fn elements_with(&self, numbers: &str, values: &str, _longest: usize) -> (String, String) {
+        ("arrayFilter((_n, _x) -> ".to_owned(), format!(", {numbers}, {values})"))
+    }
+
+    /// Numbers the occurrences of each element in the list of different pairs. The last number is the count of values.
+    fn elements_with_every(&self, numbers: &str, values: &str, _own: &str, count: usize) -> (String, String) {
+        (
+            format!(
+                "arrayFlatten(arrayMap(_all -> arrayFilter((_n, _count) -> _count = {count}, _all, arrayEnumerateUniq(_all)), \
+                 [arrayMap(_pair -> tupleElement(_pair, 1), arrayDistinct(arrayFilter((_pair, _x) -> "
+            ),
+            format!(", arrayZip({numbers}, {values}), {values})))]))"),
+        )
+    }
+
+    fn intersection(&self) -> [&'static str; 3] {
+        ["arrayIntersect(", ", ", ")"]
+    }
+
+    fn union(&self) -> [&'static str; 3] {
+        ["arrayConcat(", ", ", ")"]
+    }
+
+    fn complement(&self, own: &str) -> (String, String) {
+        counted(own, own, "_count = 1")
+    }
+
+    fn outer_elements(&self, own: &str, outer: &str) -> (String, String) {
+        counted(own, outer, "_count > 1")
+    }
+
+    fn is_not_empty(&self) -> (&'static str, &'static str) {
+        ("notEmpty(", ")")
+    }
+
     fn starts_with_name(&self) -> &'static str {
         "startsWith"
     }
@@ -193,14 +242,16 @@ impl Syntax for ClickHouse {
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
-        let folded = table.folded_argument();
+        let arguments = table.arguments();
         let mut out = String::new();
         heading(
             &[
                 "ClickHouse. Export the cases, then run this script:",
                 "",
-                &format!("    casefilter export CASES --flat{folded} -o {file}"),
-                &format!("    casefilter ddl --dialect clickhouse{folded} | clickhouse-client --multiquery"),
+                &format!("    casefilter export CASES --flat{arguments} -o {file}"),
+                &format!(
+                    "    casefilter ddl --dialect clickhouse{arguments} | clickhouse-client --multiquery"
+                ),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC, since DateTime64 starts at 1900.",
                 "Nullable(String) distinguishes a case without the field from one with an empty string.",

@@ -41,6 +41,11 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     }
 }
 
+/// Returns a table expression with the number of the element, `_n`, and the value, `_x`.
+fn pairs(numbers: &str, values: &str) -> String {
+    format!("(SELECT unnest({numbers}) AS _n, unnest({values}) AS _x)")
+}
+
 /// Appends a string literal. A backslash has no special meaning in it. U+0000 would end the statement, and DuckDB's command-line
 /// tool drops a carriage return before a line feed. So these two characters are written as calls of `chr`.
 fn string(text: &str, out: &mut String) {
@@ -138,6 +143,53 @@ impl Syntax for DuckDb {
         format!("len({column}) > 0")
     }
 
+    /// Writes a subquery if [`member`](Self::member) writes one, like [`some_element`](Self::some_element). Otherwise uses lists: a
+    /// subquery copies the whole list for each of its values.
+    fn elements_with(&self, numbers: &str, values: &str, longest: usize) -> (String, String) {
+        if longest > FEW_ELEMENTS {
+            return (
+                format!("(SELECT coalesce(list(_n), []) FROM {} WHERE ", pairs(numbers, values)),
+                ")".to_owned(),
+            );
+        }
+        (format!("list_where({numbers}, list_transform({values}, lambda _x: "), "))".to_owned())
+    }
+
+    fn elements_with_every(&self, numbers: &str, values: &str, _own: &str, count: usize) -> (String, String) {
+        let from = pairs(numbers, values);
+        (
+            format!("(SELECT coalesce(list(_n), []) FROM (SELECT _n FROM {from} WHERE "),
+            format!(" GROUP BY _n HAVING count(DISTINCT _x) = {count}))"),
+        )
+    }
+
+    fn intersection(&self) -> [&'static str; 3] {
+        ["list_intersect(", ", ", ")"]
+    }
+
+    fn union(&self) -> [&'static str; 3] {
+        ["list_concat(", ", ", ")"]
+    }
+
+    /// Counts each number in all elements and the set together. A number that occurs once is not in the set. A test of each element by
+    /// `list_contains` would take quadratic time. `list_histogram` of an empty list is null.
+    fn complement(&self, own: &str) -> (String, String) {
+        (
+            format!(
+                "coalesce(list_transform(list_filter(map_entries(list_histogram(list_concat({own}, list_distinct("
+            ),
+            ")))), lambda _e: _e.value = 1), lambda _e: _e.key), [])".to_owned(),
+        )
+    }
+
+    fn outer_elements(&self, _own: &str, outer: &str) -> (String, String) {
+        ("list_transform(".to_owned(), format!(", lambda _n: {outer}[_n])"))
+    }
+
+    fn is_not_empty(&self) -> (&'static str, &'static str) {
+        ("len(", ") > 0")
+    }
+
     fn contains(&self, text: &str, substring: Operand<'_>, out: &mut String) {
         out.push_str(&format!("contains({text}, "));
         substring.write(self, out);
@@ -171,14 +223,14 @@ impl Syntax for DuckDb {
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
-        let folded = table.folded_argument();
+        let arguments = table.arguments();
         let mut out = String::new();
         heading(
             &[
                 "DuckDB. Export the cases, then run this script:",
                 "",
-                &format!("    casefilter export CASES --flat{folded} -o {file}"),
-                &format!("    casefilter ddl --dialect duckdb{folded} | duckdb cases.duckdb"),
+                &format!("    casefilter export CASES --flat{arguments} -o {file}"),
+                &format!("    casefilter ddl --dialect duckdb{arguments} | duckdb cases.duckdb"),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows are sorted by time, so that zone maps",
                 "skip the rows outside a range of time.",

@@ -105,6 +105,40 @@ impl Syntax for Postgres {
         format!("cardinality({column}) > 0")
     }
 
+    fn elements_with(&self, numbers: &str, values: &str, _longest: usize) -> (String, String) {
+        (format!("(SELECT _n FROM unnest({numbers}, {values}) AS _value (_n, _x) WHERE "), ")".to_owned())
+    }
+
+    fn elements_with_every(&self, numbers: &str, values: &str, _own: &str, count: usize) -> (String, String) {
+        let (before, _) = self.elements_with(numbers, values, 0);
+        (before, format!(" GROUP BY _n HAVING count(DISTINCT _x) = {count})"))
+    }
+
+    fn all_elements(&self, numbers: &str) -> String {
+        format!("(SELECT _n FROM unnest({numbers}) AS _element (_n))")
+    }
+
+    fn intersection(&self) -> [&'static str; 3] {
+        ["(", " INTERSECT ", ")"]
+    }
+
+    fn union(&self) -> [&'static str; 3] {
+        ["(", " UNION ", ")"]
+    }
+
+    fn complement(&self, own: &str) -> (String, String) {
+        (format!("({} EXCEPT ", self.all_elements(own)), ")".to_owned())
+    }
+
+    fn outer_elements(&self, own: &str, outer: &str) -> (String, String) {
+        let from = format!("unnest({own}, {outer}) AS _element (_n, _outer)");
+        (format!("(SELECT _outer FROM {from} WHERE _n IN "), ")".to_owned())
+    }
+
+    fn is_not_empty(&self) -> (&'static str, &'static str) {
+        ("EXISTS ", "")
+    }
+
     /// Returns a `LIKE` pattern, with escapes. In every collation that a column can have here, `LIKE` compares the bytes between
     /// the wildcards. Unlike `strpos`, `LIKE` is supported by trigram indexes and accepts lists of patterns.
     fn substring(&self, substring: &str) -> String {
@@ -161,14 +195,16 @@ impl Syntax for Postgres {
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
-        let folded = table.folded_argument();
+        let arguments = table.arguments();
         let mut out = String::new();
         heading(
             &[
                 "PostgreSQL. Export the cases, then run this script by psql:",
                 "",
-                &format!("    casefilter export CASES{folded} -o {file}"),
-                &format!("    casefilter ddl --dialect postgres{folded} | psql -v ON_ERROR_STOP=1 DATABASE"),
+                &format!("    casefilter export CASES{arguments} -o {file}"),
+                &format!(
+                    "    casefilter ddl --dialect postgres{arguments} | psql -v ON_ERROR_STOP=1 DATABASE"
+                ),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. A string with a zero character, which",
                 "PostgreSQL cannot hold, ends the export. The database must be of encoding UTF8.",

@@ -112,6 +112,40 @@ impl Syntax for Spark {
         format!("size({column}) > 0")
     }
 
+    fn elements_with(&self, numbers: &str, values: &str, _longest: usize) -> (String, String) {
+        (format!("array_compact(zip_with({numbers}, {values}, (_n, _x) -> IF("), ", _n, NULL)))".to_owned())
+    }
+
+    /// Compares each element with all values, because Spark has no function that counts the members of a list.
+    fn elements_with_every(&self, numbers: &str, values: &str, own: &str, count: usize) -> (String, String) {
+        (
+            format!(
+                "filter({own}, _e -> size(array_distinct(array_compact(zip_with({numbers}, {values}, (_n, _x) -> IF(_n = _e AND "
+            ),
+            format!(", _x, NULL))))) = {count})"),
+        )
+    }
+
+    fn intersection(&self) -> [&'static str; 3] {
+        ["array_intersect(", ", ", ")"]
+    }
+
+    fn union(&self) -> [&'static str; 3] {
+        ["concat(", ", ", ")"]
+    }
+
+    fn complement(&self, own: &str) -> (String, String) {
+        (format!("array_except({own}, "), ")".to_owned())
+    }
+
+    fn outer_elements(&self, _own: &str, outer: &str) -> (String, String) {
+        ("transform(".to_owned(), format!(", _n -> {outer}[_n - 1])"))
+    }
+
+    fn is_not_empty(&self) -> (&'static str, &'static str) {
+        ("size(", ") > 0")
+    }
+
     fn starts_with_name(&self) -> &'static str {
         "startswith"
     }
@@ -163,14 +197,14 @@ impl Syntax for Spark {
 
     fn script(&self, table: &Table, file: &str) -> String {
         let name = table_name(self, table);
-        let folded = table.folded_argument();
+        let arguments = table.arguments();
         let mut out = String::new();
         heading(
             &[
                 "Spark SQL. Export the cases, then run this script:",
                 "",
-                &format!("    casefilter export CASES --flat{folded} -o {file}"),
-                &format!("    casefilter ddl --dialect spark{folded} > ddl.sql && spark-sql -f ddl.sql"),
+                &format!("    casefilter export CASES --flat{arguments} -o {file}"),
+                &format!("    casefilter ddl --dialect spark{arguments} > ddl.sql && spark-sql -f ddl.sql"),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Each file of the table covers a range of time,",
                 "sorted, so that its statistics skip the rows outside a range.",

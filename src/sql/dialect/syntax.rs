@@ -66,6 +66,39 @@ pub(in crate::sql) trait Syntax: Sync {
     /// Returns a test: the list column has at least one element.
     fn has_elements(&self, column: &str) -> String;
 
+    /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the elements of an
+    /// array that have a value that passes the test.
+    ///
+    /// A *set* of elements is an expression of the dialect: a list that may repeat numbers, or a subquery. `numbers` is an element
+    /// column, and `values` is the column of the values. `longest` is as for [`some_element`](Self::some_element).
+    fn elements_with(&self, numbers: &str, values: &str, longest: usize) -> (String, String);
+
+    /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the elements that have
+    /// `count` different values that pass the test. `own` is the column of all elements.
+    fn elements_with_every(&self, numbers: &str, values: &str, own: &str, count: usize) -> (String, String);
+
+    /// Returns the set of the elements in a column.
+    fn all_elements(&self, numbers: &str) -> String {
+        numbers.to_owned()
+    }
+
+    /// Returns SQL to write before, between and after two sets. The complete expression is their intersection.
+    fn intersection(&self) -> [&'static str; 3];
+
+    /// Returns SQL to write before, between and after two sets. The complete expression is their union.
+    fn union(&self) -> [&'static str; 3];
+
+    /// Returns SQL to write before and after a set. The complete expression is the set of all other elements. `own` is the column of
+    /// all elements.
+    fn complement(&self, own: &str) -> (String, String);
+
+    /// Returns SQL to write before and after a set. The complete expression is the set of the outer elements that contain an element
+    /// of the set. `own` is the column of all elements of the inner array, and `outer` has the number of the outer element for each.
+    fn outer_elements(&self, own: &str, outer: &str) -> (String, String);
+
+    /// Returns SQL to write before and after a set. The complete expression is a test: the set is not empty.
+    fn is_not_empty(&self) -> (&'static str, &'static str);
+
     /// Appends a test: a text starts with the operand, which is not empty. Like all tests of texts, it compares code points.
     fn starts_with(&self, text: &str, prefix: Operand<'_>, out: &mut String) {
         out.push_str(&format!("{}({text}, ", self.starts_with_name()));

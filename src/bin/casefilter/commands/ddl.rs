@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use casefilter::sql::Table;
 
-use crate::commands::folded::Folded;
+use crate::commands::extra_columns::ExtraColumns;
 use crate::commands::sql::{DialectName, table};
 use crate::input::catalog::CatalogFile;
 use crate::output::failure::Failure;
@@ -21,7 +21,9 @@ Examples:
   casefilter export cases.db --flat -o cases.parquet && casefilter ddl --dialect duckdb | duckdb cases.duckdb
   casefilter ddl --dialect clickhouse --table compliance.cases --file /data/cases.parquet
   casefilter export cases.db --folded=name,tags -o cases.tsv && casefilter ddl --dialect postgres --folded=name,tags | psql
-      so that `matches` on these fields can be searched there")]
+      so that `matches` on these fields can be searched there
+  casefilter export cases.db --elements --flat -o cases.parquet && casefilter ddl --dialect duckdb --elements | duckdb cases.duckdb
+      so that `has (…)` can be searched there")]
 pub(crate) struct Args {
     /// The SQL dialect
     #[arg(long)]
@@ -36,14 +38,14 @@ pub(crate) struct Args {
     file: Option<PathBuf>,
 
     #[command(flatten)]
-    folded: Folded,
+    extra: ExtraColumns,
 
     #[command(flatten)]
     catalog: CatalogFile,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let table: Table = table(&args.catalog.or_cases()?, &args.table, &args.folded)?;
+    let table: Table = table(&args.catalog.or_cases()?, &args.table, &args.extra)?;
     let file = match &args.file {
         Some(file) => file.display().to_string(),
         None if args.dialect == DialectName::Postgres => "cases.tsv".to_owned(),

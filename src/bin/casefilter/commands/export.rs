@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use casefilter::ImportMode;
 use casefilter::sql::Table;
 
-use crate::commands::folded::Folded;
+use crate::commands::extra_columns::ExtraColumns;
 use crate::commands::hints::{hint, warn};
 #[cfg(feature = "service")]
 use crate::commands::records;
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     flat: bool,
 
     #[command(flatten)]
-    folded: Folded,
+    extra: ExtraColumns,
 
     /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     ///
@@ -98,10 +98,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.kind.check()?;
     #[cfg(feature = "service")]
     if let Some((kind, _)) = args.kind.records() {
-        let has_columns = args.flat || args.folded.is_given();
+        let has_columns = args.flat || args.extra.given().is_some();
         if args.criteria.is_given() || args.order.is_some() || has_columns || args.lenient {
-            let message =
-                "criteria, --order, --flat, --folded and --lenient are for cases; records are written whole";
+            let message = "criteria, --order, --flat, --folded, --elements and --lenient are for cases; records are written whole";
             return Err(Failure::Usage(message.to_owned()));
         }
         if Ending::of(&args.output, false)? != Ending::Ndjson {
@@ -116,11 +115,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = args.criteria.catalog(args.cases.first_database(), &args.admin)?;
     let ending = Ending::of(&args.output, true)?;
     let rows = Rows::of(ending, args.flat)?;
-    if rows.is_none() && args.folded.is_given() {
-        let message = "--folded is for rows: for --flat, or for a file whose name ends in .tsv";
-        return Err(Failure::Usage(message.to_owned()));
+    if let (None, Some(given)) = (rows, args.extra.given()) {
+        let message = format!("{given} is for rows: for --flat, or for a file whose name ends in .tsv");
+        return Err(Failure::Usage(message));
     }
-    let table = args.folded.add_to(Table::new(&catalog))?;
+    let table = args.extra.add_to(Table::new(&catalog))?;
     // Rows contain their position in a column, so readers can restore the order.
     let is_ordered = |id| catalog.get(id).is_some_and(|field| !field.is_many());
     let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");

@@ -8,7 +8,7 @@ use casefilter::{Catalog, Error, ErrorKind, Limits, SearchRequest};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::commands::folded::Folded;
+use crate::commands::extra_columns::ExtraColumns;
 use crate::input::request::{Line, envelope};
 use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
@@ -33,6 +33,7 @@ ClickHouse reads no statement of more than 256 KiB unless max_query_size says so
 connection: clickhouse-client --max_query_size 16777216. Only --literal makes such statements.
 
 A filter with `matches` needs a table with folded columns: give `export`, `ddl` and this command --folded.
+A filter with `has (…)` needs a table with element columns: give them --elements.
 
 PySpark takes small integers of Python for INT and large ones for BIGINT, and no list of both: give
 spark.sql a parameter that is a list of integers as expr('array(1L, 2L)').")]
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     table: String,
 
     #[command(flatten)]
-    folded: Folded,
+    extra: ExtraColumns,
 }
 
 /// The name of an SQL dialect on the command line.
@@ -122,15 +123,15 @@ impl Args {
     }
 }
 
-/// Returns the table with the given name and folded columns.
-pub(crate) fn table(catalog: &Catalog, name: &str, folded: &Folded) -> Result<Table, Failure> {
+/// Returns the table with the given name and columns.
+pub(crate) fn table(catalog: &Catalog, name: &str, extra: &ExtraColumns) -> Result<Table, Failure> {
     let table = Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))?;
-    folded.add_to(table)
+    extra.add_to(table)
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = args.selection.catalog_alone()?;
-    let table = table(&catalog, &args.table, &args.folded)?;
+    let table = table(&catalog, &args.table, &args.extra)?;
     let mut out = Output::new();
     match &args.requests {
         None => {
