@@ -1,7 +1,5 @@
 //! The rules that every reader applies to a case: its maximum size, its `id` and its defaults.
 
-use std::borrow::Cow;
-
 use super::ordered_form::OrderedForm;
 use crate::batch::{MAX_DOCUMENT_BYTES, Row};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
@@ -30,7 +28,7 @@ pub(crate) fn complete(
     row.begin_defaults();
     for (field, default) in catalog.defaults() {
         if !row.has(*field) {
-            row.push(*field, Value::String(Cow::Owned(default.to_string())));
+            row.push(*field, default.clone());
         }
     }
     Ok(())

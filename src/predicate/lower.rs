@@ -24,7 +24,7 @@ use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{
     Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, nearest, quote, quote_all, quote_whole,
 };
-use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier, Ray, Side};
+use crate::operator::{Complex, Connective, Grammar, Language, Operands, Operator, Quantifier, Ray, Side};
 use crate::value::{
     Clock, Number, Operand, OrderedType, ParseMomentError, ParseTimestampError, Span, Timestamp, Value,
     ValueClass, is_moment, parse_integer, words,
@@ -47,11 +47,17 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                 let (operator, _) = (*operator)?;
                 let scope = scopes.get(at).copied().unwrap_or_default();
                 let id = scope.field(&body.text(*field)?.text, catalog, reading.language)?;
-                let (kind, is_many) = (catalog.field(id).field_type(), catalog.field(id).is_many());
-                if !operator.applies_to(kind) {
+                let field = catalog.field(id);
+                let (kind, is_many) = (field.field_type(), field.is_many());
+                if !operator.applies_to(field, body.grammar) {
                     return None;
                 }
                 let texts = body.texts(values).iter().map(|value| &*value.text);
+                // Only known values have a rank.
+                let is_ranked = kind == FieldType::String && operator.ray().is_some();
+                if is_ranked && texts.clone().any(|text| field.known_rank(text).is_none()) {
+                    return None;
+                }
                 let operands = match operator.operands() {
                     Operands::OfField => Set::from_texts(kind, reading, is_many, texts)?,
                     Operands::Truth => Set::from_texts(FieldType::Boolean, reading, is_many, texts)?,
@@ -147,7 +153,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
             Criterion::Field { field, operator, values } => {
                 let texts = body.texts(values);
                 let comparison = body.text(*field).and_then(|name| {
-                    comparison(catalog, reading, scope, (name, *operator), texts, &mut errors)
+                    comparison(catalog, (reading, body.grammar), scope, (name, *operator), texts, &mut errors)
                 });
                 comparison.map_or(Node::Constant(false), Node::Leaf)
             }
@@ -293,7 +299,7 @@ fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
 /// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
 fn comparison<'b>(
     catalog: &Catalog,
-    reading: Reading,
+    (reading, grammar): (Reading, Grammar),
     scope: Scope,
     (name, operator): (&Text<'_>, Option<(Operator, usize)>),
     texts: &'b [Text<'_>],
@@ -316,10 +322,10 @@ fn comparison<'b>(
     let field = catalog.field(id);
     let mut valid = true;
     if let Some((operator, operator_offset)) = operator
-        && !operator.applies_to(field.field_type())
+        && !operator.applies_to(field, grammar)
     {
         let class = ValueClass::of_field(field.field_type());
-        let fitting = Operator::listed(language, Some(class));
+        let fitting = Operator::listed(language, Some((class, field.is_ranked(grammar))));
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
@@ -378,17 +384,25 @@ fn value<'b>(
         return operand(operator, language, text).map(Operand::from);
     }
     let value = match field.field_type() {
-        FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
+        FieldType::String => match operator.filter(|operator| operator.ray().is_some()) {
+            Some(operator) if field.known_values().len() > 0 && field.known_rank(&text.text).is_none() => {
+                return Err(Box::new(no_rank(field, operator, text)));
+            }
+            _ => Ok(Value::String(Cow::Borrowed(&*text.text))),
+        },
         FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
             let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
-            let expected = "a finite number such as `12`, `-0.5` or `1e3`";
-            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+            Box::new(error(ErrorKind::BadNumber, &FieldType::Number.expected()).suggest(meant))
         }),
         FieldType::Integer => parse_integer(&text.text).map(Value::Integer).ok_or_else(|| {
             let is_integer = |meant: &String| parse_integer(meant).is_some();
             let meant = Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
-            let expected = "an integer of 64 bits such as `12` or `-5`";
-            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+            Box::new(error(ErrorKind::BadNumber, &FieldType::Integer.expected()).suggest(meant))
+        }),
+        kind @ FieldType::Decimal { .. } => Value::parse(kind, &text.text).ok_or_else(|| {
+            let is_decimal = |meant: &String| Value::parse(kind, meant).is_some();
+            let meant = Number::respell(&text.text).filter(is_decimal).and_then(|meant| quote_whole(&meant));
+            Box::new(error(ErrorKind::BadNumber, &kind.expected()).suggest(meant))
         }),
         FieldType::Timestamp => {
             let is_all = operator.is_some_and(|operator| operator.shape().quantifier == Quantifier::All);
@@ -418,6 +432,22 @@ fn value<'b>(
         }),
     };
     value.map(Operand::from)
+}
+
+/// The number of known values that an error lists.
+const MOST_KNOWN: usize = 20;
+
+/// Returns the error of an order comparison with a string that is not a known value of the field.
+fn no_rank(field: &Field, operator: Operator, text: &Text<'_>) -> Error {
+    let more = if field.known_values().len() > MOST_KNOWN { " and others" } else { "" };
+    let expected = format!(
+        "one of {}{more}, since {} compares {} by the order of its known values",
+        quote_all(field.known_values().take(MOST_KNOWN)),
+        quote(operator.name()),
+        quote(field.name())
+    );
+    Error::new(ErrorKind::BadValue, text.offset, quote(&text.text), expected)
+        .suggest(nearest(&text.text, field.known_values()).map(Suggestion::replace_by))
 }
 
 /// Parses `true` or `false`. The error is the word that the client probably meant, if only the letter case differs.

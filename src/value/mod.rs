@@ -2,6 +2,8 @@
 
 mod convert;
 mod datetime;
+mod decimal;
+mod field_type;
 mod fold;
 mod integer;
 mod literal;
@@ -18,6 +20,9 @@ mod words;
 
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
+pub(crate) use decimal::MAX_SCALE;
+pub use decimal::{Decimal, ParseDecimalError};
+pub use field_type::FieldType;
 pub(crate) use fold::{fold, words};
 pub(crate) use integer::parse_integer;
 pub use literal::Value;

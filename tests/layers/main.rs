@@ -41,14 +41,14 @@ const ROOMS: &[Room] = &[
     room("limits", &[], "bounds are numbers that the host sets"),
     room("stop", &["error"], "a search stops for reasons of the host, independent of what it searches"),
     room("lock", &[], "a lock does not depend on the type of its value"),
-    room("catalog", &["error"], "fields are described before any value or request exists"),
+    room("value", &[], "values know only their type, not the fields that have them"),
+    room("catalog", &["error", "value"], "fields are described before any request exists"),
     room("json", &["error"], "the JSON reader knows bytes and positions, not their meaning"),
     room(
         "catalog/file",
-        &["error", "catalog", "json"],
+        &["error", "value", "catalog", "json"],
         "catalogues as text are the only part of them that has a syntax",
     ),
-    room("value", &["catalog"], "values know only their type, which the catalogue defines"),
     room(
         "operator",
         &["catalog", "value"],

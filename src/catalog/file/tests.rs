@@ -216,9 +216,29 @@ fn every_fault_is_reported_at_its_place() {
             "found the number `0`, expected a value in quotes",
         ),
         (
-            r#"[{"path":"a[]","type":"string","default":|"x"}]"#,
+            r#"[{"path":"a[].b","type":"string","default":|"x"}]"#,
             "fields[0].default",
-            "found `default` of `a`, a multi-valued string field, expected `default` at single-valued string fields only",
+            "found `default` of `a.b`, a multi-valued string field, expected `default` at fields that lie in no array of objects only",
+        ),
+        (
+            r#"[{"path":"a","type":"integer","default":|"1.5"}]"#,
+            "fields[0].default",
+            "found `1.5`, expected an integer of 64 bits such as `12` or `-5`",
+        ),
+        (
+            r#"[{"path":"a","type":"number","known":["1","2"],"default":|"3"}]"#,
+            "fields[0].default",
+            "found `3`, expected one of the known values",
+        ),
+        (
+            r#"[{"path":"a","type":"boolean","known":["true",|"no"]}]"#,
+            "fields[0].known[1]",
+            "found `no`, expected `true` or `false`",
+        ),
+        (
+            r#"[{"path":"a","type":"number","known":["1.0",|"1"]}]"#,
+            "fields[0].known[1]",
+            "found `1`, expected each known value once",
         ),
         (
             r#"[{"path":"a","type":"number","form":|"date"}]"#,

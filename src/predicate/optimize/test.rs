@@ -2,8 +2,8 @@
 
 use super::super::set::Set;
 use super::super::tree::{Comparison, Test};
-use crate::catalog::{Catalog, FieldId};
-use crate::operator::{Operator, Pattern, Quantifier, Shape};
+use crate::catalog::{Catalog, Field, FieldId};
+use crate::operator::{Operator, Pattern, Quantifier, Ray, Shape, Side};
 
 /// Converts a comparison to a test. If the result is the same for every case, returns the result as `Err`.
 ///
@@ -14,6 +14,8 @@ use crate::operator::{Operator, Pattern, Quantifier, Shape};
 /// tags $all [a, b]              Ok(All {a, b})
 /// status $all [a, b]            Err(false)          a single-valued field cannot have both values
 /// amount > max                  Err(false)          the set is empty
+/// priority >= medium            Ok(Any {high, medium})
+/// priority < low                Err(false)          no known value is before the first
 /// status is present             Ok(Any (every string))
 /// id is present                 Err(true)           every case has an id
 /// ```
@@ -35,7 +37,11 @@ pub(super) fn test_of(
     if pattern == Pattern::Present {
         return presence(field, &operands, catalog);
     }
-    let set = operands.matching(pattern).ok_or(false)?;
+    let set = match (pattern, &operands) {
+        (Pattern::Ray(ray), Set::Strings(_)) => by_rank(catalog.field(field), ray, &operands),
+        _ => operands.matching(pattern),
+    };
+    let set = set.ok_or(false)?;
     match quantifier {
         Quantifier::Any => Ok(Test::Any(set)),
         Quantifier::None => Ok(Test::None(set)),
@@ -43,6 +49,23 @@ pub(super) fn test_of(
         Quantifier::All if catalog.field(field).is_many() => Ok(Test::All(set)),
         Quantifier::All => Err(false),
     }
+}
+
+/// Returns the known values of a field on one side of the only operand, which is a known value. Returns `None` if there are none.
+///
+/// `priority > low` becomes `{high, medium}`.
+fn by_rank(field: &Field, ray: Ray, operands: &Set) -> Option<Set> {
+    let rank = operands.texts().next().and_then(|text| field.known_rank(text))?;
+    let is_within = |other: usize| match ray.side {
+        Side::Above => other > rank,
+        Side::Below => other < rank,
+    };
+    let known = field.known_values().enumerate();
+    Set::of_strings(
+        known
+            .filter(|(other, _)| is_within(*other) || ray.inclusive && *other == rank)
+            .map(|(_, value)| value),
+    )
 }
 
 /// Returns the test that a field is present, or that the field is absent if the operand is `false`. The result is as in [`test`].
