@@ -456,7 +456,8 @@ fn decimals_and_defaults_have_the_types_of_the_dialect() {
         Field::new("count", FieldType::Integer).with_known(["1", "7"]).with_default("7"),
     ]);
     let table = Table::new(&catalog.unwrap());
-    let filter = Filter::compile_text(table.catalog(), "price >= 92233720368547758.06 and fees in (1, 2.5)").unwrap();
+    let filter =
+        Filter::compile_text(table.catalog(), "price >= 92233720368547758.06 and fees in (1, 2.5)").unwrap();
     for (dialect, bound, literals, columns) in [
         (
             Dialect::Postgres,
@@ -485,7 +486,8 @@ fn decimals_and_defaults_have_the_types_of_the_dialect() {
     ] {
         let statement = table.count(dialect, &filter).unwrap();
         tokens::check(&statement);
-        let (sql, literal, script) = (statement.to_sql(), statement.to_literal(), table.script(dialect, "cases.parquet"));
+        let (sql, literal, script) =
+            (statement.to_sql(), statement.to_literal(), table.script(dialect, "cases.parquet"));
         assert!(bound.iter().all(|part| sql.contains(part)), "{sql}");
         assert!(literals.iter().all(|part| literal.contains(part)), "{literal}");
         assert!(columns.iter().all(|part| script.contains(part)), "{script}");
