@@ -302,8 +302,10 @@ fn comparisons_by_rank_need_the_extended_operators_and_a_known_value() {
     let first = |errors: Errors| errors.as_slice()[0].to_string();
     assert_eq!(
         first(Filter::compile(&catalog, body).unwrap_err()),
-        "criteria[0].op: found `>=` on `level`, a string field, expected one of `=`, `<>`, `$contains`, `$all`"
+        "criteria[0].op (byte 35): found `>=` on `level`, a string field, expected one of `=`, `<>`, `$contains`, `$all`"
     );
+    let unknown = br#"{"criteria":[{"field":"level","op":">=","values":["none"]}]}"#;
+    assert_eq!(Filter::compile(&catalog, unknown).unwrap_err().as_slice().len(), 1);
     assert_eq!(selected_by_rank(&Filter::compile(&catalog.extended(), body).unwrap()), "mh");
     for (text, error) in [
         (

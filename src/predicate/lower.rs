@@ -24,7 +24,7 @@ use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
 use crate::error::{
     Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, nearest, quote, quote_all, quote_whole,
 };
-use crate::operator::{Complex, Connective, Grammar, Language, Operands, Operator, Quantifier, Ray, Side};
+use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier, Ray, Side};
 use crate::value::{
     Clock, Number, Operand, OrderedType, ParseMomentError, ParseTimestampError, Span, Timestamp, Value,
     ValueClass, is_moment, parse_integer, words,
@@ -35,7 +35,8 @@ use crate::value::{
 /// Takes linear time in the number of criteria and values, apart from sorting them.
 pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> {
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
-    let reading = Reading { language: Language::new(body.syntax, catalog.grammar()), clock: body.clock };
+    let language = Language::new(body.syntax, catalog.grammar());
+    let reading = Reading { language, grammar: body.grammar, clock: body.clock };
     let negated = negated(body);
     let scopes = scopes(body, catalog, reading.language);
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
@@ -120,7 +121,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
 /// broken criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
-    let reading = Reading { language, clock: body.clock };
+    let reading = Reading { language, grammar: body.grammar, clock: body.clock };
     let scopes = scopes(body, catalog, language);
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
@@ -153,7 +154,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
             Criterion::Field { field, operator, values } => {
                 let texts = body.texts(values);
                 let comparison = body.text(*field).and_then(|name| {
-                    comparison(catalog, (reading, body.grammar), scope, (name, *operator), texts, &mut errors)
+                    comparison(catalog, reading, scope, (name, *operator), texts, &mut errors)
                 });
                 comparison.map_or(Node::Constant(false), Node::Leaf)
             }
@@ -299,7 +300,7 @@ fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
 /// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
 fn comparison<'b>(
     catalog: &Catalog,
-    (reading, grammar): (Reading, Grammar),
+    reading: Reading,
     scope: Scope,
     (name, operator): (&Text<'_>, Option<(Operator, usize)>),
     texts: &'b [Text<'_>],
@@ -322,10 +323,10 @@ fn comparison<'b>(
     let field = catalog.field(id);
     let mut valid = true;
     if let Some((operator, operator_offset)) = operator
-        && !operator.applies_to(field, grammar)
+        && !operator.applies_to(field, reading.grammar)
     {
         let class = ValueClass::of_field(field.field_type());
-        let fitting = Operator::listed(language, Some((class, field.is_ranked(grammar))));
+        let fitting = Operator::listed(language, Some((class, field.is_ranked(reading.grammar))));
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
@@ -385,7 +386,7 @@ fn value<'b>(
     }
     let value = match field.field_type() {
         FieldType::String => match operator.filter(|operator| operator.ray().is_some()) {
-            Some(operator) if field.known_values().len() > 0 && field.known_rank(&text.text).is_none() => {
+            Some(operator) if field.is_ranked(reading.grammar) && field.known_rank(&text.text).is_none() => {
                 return Err(Box::new(no_rank(field, operator, text)));
             }
             _ => Ok(Value::String(Cow::Borrowed(&*text.text))),

@@ -42,7 +42,9 @@ pub(super) fn test_of(
         _ => operands.matching(pattern),
     };
     let set = set.ok_or(false)?;
+    let is_always_present = has_always_a_value(field, catalog) && set.is_every();
     match quantifier {
+        Quantifier::Any | Quantifier::None if is_always_present => Err(quantifier == Quantifier::Any),
         Quantifier::Any => Ok(Test::Any(set)),
         Quantifier::None => Ok(Test::None(set)),
         Quantifier::All if set.len() == 1 => Ok(Test::Any(set)),
@@ -68,10 +70,26 @@ fn by_rank(field: &Field, ray: Ray, operands: &Set) -> Option<Set> {
     )
 }
 
+/// Returns true if every document has a value of the field.
+fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
+    field == FieldId::ID || catalog.field(field).default_value().is_some()
+}
+
+/// Returns the result of a test that is the same for every document, because the field has always a value. Returns `None` for other
+/// tests.
+pub(super) fn constant(field: FieldId, test: &Test, catalog: &Catalog) -> Option<bool> {
+    let has_every = |set: &Set| set.is_every() && has_always_a_value(field, catalog);
+    match test {
+        Test::Any(set) if has_every(set) => Some(true),
+        Test::None(set) if has_every(set) => Some(false),
+        _ => None,
+    }
+}
+
 /// Returns the test that a field is present, or that the field is absent if the operand is `false`. The result is as in [`test`].
 fn presence(field: FieldId, operands: &Set, catalog: &Catalog) -> Result<Test, bool> {
     let is_wanted = matches!(operands, Set::Booleans(truth) if truth.contains(&true));
-    if field == FieldId::ID || catalog.field(field).default_value().is_some() {
+    if has_always_a_value(field, catalog) {
         return Err(is_wanted);
     }
     let every = Set::every(catalog.field(field).field_type());
