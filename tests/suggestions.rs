@@ -218,7 +218,7 @@ fn unsupported_tests_are_named_without_a_suggestion() {
     }
 }
 
-/// Habits that are part of the language.
+/// Spellings that are part of the language.
 #[test]
 fn texts_with_extended_operators_need_no_suggestion() {
     for (text, meant) in [
@@ -420,7 +420,7 @@ enum Told {
 }
 use Told::{Cannot, Meant, Nothing};
 
-/// Habits of SQL, of MongoDB, of JavaScript, of Lucene and of English, on fields of all types.
+/// Operators of SQL, of MongoDB, of JavaScript, of Lucene and of English, on fields of all types.
 const CORPUS: &[(&str, Told)] = &[
     // No value, or any.
     ("name == null", Meant("`is absent`", "name is absent")),
@@ -864,7 +864,7 @@ fn followed(text: &str) -> Result<(String, Option<Error>), String> {
 }
 
 #[test]
-fn a_habit_gets_its_meaning_or_the_reason_why_it_has_none() {
+fn an_operator_of_another_language_gets_its_meaning_or_the_reason_why_it_has_none() {
     for (text, told) in CORPUS {
         let errors = compile(text).expect_err(text);
         let first = &errors.as_slice()[0];

@@ -27,7 +27,7 @@ struct Node {
 
 /// The properties of a node that the reader of document templates needs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PathNode {
     /// The id of the parent. The root is its own parent.
     pub(crate) parent: PathId,
     /// The number of brackets that are open where the value starts.
@@ -42,7 +42,7 @@ pub(crate) struct Step {
 pub(crate) struct Paths {
     nodes: Vec<Node>,
     /// The properties of each node. The index is the id of the node.
-    steps: Vec<Step>,
+    steps: Vec<PathNode>,
     /// The number of arrays of objects.
     arrays: u32,
 }
@@ -107,7 +107,7 @@ impl Paths {
         let is_element = shape == Shape::Object && child > 0 && self.shape(parent) == Shape::Array;
         let element_of = is_element.then_some(ArrayId(self.arrays));
         self.arrays = self.arrays.saturating_add(u32::from(is_element));
-        self.steps.push(Step { parent, depth, shape, element_of });
+        self.steps.push(PathNode { parent, depth, shape, element_of });
         child
     }
 
@@ -162,7 +162,7 @@ impl Paths {
     }
 
     /// Returns the properties of all nodes. The index is the id of the node.
-    pub(crate) fn steps(&self) -> &[Step] {
+    pub(crate) fn steps(&self) -> &[PathNode] {
         &self.steps
     }
 

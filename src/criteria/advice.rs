@@ -1,11 +1,11 @@
 //! Recognises the operators of other query languages, and chooses what an error message advises to write instead.
 //!
-//! A *habit* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. One table, [`HABITS`],
-//! serves both syntaxes. Plain synonyms of an operator are in the row of the [`Operator`] instead. A row of `HABITS` maps
-//! spellings to a [`Meaning`]. [`Habit::advice`] turns the meaning into an equivalent operator, if the field allows this
+//! A *foreign operator* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. One table, [`FOREIGN_OPERATORS`],
+//! serves both syntaxes. Plain synonyms of an operator are in the row of the [`Operator`] instead. A row of `FOREIGN_OPERATORS` maps
+//! spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the meaning into an equivalent operator, if the field allows this
 //! operator, or into an [`Unsupported`] test. The advice never contains an operator that the request may not use.
 
-use super::search::Search;
+use super::foreign_search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
 use crate::error::{Suggestion, quote};
 use crate::operator::{Complex, Connective, Language, Operator, Syntax};
@@ -70,9 +70,9 @@ enum Meaning {
 /// Lists of spellings, each list with its meaning. Spaces separate the spellings of a list. Each spelling is in lower case,
 /// without its own spaces, `_`, `-` and `$`.
 ///
-/// For a phrase that is not listed, [`Habit::find`] strips leading words of [`VERBS`] and [`NEGATIONS`]. It finds `is not like`
+/// For a phrase that is not listed, [`ForeignOperator::find`] strips leading words of [`VERBS`] and [`NEGATIONS`]. It finds `is not like`
 /// as the negation of `like`.
-const HABITS: &[(&str, Meaning)] = &[
+const FOREIGN_OPERATORS: &[(&str, Meaning)] = &[
     ("all allof every everyof eachof each", Meaning::Operator(Operator::All)),
     (
         "contains contain containing contians includes include including has have having",
@@ -124,7 +124,7 @@ const HABITS: &[(&str, Meaning)] = &[
 ];
 
 /// Spellings of negated operators that do not begin with a word of [`NEGATIONS`], with the meaning that they negate.
-const NEGATED_HABITS: &[(&str, Meaning)] = &[
+const NEGATED_FOREIGN_OPERATORS: &[(&str, Meaning)] = &[
     ("nin none noneof neither neitherof outof <>all !=all <>in !=in", Meaning::Operator(Operator::Contains)),
     ("without lacks lacking excludes exclude excluding misses omits", Meaning::Inside(Operator::Contains)),
     ("outside", Meaning::Between),
@@ -138,27 +138,33 @@ const NEGATIONS: [&str; 10] =
     ["not", "!", "isnt", "arent", "wasnt", "doesnt", "dont", "hasnt", "havent", "never"];
 
 /// Quantifiers that may follow a verb of membership, as in `contains any of`, with the meaning of the whole phrase.
-const QUANTIFIERS: &[(&str, Habit)] = &[
+const QUANTIFIERS: &[(&str, ForeignOperator)] = &[
     (
         "any anyof some someof oneof either eitherof",
-        Habit { meaning: Meaning::Inside(Operator::Contains), is_negated: false },
+        ForeignOperator { meaning: Meaning::Inside(Operator::Contains), is_negated: false },
     ),
     (
         "all allof every everyof each eachof both",
-        Habit { meaning: Meaning::Inside(Operator::All), is_negated: false },
+        ForeignOperator { meaning: Meaning::Inside(Operator::All), is_negated: false },
     ),
-    ("none noneof no not neither", Habit { meaning: Meaning::Inside(Operator::Contains), is_negated: true }),
-    ("only exactly just", Habit { meaning: Meaning::Unsupported(Unsupported::Only), is_negated: false }),
+    (
+        "none noneof no not neither",
+        ForeignOperator { meaning: Meaning::Inside(Operator::Contains), is_negated: true },
+    ),
+    (
+        "only exactly just",
+        ForeignOperator { meaning: Meaning::Unsupported(Unsupported::Only), is_negated: false },
+    ),
 ];
 
 /// The spelling of an operator in another language, recognised where an operator is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Habit {
+pub(super) struct ForeignOperator {
     meaning: Meaning,
     is_negated: bool,
 }
 
-impl Habit {
+impl ForeignOperator {
     /// Recognises the spelling of an operator in another language, such as `IS NOT NULL`, `$nin` or `doesNotContain`.
     pub(super) fn find(written: &str) -> Option<Self> {
         /// The maximum length in bytes of a text that is looked up. It limits the cost of the lookup, because each prefix that the
@@ -194,20 +200,20 @@ impl Habit {
             };
             Some(Self { meaning, is_negated: false })
         };
-        row(HABITS, false)
-            .or_else(|| row(NEGATED_HABITS, true))
+        row(FOREIGN_OPERATORS, false)
+            .or_else(|| row(NEGATED_FOREIGN_OPERATORS, true))
             .or_else(synonym)
             .or_else(|| Self::of_null(name))
             .or_else(|| Self::of_quantifier(name))
             .or_else(|| Self::of_name(after_verb(name)?))
             .or_else(|| {
                 let rest = after_negation(name)?;
-                let habit = match rest {
+                let foreign = match rest {
                     "" => Self { meaning: Meaning::Operator(Operator::Equal), is_negated: false },
                     _ => Self::of_name(rest)?,
                 };
                 // A double negation is probably a mistake, so it is not recognised.
-                (!habit.is_negated).then_some(Self { is_negated: true, ..habit })
+                (!foreign.is_negated).then_some(Self { is_negated: true, ..foreign })
             })
     }
 
@@ -225,10 +231,10 @@ impl Habit {
 
     /// Recognises a verb that tests for list elements and has a quantifier, such as `contains any of`.
     fn of_quantifier(name: &str) -> Option<Self> {
-        let verbs = HABITS.iter().find(|(_, meaning)| matches!(meaning, Meaning::Inside(_)))?.0;
+        let verbs = FOREIGN_OPERATORS.iter().find(|(_, meaning)| matches!(meaning, Meaning::Inside(_)))?.0;
         verbs.split(' ').find_map(|verb| {
             let rest = name.strip_prefix(verb)?;
-            QUANTIFIERS.iter().find(|(words, _)| has_word(words, rest)).map(|(_, habit)| *habit)
+            QUANTIFIERS.iter().find(|(words, _)| has_word(words, rest)).map(|(_, foreign)| *foreign)
         })
     }
 
@@ -279,7 +285,7 @@ impl Habit {
         )
     }
 
-    /// Returns the advice for this habit when `values` values follow it. `holds` has the properties of the field. It is `None`
+    /// Returns the advice for this operator when `values` values follow it. `holds` has the properties of the field. It is `None`
     /// for an unknown field.
     pub(super) fn advice(self, holds: Option<Holds>, values: usize, language: Language) -> Advice {
         let is_list = holds.map(|holds| holds.is_list);

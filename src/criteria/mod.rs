@@ -19,10 +19,10 @@
 mod advice;
 mod agreement;
 mod ast;
-mod bounds;
 mod fast;
+mod foreign_search;
 mod keys;
-mod search;
+mod over_limit;
 mod strict;
 pub(crate) mod text;
 mod unsupported;

@@ -45,12 +45,12 @@ pub(super) struct Noted {
 const MAX_NOTED: usize = 10_000;
 
 /// The reason why an import ends before the end of its sources.
-pub(super) enum Stop {
+pub(super) enum ImportEnd {
     Refused(u64, Box<Error>),
     Store(StoreError),
 }
 
-impl From<FileFault> for Stop {
+impl From<FileFault> for ImportEnd {
     fn from(fault: FileFault) -> Self {
         Self::Refused(fault.line, Box::new(fault.error))
     }
@@ -114,15 +114,15 @@ impl Importer<'_, '_> {
         Ok(self.imported)
     }
 
-    pub(super) fn error(&self, stop: Stop) -> StoreError {
+    pub(super) fn error(&self, stop: ImportEnd) -> StoreError {
         match stop {
-            Stop::Store(error) => error,
-            Stop::Refused(line, error) => self.store.refuse(self.refusal(line, *error, false)),
+            ImportEnd::Store(error) => error,
+            ImportEnd::Refused(line, error) => self.store.refuse(self.refusal(line, *error, false)),
         }
     }
 
     /// Processes one record: stores it, skips it, or ends the import.
-    pub(super) fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
+    pub(super) fn piece(&mut self, piece: Piece<'_>) -> Result<(), ImportEnd> {
         let bytes = match piece.bytes {
             Ok(bytes) => trim(bytes),
             Err(error) => return self.refuse(&Lines { first: piece.line, bytes: b"" }, vec![error]),
@@ -134,18 +134,18 @@ impl Importer<'_, '_> {
         };
         match taken {
             Ok(()) => Ok(()),
-            Err(Fault::Store(error)) => Err(Stop::Store(error)),
+            Err(Fault::Store(error)) => Err(ImportEnd::Store(error)),
             Err(Fault::Record(errors)) => self.refuse(&lines, errors),
         }
     }
 
     /// Counts an invalid record as skipped. In a strict import, returns the error that ends the import.
-    fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), Stop> {
+    fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), ImportEnd> {
         self.imported.skipped = self.imported.skipped.saturating_add(1);
         for error in errors {
             let line = lines.of(&error);
             if self.mode == ImportMode::Strict {
-                return Err(Stop::Refused(line, Box::new(error)));
+                return Err(ImportEnd::Refused(line, Box::new(error)));
             }
             let refusal = self.refusal(line, error, false);
             self.imported.list(refusal);

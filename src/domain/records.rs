@@ -116,7 +116,7 @@ pub(super) struct Level {
     #[serde(rename = "type")]
     kind: Option<serde_json::Value>,
     #[serde(rename = "docSets")]
-    doc_sets: Vec<Step>,
+    doc_sets: Vec<LevelStep>,
 }
 
 impl Level {
@@ -147,7 +147,7 @@ impl Level {
         }
     }
 
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = &LevelStep> {
         self.doc_sets.iter()
     }
 }
@@ -155,7 +155,7 @@ impl Level {
 /// A step of a level: one of its document sets.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Step {
+pub(super) struct LevelStep {
     #[serde(rename = "idDocSetType")]
     pub(super) name: String,
     /// The accepted types of documents. If absent or empty, all types are accepted.

@@ -3,7 +3,7 @@
 use super::country::is_same_country;
 use super::error::DomainError;
 use super::records::{
-    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, ReviewResult, Step,
+    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, LevelStep, ReviewResult,
     applicant_key, read,
 };
 use super::room::Room;
@@ -72,7 +72,7 @@ fn statuses<'d>(
     applicant: &Applicant,
     documents: &'d [Document],
 ) -> Vec<(&'d str, Option<StepStatus<'d>>)> {
-    let given = |step: &Step| {
+    let given = |step: &LevelStep| {
         let mut given: Vec<&Document> =
             documents.iter().filter(|document| document.step == step.name).collect();
         given.sort_by_key(|document| {
@@ -99,7 +99,7 @@ fn statuses<'d>(
         }
         next.is_none()
     };
-    let status = |step: &'d Step| {
+    let status = |step: &'d LevelStep| {
         let is_checked = step.depends_on.as_deref().is_none_or(is_approved);
         (&*step.name, status(step, applicant, &given(step), is_checked))
     };
@@ -109,7 +109,7 @@ fn statuses<'d>(
 /// Computes the status of a step from its documents. For each part, the newest document comes first. Returns `None` if the step has
 /// neither documents nor data.
 fn status<'d>(
-    step: &Step,
+    step: &LevelStep,
     applicant: &Applicant,
     given: &[&'d Document],
     is_checked: bool,
@@ -143,7 +143,7 @@ fn status<'d>(
 }
 
 /// Computes the status of each part of the step `COMPANY`.
-fn part_statuses<'d>(step: &Step, given: &[&'d Document], is_checked: bool) -> Vec<PartStatus<'d>> {
+fn part_statuses<'d>(step: &LevelStep, given: &[&'d Document], is_checked: bool) -> Vec<PartStatus<'d>> {
     let is_wanted =
         |part: &&&str| step.parts.as_ref().is_none_or(|parts| parts.iter().any(|own| own == **part));
     let status = |part: &'static str| {
@@ -177,7 +177,7 @@ fn front_side_first(document: &Document) -> Vec<&Image> {
 
 /// Returns true if a document has as many images as the step requires for documents of its type. A check has no document type, and
 /// requires no images.
-fn has_enough_images(step: &Step, document: &Document) -> bool {
+fn has_enough_images(step: &LevelStep, document: &Document) -> bool {
     let of_type = document.id_doc_type.as_ref().map(|own| {
         let configured = step.min_images.as_ref().and_then(|images| images.get(own).copied().flatten());
         configured.unwrap_or(1)
@@ -187,7 +187,7 @@ fn has_enough_images(step: &Step, document: &Document) -> bool {
 
 /// Returns true if the step does not accept the type or the country of the document. An empty list of types or countries accepts
 /// all.
-fn is_forbidden(step: &Step, document: &Document) -> bool {
+fn is_forbidden(step: &LevelStep, document: &Document) -> bool {
     type Same = fn(&str, &str) -> bool;
     let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own)
     {

@@ -12,7 +12,7 @@ use crate::predicate::{Leaf, Node, Set, Test, Tree};
 /// The steps of a filter. Evaluation starts at `entry`.
 #[derive(Debug)]
 pub(super) struct Program {
-    steps: Box<[Step]>,
+    steps: Box<[ProgramStep]>,
     /// The strings of all [`StepTest::Texts`].
     texts: Box<[TextKey]>,
     entry: Target,
@@ -30,7 +30,7 @@ impl Target {
 /// A test of one field. A step has a cache line for itself.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Step {
+struct ProgramStep {
     field: FieldId,
     if_true: Target,
     if_false: Target,
@@ -85,7 +85,7 @@ impl Program {
                     let (test, is_negated) = StepTest::new(leaf, node, &mut texts)?;
                     let (if_true, if_false) =
                         if is_negated { (if_false, if_true) } else { (if_true, if_false) };
-                    steps.push(Step { field: leaf.field, if_true, if_false, test });
+                    steps.push(ProgramStep { field: leaf.field, if_true, if_false, test });
                     Some(Target(u32::try_from(steps.len().checked_sub(1)?).ok()?))
                 }
                 Node::Branch(connective, children) => {

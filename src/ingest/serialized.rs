@@ -37,7 +37,7 @@ pub(crate) fn read_serialized<T: Serialize + ?Sized>(
         depth: 0,
         is_object: false,
     };
-    if let Err(Stop(error)) = value.serialize(&mut reader) {
+    if let Err(ReadError(error)) = value.serialize(&mut reader) {
         return Err((*error).into());
     }
     reader.finish()
@@ -73,17 +73,17 @@ struct ValueReader<'c> {
 
 /// An error that stops the reading of the document.
 #[derive(Debug)]
-struct Stop(Box<Error>);
+struct ReadError(Box<Error>);
 
-impl fmt::Display for Stop {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for ReadError {}
 
-impl ser::Error for Stop {
+impl ser::Error for ReadError {
     fn custom<M: fmt::Display>(message: M) -> Self {
         let error = Error::new(ErrorKind::BadValue, 0, message.to_string(), "a value that can be serialised");
         Self(Box::new(error))
@@ -158,9 +158,9 @@ impl ValueReader<'_> {
     }
 
     /// Reads a scalar at the current node.
-    fn scalar(&mut self, scalar: Scalar<'_>) -> Result<(), Stop> {
+    fn scalar(&mut self, scalar: Scalar<'_>) -> Result<(), ReadError> {
         if self.depth == 0 {
-            return Err(Stop(Box::new(no_object(scalar.json_type()))));
+            return Err(ReadError(Box::new(no_object(scalar.json_type()))));
         }
         let Some(node) = self.node else { return Ok(()) };
         let Shape::Leaf(field) = self.catalog.paths().shape(node) else {
@@ -228,18 +228,18 @@ impl ValueReader<'_> {
     }
 
     /// Enters an array or object.
-    fn open(&mut self, kind: JsonType) -> Result<Open, Stop> {
+    fn open(&mut self, kind: JsonType) -> Result<Open, ReadError> {
         let limit = self.limits.document_depth;
         if self.depth >= limit {
             let found = format!("nesting deeper than {limit}");
             let error = Error::new(ErrorKind::TooDeep, 0, found, format!("at most {limit} levels"));
-            return Err(Stop(Box::new(error.at(self.path()))));
+            return Err(ReadError(Box::new(error.at(self.path()))));
         }
         self.depth = self.depth.saturating_add(1);
         let node = match self.node {
             Some(node) => match (self.catalog.paths().shape(node), kind) {
                 (Shape::Object, JsonType::Object) | (Shape::Array, JsonType::Array) => Some(node),
-                _ if self.depth == 1 => return Err(Stop(Box::new(no_object(kind)))),
+                _ if self.depth == 1 => return Err(ReadError(Box::new(no_object(kind)))),
                 _ => {
                     self.mismatch(node, kind);
                     None
@@ -276,7 +276,7 @@ struct Open {
 
 impl Open {
     /// Finds the node of a member by its key.
-    fn member(&mut self, reader: &ValueReader<'_>, key: &str) -> Result<Option<PathId>, Stop> {
+    fn member(&mut self, reader: &ValueReader<'_>, key: &str) -> Result<Option<PathId>, ReadError> {
         let Some((place, child)) =
             self.node.and_then(|node| reader.catalog.paths().child_near(node, key, self.likely))
         else {
@@ -287,7 +287,7 @@ impl Open {
             if self.seen & bit != 0 {
                 let found = format!("{} again", quote(key));
                 let error = Error::new(ErrorKind::DuplicateKey, 0, found, "each key at most once");
-                return Err(Stop(Box::new(error.at(reader.path()))));
+                return Err(ReadError(Box::new(error.at(reader.path()))));
             }
             self.seen |= bit;
         }
@@ -307,7 +307,7 @@ struct Compound<'r, 'c> {
 }
 
 impl Compound<'_, '_> {
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ReadError> {
         let child = self.open.node.and_then(|node| self.reader.catalog.paths().child(node, ""));
         if let Some(array) = child.and_then(|(_, child)| self.reader.catalog.paths().element_of(child)) {
             self.reader.row.begin_element(array);
@@ -317,7 +317,7 @@ impl Compound<'_, '_> {
         self.value(child.map(|(_, child)| child), segment, value)
     }
 
-    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Stop> {
+    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), ReadError> {
         let node = self.open.member(self.reader, key)?;
         self.value(node, node.map_or(Segment::Other, Segment::Node), value)
     }
@@ -327,7 +327,7 @@ impl Compound<'_, '_> {
         node: Option<PathId>,
         segment: Segment,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ReadError> {
         let before = std::mem::replace(&mut self.reader.node, node);
         self.reader.path.push(segment);
         value.serialize(&mut *self.reader)?;
@@ -346,13 +346,13 @@ impl Compound<'_, '_> {
 }
 
 impl<'c> ValueReader<'c> {
-    fn compound<'r>(&'r mut self, kind: JsonType) -> Result<Compound<'r, 'c>, Stop> {
+    fn compound<'r>(&'r mut self, kind: JsonType) -> Result<Compound<'r, 'c>, ReadError> {
         let open = self.open(kind)?;
         Ok(Compound { reader: self, open, member: None, extra: 0 })
     }
 
     /// Enters the data of an enum variant. JSON writes it as an object whose only key is the name of the variant.
-    fn variant<'r>(&'r mut self, variant: &str, kind: JsonType) -> Result<Compound<'r, 'c>, Stop> {
+    fn variant<'r>(&'r mut self, variant: &str, kind: JsonType) -> Result<Compound<'r, 'c>, ReadError> {
         let mut outer = self.open(JsonType::Object)?;
         let node = outer.member(self, variant)?;
         self.path.push(node.map_or(Segment::Other, Segment::Node));
@@ -364,7 +364,7 @@ impl<'c> ValueReader<'c> {
 
 impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
     type SerializeSeq = Compound<'r, 'c>;
     type SerializeTuple = Compound<'r, 'c>;
     type SerializeTupleStruct = Compound<'r, 'c>;
@@ -373,85 +373,89 @@ impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
     type SerializeStruct = Compound<'r, 'c>;
     type SerializeStructVariant = Compound<'r, 'c>;
 
-    fn serialize_bool(self, v: bool) -> Result<(), Stop> {
+    fn serialize_bool(self, v: bool) -> Result<(), ReadError> {
         self.scalar(Scalar::Boolean(v))
     }
 
-    fn serialize_i8(self, v: i8) -> Result<(), Stop> {
+    fn serialize_i8(self, v: i8) -> Result<(), ReadError> {
         self.scalar(Scalar::Signed(v.into()))
     }
 
-    fn serialize_i16(self, v: i16) -> Result<(), Stop> {
+    fn serialize_i16(self, v: i16) -> Result<(), ReadError> {
         self.scalar(Scalar::Signed(v.into()))
     }
 
-    fn serialize_i32(self, v: i32) -> Result<(), Stop> {
+    fn serialize_i32(self, v: i32) -> Result<(), ReadError> {
         self.scalar(Scalar::Signed(v.into()))
     }
 
-    fn serialize_i64(self, v: i64) -> Result<(), Stop> {
+    fn serialize_i64(self, v: i64) -> Result<(), ReadError> {
         self.scalar(Scalar::Signed(v))
     }
 
-    fn serialize_u8(self, v: u8) -> Result<(), Stop> {
+    fn serialize_u8(self, v: u8) -> Result<(), ReadError> {
         self.scalar(Scalar::Unsigned(v.into()))
     }
 
-    fn serialize_u16(self, v: u16) -> Result<(), Stop> {
+    fn serialize_u16(self, v: u16) -> Result<(), ReadError> {
         self.scalar(Scalar::Unsigned(v.into()))
     }
 
-    fn serialize_u32(self, v: u32) -> Result<(), Stop> {
+    fn serialize_u32(self, v: u32) -> Result<(), ReadError> {
         self.scalar(Scalar::Unsigned(v.into()))
     }
 
-    fn serialize_u64(self, v: u64) -> Result<(), Stop> {
+    fn serialize_u64(self, v: u64) -> Result<(), ReadError> {
         self.scalar(Scalar::Unsigned(v))
     }
 
-    fn serialize_f32(self, v: f32) -> Result<(), Stop> {
+    fn serialize_f32(self, v: f32) -> Result<(), ReadError> {
         // Converts the fewest digits that identify this `f32`, which JSON would contain: 0.1 instead of 0.10000000149011612.
         let double = v.to_string().parse().unwrap_or(f64::from(v));
         self.serialize_f64(double)
     }
 
-    fn serialize_f64(self, v: f64) -> Result<(), Stop> {
+    fn serialize_f64(self, v: f64) -> Result<(), ReadError> {
         if v.is_finite() { self.scalar(Scalar::Double(v)) } else { Ok(()) }
     }
 
-    fn serialize_char(self, v: char) -> Result<(), Stop> {
+    fn serialize_char(self, v: char) -> Result<(), ReadError> {
         self.scalar(Scalar::Text(v.encode_utf8(&mut [0; 4])))
     }
 
-    fn serialize_str(self, v: &str) -> Result<(), Stop> {
+    fn serialize_str(self, v: &str) -> Result<(), ReadError> {
         self.scalar(Scalar::Text(v))
     }
 
-    fn serialize_bytes(self, v: &[u8]) -> Result<(), Stop> {
+    fn serialize_bytes(self, v: &[u8]) -> Result<(), ReadError> {
         v.serialize(self)
     }
 
-    fn serialize_none(self) -> Result<(), Stop> {
+    fn serialize_none(self) -> Result<(), ReadError> {
         Ok(())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stop> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), ReadError> {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), Stop> {
+    fn serialize_unit(self) -> Result<(), ReadError> {
         Ok(())
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Stop> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), ReadError> {
         Ok(())
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Stop> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), ReadError> {
         self.scalar(Scalar::Text(variant))
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Stop> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), ReadError> {
         value.serialize(self)
     }
 
@@ -461,22 +465,22 @@ impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ReadError> {
         let mut object = self.compound(JsonType::Object)?;
         object.member(variant, value)?;
         object.end();
         Ok(())
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'r, 'c>, Stop> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'r, 'c>, ReadError> {
         self.compound(JsonType::Array)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Compound<'r, 'c>, Stop> {
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'r, 'c>, ReadError> {
         self.compound(JsonType::Array)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'r, 'c>, Stop> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'r, 'c>, ReadError> {
         self.compound(JsonType::Array)
     }
 
@@ -486,15 +490,15 @@ impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Compound<'r, 'c>, Stop> {
+    ) -> Result<Compound<'r, 'c>, ReadError> {
         self.variant(variant, JsonType::Array)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r, 'c>, Stop> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r, 'c>, ReadError> {
         self.compound(JsonType::Object)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'r, 'c>, Stop> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Compound<'r, 'c>, ReadError> {
         self.compound(JsonType::Object)
     }
 
@@ -504,20 +508,20 @@ impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Compound<'r, 'c>, Stop> {
+    ) -> Result<Compound<'r, 'c>, ReadError> {
         self.variant(variant, JsonType::Object)
     }
 }
 
 impl ser::SerializeSeq for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ReadError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -525,13 +529,13 @@ impl ser::SerializeSeq for Compound<'_, '_> {
 
 impl ser::SerializeTuple for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ReadError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -539,13 +543,13 @@ impl ser::SerializeTuple for Compound<'_, '_> {
 
 impl ser::SerializeTupleStruct for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ReadError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -553,13 +557,13 @@ impl ser::SerializeTupleStruct for Compound<'_, '_> {
 
 impl ser::SerializeTupleVariant for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ReadError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -567,13 +571,17 @@ impl ser::SerializeTupleVariant for Compound<'_, '_> {
 
 impl ser::SerializeStruct for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Stop> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), ReadError> {
         self.member(key, value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -581,13 +589,17 @@ impl ser::SerializeStruct for Compound<'_, '_> {
 
 impl ser::SerializeStructVariant for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Stop> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), ReadError> {
         self.member(key, value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -595,19 +607,19 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
 
 impl ser::SerializeMap for Compound<'_, '_> {
     type Ok = ();
-    type Error = Stop;
+    type Error = ReadError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ReadError> {
         self.member = key.serialize(KeyReader { reader: self.reader, open: &mut self.open })?;
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ReadError> {
         let node = self.member.take();
         self.value(node, node.map_or(Segment::Other, Segment::Node), value)
     }
 
-    fn end(self) -> Result<(), Stop> {
+    fn end(self) -> Result<(), ReadError> {
         Self::end(self);
         Ok(())
     }
@@ -620,20 +632,20 @@ struct KeyReader<'r, 'c> {
 }
 
 impl KeyReader<'_, '_> {
-    fn key(self, key: &str) -> Result<Option<PathId>, Stop> {
+    fn key(self, key: &str) -> Result<Option<PathId>, ReadError> {
         self.open.member(self.reader, key)
     }
 
-    fn no_key<T>(&self) -> Result<T, Stop> {
+    fn no_key<T>(&self) -> Result<T, ReadError> {
         Err(ser::Error::custom("a key of a map that is not a string"))
     }
 }
 
-type NoCompound = Impossible<Option<PathId>, Stop>;
+type NoCompound = Impossible<Option<PathId>, ReadError>;
 
 impl Serializer for KeyReader<'_, '_> {
     type Ok = Option<PathId>;
-    type Error = Stop;
+    type Error = ReadError;
     type SerializeSeq = NoCompound;
     type SerializeTuple = NoCompound;
     type SerializeTupleStruct = NoCompound;
@@ -642,55 +654,55 @@ impl Serializer for KeyReader<'_, '_> {
     type SerializeStruct = NoCompound;
     type SerializeStructVariant = NoCompound;
 
-    fn serialize_str(self, v: &str) -> Result<Self::Ok, Stop> {
+    fn serialize_str(self, v: &str) -> Result<Self::Ok, ReadError> {
         self.key(v)
     }
 
-    fn serialize_char(self, v: char) -> Result<Self::Ok, Stop> {
+    fn serialize_char(self, v: char) -> Result<Self::Ok, ReadError> {
         self.key(v.encode_utf8(&mut [0; 4]))
     }
 
-    fn serialize_bool(self, v: bool) -> Result<Self::Ok, Stop> {
+    fn serialize_bool(self, v: bool) -> Result<Self::Ok, ReadError> {
         self.key(if v { "true" } else { "false" })
     }
 
-    fn serialize_i8(self, v: i8) -> Result<Self::Ok, Stop> {
+    fn serialize_i8(self, v: i8) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_i16(self, v: i16) -> Result<Self::Ok, Stop> {
+    fn serialize_i16(self, v: i16) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_i32(self, v: i32) -> Result<Self::Ok, Stop> {
+    fn serialize_i32(self, v: i32) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_i64(self, v: i64) -> Result<Self::Ok, Stop> {
+    fn serialize_i64(self, v: i64) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_u8(self, v: u8) -> Result<Self::Ok, Stop> {
+    fn serialize_u8(self, v: u8) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_u16(self, v: u16) -> Result<Self::Ok, Stop> {
+    fn serialize_u16(self, v: u16) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_u32(self, v: u32) -> Result<Self::Ok, Stop> {
+    fn serialize_u32(self, v: u32) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_u64(self, v: u64) -> Result<Self::Ok, Stop> {
+    fn serialize_u64(self, v: u64) -> Result<Self::Ok, ReadError> {
         self.key(&v.to_string())
     }
 
-    fn serialize_f32(self, v: f32) -> Result<Self::Ok, Stop> {
+    fn serialize_f32(self, v: f32) -> Result<Self::Ok, ReadError> {
         if v.is_finite() { self.key(&v.to_string()) } else { self.no_key() }
     }
 
-    fn serialize_f64(self, v: f64) -> Result<Self::Ok, Stop> {
+    fn serialize_f64(self, v: f64) -> Result<Self::Ok, ReadError> {
         if v.is_finite() { self.key(&v.to_string()) } else { self.no_key() }
     }
 
@@ -699,7 +711,7 @@ impl Serializer for KeyReader<'_, '_> {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<Self::Ok, Stop> {
+    ) -> Result<Self::Ok, ReadError> {
         self.key(variant)
     }
 
@@ -707,27 +719,27 @@ impl Serializer for KeyReader<'_, '_> {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Self::Ok, Stop> {
+    ) -> Result<Self::Ok, ReadError> {
         value.serialize(self)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Self::Ok, Stop> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Self::Ok, ReadError> {
         value.serialize(self)
     }
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<Self::Ok, Stop> {
+    fn serialize_bytes(self, _: &[u8]) -> Result<Self::Ok, ReadError> {
         self.no_key()
     }
 
-    fn serialize_none(self) -> Result<Self::Ok, Stop> {
+    fn serialize_none(self) -> Result<Self::Ok, ReadError> {
         self.no_key()
     }
 
-    fn serialize_unit(self) -> Result<Self::Ok, Stop> {
+    fn serialize_unit(self) -> Result<Self::Ok, ReadError> {
         self.no_key()
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<Self::Ok, Stop> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Self::Ok, ReadError> {
         self.no_key()
     }
 
@@ -737,19 +749,19 @@ impl Serializer for KeyReader<'_, '_> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Self::Ok, Stop> {
+    ) -> Result<Self::Ok, ReadError> {
         self.no_key()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<NoCompound, Stop> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<NoCompound, Stop> {
+    fn serialize_tuple(self, _: usize) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<NoCompound, Stop> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 
@@ -759,15 +771,15 @@ impl Serializer for KeyReader<'_, '_> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<NoCompound, Stop> {
+    ) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<NoCompound, Stop> {
+    fn serialize_map(self, _: Option<usize>) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<NoCompound, Stop> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 
@@ -777,7 +789,7 @@ impl Serializer for KeyReader<'_, '_> {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<NoCompound, Stop> {
+    ) -> Result<NoCompound, ReadError> {
         self.no_key()
     }
 }

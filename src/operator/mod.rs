@@ -49,8 +49,8 @@
 //! - `operator/table.rs`: the variant, its name and its row;
 //! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax
 //!   has two words, such as `starts with`; the grammar in the head of `criteria/text/mod.rs`;
-//! - `criteria/advice.rs`, if `HABITS` lists one of its names in other languages: `HABITS` has priority over the synonyms of
-//!   the row. For a search inside a string, also `criteria/search.rs` and the notes in `criteria/unsupported.rs`;
+//! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` lists one of its names in other languages: `FOREIGN_OPERATORS` has priority over the synonyms of
+//!   the row. For a search inside a string, also `criteria/foreign_search.rs` and the notes in `criteria/unsupported.rs`;
 //! - `filter/criteria.rs`: a method of the builder of criteria;
 //! - `README.md` (table of operators), `service/openapi.json` and `fuzz/criteria.dict`, which `operator/tests.rs` compares with
 //!   the rows; `docs/guide/criteria.md`;

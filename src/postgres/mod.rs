@@ -92,11 +92,11 @@
 //! | `prefer` (default) | the same if the server offers TLS; otherwise plain text. Use it only for Unix sockets and the local machine |
 //! | `disable` | no TLS |
 
-mod bound;
 mod check;
 mod connect;
 mod error;
 mod options;
+mod parameter;
 mod prepared;
 mod source;
 

@@ -14,11 +14,11 @@ use tokio::sync::Semaphore;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
-use super::bound::Bound;
 use super::check::check;
 use super::connect::{Connection, Manager, PooledConnection};
 use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
+use super::parameter::Parameter;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, SearchAnswer};
 use crate::error::Error;
@@ -314,7 +314,7 @@ struct PreparedStatement {
 
 impl PreparedStatement {
     async fn rows(&self, client: &Client) -> Result<Vec<Row>, tokio_postgres::Error> {
-        let bound: Vec<Bound<'_>> = self.statement.params().iter().map(Bound).collect();
+        let bound: Vec<Parameter<'_>> = self.statement.params().iter().map(Parameter).collect();
         let params: Vec<&(dyn ToSql + Sync)> = bound.iter().map(|bound| bound as _).collect();
         client.query(&self.prepared, &params).await
     }
@@ -326,7 +326,7 @@ impl PreparedStatement {
         client: &Client,
         take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<(), tokio_postgres::Error> {
-        let params = self.statement.params().iter().map(Bound);
+        let params = self.statement.params().iter().map(Parameter);
         let mut rows = pin!(client.query_raw(&self.prepared, params).await?);
         while let Some(row) = poll_fn(|context| rows.as_mut().poll_next(context)).await {
             let row = row?;

@@ -17,7 +17,7 @@ use crate::predicate::{Leaf, Node, Set, Test, TextPattern, Tree, bound};
 use crate::value::{OrdinalRange, Value};
 
 /// An item on the stack of the writer. The last item is written next.
-enum Step {
+enum StackItem {
     Node(usize, bool),
     Text(&'static str),
 }
@@ -32,14 +32,14 @@ pub(super) fn write_predicate(
     table: &Table,
     statement: &mut Statement,
 ) -> Result<(), Error> {
-    let mut steps = vec![Step::Node(tree.root(), true)];
+    let mut steps = vec![StackItem::Node(tree.root(), true)];
     while let Some(step) = steps.pop() {
         let (id, is_root) = match step {
-            Step::Text(text) => {
+            StackItem::Text(text) => {
                 statement.push(text);
                 continue;
             }
-            Step::Node(id, is_root) => (id, is_root),
+            StackItem::Node(id, is_root) => (id, is_root),
         };
         match tree.get(id) {
             Some(Node::Branch(connective, children)) => {
@@ -49,12 +49,12 @@ pub(super) fn write_predicate(
                 };
                 if !is_root {
                     statement.push("(");
-                    steps.push(Step::Text(")"));
+                    steps.push(StackItem::Text(")"));
                 }
                 for (at, child) in children.iter().enumerate().rev() {
-                    steps.push(Step::Node(*child, false));
+                    steps.push(StackItem::Node(*child, false));
                     if at > 0 {
-                        steps.push(Step::Text(between));
+                        steps.push(StackItem::Text(between));
                     }
                 }
             }

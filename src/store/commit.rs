@@ -12,7 +12,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, guarded};
 use super::log::Log;
 use super::options::Durability;
-use super::tables::{DOCUMENTS, META, RELEASED, STATE, State, Stored, released_checksum};
+use super::tables::{DOCUMENTS, META, RELEASED, STATE, StoreCounters, Stored, released_checksum};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
@@ -37,7 +37,7 @@ impl Store {
         &self,
         log: &mut Log,
         staged: StagedWrite<'_>,
-        state: State,
+        state: StoreCounters,
         added: Vec<Added<'_>>,
         durability: Durability,
     ) -> Result<(), StoreError> {
@@ -68,7 +68,7 @@ impl Store {
         log: &mut Log,
         transaction: WriteTransaction,
         staged: StagedWrite<'_>,
-        mut state: State,
+        mut state: StoreCounters,
         added: u64,
         is_synced: bool,
     ) -> Result<(), Fault> {
@@ -126,7 +126,7 @@ impl Store {
         transaction: &WriteTransaction,
         after: &Snapshot,
         stored: &HashMap<u64, StoredBatch>,
-        state: &mut State,
+        state: &mut StoreCounters,
     ) -> Result<HashMap<u64, StoredBatch>, Fault> {
         let catalog = self.engine.catalog();
         let view = self.engine.view_of(after);

@@ -15,7 +15,7 @@ use super::atomic::AtomicFile;
 use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched};
 use super::claim::Claim;
 use super::error::{Fault, StoreErrorKind, guarded};
-use super::tables::{META, State, check_meta};
+use super::tables::{META, StoreCounters, check_meta};
 use crate::catalog::Catalog;
 
 use new::{create_in, initialize};
@@ -233,7 +233,7 @@ impl File {
     /// contains. No write may be in progress. If the file cannot be opened, it stays closed.
     ///
     /// Read transactions that were started before can no longer be used.
-    pub(super) fn reopen(&self, catalog: &Catalog) -> Result<State, Fault> {
+    pub(super) fn reopen(&self, catalog: &Catalog) -> Result<StoreCounters, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
             let generation = handle.generation();

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::database::Store;
 use super::error::{Fault, Guarded, StoreError, StoreErrorKind, guarded};
 use super::spool::Spool;
-use super::tables::State;
+use super::tables::StoreCounters;
 use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
 /// A running import into a [`Store`]. Before [`commit`](Self::commit), the import is not visible, and nothing of it is in the
@@ -154,7 +154,7 @@ impl<'s> StoreImport<'s> {
         import.number_from(first);
         let (txn, report) = import.attach().map_err(refused)?;
         let next_document = first.saturating_add(documents.next_number());
-        let (state, added) = (State { next_document, ..log.state }, documents.documents());
+        let (state, added) = (StoreCounters { next_document, ..log.state }, documents.documents());
         let begun = guarded(|| {
             // redb can reuse the pages that a write freed only after the next write has ended. Without this empty write, the pages
             // that the previous import freed could not be used for this import.

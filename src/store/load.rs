@@ -11,7 +11,7 @@ use super::error::{Fault, guarded};
 use super::file::File;
 use super::options::StoreOptions;
 use super::tables::{
-    BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, read_definition,
+    BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, StoreCounters, Stored, check_meta, read_definition,
     released_checksum,
 };
 use super::{batches, record_table};
@@ -26,7 +26,7 @@ use crate::limits::Limits;
 /// The engine that was loaded from a file, and the state of the file.
 pub(super) struct Loaded {
     pub(super) engine: Engine,
-    pub(super) state: State,
+    pub(super) state: StoreCounters,
     pub(super) stored: HashMap<u64, StoredBatch>,
     /// The number of documents that had to be parsed, because they are in no stored batch.
     pub(super) replayed: u64,
@@ -94,7 +94,7 @@ pub(super) fn load(
 
         let mut replayed: u64 = 0;
         let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
-        let mut seal = |builder: &mut BatchBuilder, state: &mut State| {
+        let mut seal = |builder: &mut BatchBuilder, state: &mut StoreCounters| {
             if builder.rows() > 0 {
                 slots.push((BatchId(state.next_batch), Arc::new(builder.seal()), Selection::All));
                 state.next_batch = state.next_batch.saturating_add(1);
@@ -175,7 +175,7 @@ fn read_elements(
 
 /// Returns the document numbers of the *released* documents, in ascending order: the documents of cases that were replaced or
 /// deleted since the last checkpoint.
-fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<Vec<u64>, Fault> {
+fn read_released(table: &impl ReadableTable<u64, u64>, state: &StoreCounters) -> Result<Vec<u64>, Fault> {
     let count = table.len()?;
     if count != state.released {
         return Err(Fault::corrupt(format!("{count} documents released, counted as {}", state.released)));

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use super::batches::StoredBatch;
 use super::error::{Fault, StoreErrorKind};
-use super::tables::State;
+use super::tables::StoreCounters;
 
 /// The state of the file that the next write needs. It is protected by the writer lock.
 #[derive(Default)]
 pub(super) struct Log {
-    pub(super) state: State,
+    pub(super) state: StoreCounters,
     /// The stored batches, by batch number.
     pub(super) stored: HashMap<u64, StoredBatch>,
     /// The number of cases that were stored or deleted since the last checkpoint. `u64::MAX` if the next write must make a
@@ -31,7 +31,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(
-        state: State,
+        state: StoreCounters,
         stored: HashMap<u64, StoredBatch>,
         since_checkpoint: u64,
         is_read_only: bool,

@@ -15,7 +15,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::load::{Loaded, load};
 use super::log::Log;
-use super::tables::State;
+use super::tables::StoreCounters;
 
 /// The maximum number of times that the file is reopened for readers between two synced writes. After that, reads return the error.
 /// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
@@ -157,7 +157,7 @@ impl Store {
 
 /// Returns true if the counters of the file equal those in memory. Ignores `next_batch`, because loading numbers the batches that
 /// it creates.
-fn is_same(found: &State, shown: &State) -> bool {
-    let numbered = |state: &State| State { next_batch: 0, ..*state };
+fn is_same(found: &StoreCounters, shown: &StoreCounters) -> bool {
+    let numbered = |state: &StoreCounters| StoreCounters { next_batch: 0, ..*state };
     numbered(found) == numbered(shown)
 }

@@ -39,7 +39,7 @@ pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
 /// The counters of a store. They change with every write, in the transaction of the write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct StoreCounters {
     /// The insertion-order number of the next new case.
     pub(super) next_place: u64,
     /// The document number of the next document.
@@ -59,7 +59,7 @@ pub(super) struct State {
 
 const STATE_SEED: u64 = 0x0073_7461_7465;
 
-impl State {
+impl StoreCounters {
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let Self { next_place, next_document, next_batch, checkpoint, cases, batches, released } = self;
         let mut out = ByteWriter::default();
@@ -296,7 +296,7 @@ pub fn check_same_columns(own: &Catalog, other: &Catalog) -> Result<(), String> 
 
 /// The counters of a file, and its count of records.
 pub(super) struct Counted {
-    pub(super) state: State,
+    pub(super) state: StoreCounters,
     /// The number of records.
     pub(super) records: u64,
 }
@@ -316,7 +316,7 @@ pub(super) fn check_meta(
         return Err(Fault::new(StoreErrorKind::OtherCatalog, detail));
     }
     let state = meta.get(STATE)?.ok_or_else(|| missing("counters"))?;
-    let state = State::from_bytes(state.value())?;
+    let state = StoreCounters::from_bytes(state.value())?;
     state.check()?;
     let records = match (version, meta.get(RECORD_COUNT)?) {
         (FIRST_FORMAT_VERSION, None) => 0,
@@ -332,18 +332,18 @@ mod tests {
 
     #[test]
     fn what_is_written_comes_back_and_what_is_changed_does_not() {
-        let state = State { next_place: 3, cases: 1, released: u64::MAX, ..State::default() };
+        let state = StoreCounters { next_place: 3, cases: 1, released: u64::MAX, ..StoreCounters::default() };
         let document = Stored { place: 9, text: "{\"id\":\"é\"}" };
         let live = Bitmap::filled_by(70, |words| words.copy_from_slice(&[5, 33]));
         let state_bytes = state.to_bytes();
         let document_bytes = document.to_bytes(7);
         let live_bytes = live_to_bytes(4, &Selection::Bitmap(live.clone()), 70);
-        assert_eq!(State::from_bytes(&state_bytes).unwrap(), state);
+        assert_eq!(StoreCounters::from_bytes(&state_bytes).unwrap(), state);
         assert!(state.check().is_ok());
         for next in [LAST_NUMBER + 1, u64::MAX] {
-            assert!(State { next_document: next, ..state }.check().is_err());
-            assert!(State { next_place: next, ..state }.check().is_err());
-            assert!(State { next_batch: next, ..state }.check().is_err());
+            assert!(StoreCounters { next_document: next, ..state }.check().is_err());
+            assert!(StoreCounters { next_place: next, ..state }.check().is_err());
+            assert!(StoreCounters { next_batch: next, ..state }.check().is_err());
         }
         assert_eq!(Stored::from_bytes(7, &document_bytes).unwrap(), document);
         assert_eq!(live_from_bytes(4, 70, &live_bytes).unwrap(), live);
@@ -356,7 +356,7 @@ mod tests {
             bytes
         };
         for at in 0..state_bytes.len() {
-            assert!(State::from_bytes(&damaged(&state_bytes, at)).is_err());
+            assert!(StoreCounters::from_bytes(&damaged(&state_bytes, at)).is_err());
         }
         for at in 0..document_bytes.len() {
             assert!(Stored::from_bytes(7, &damaged(&document_bytes, at)).is_err());

@@ -5,7 +5,7 @@ use super::database::Store;
 use super::error::{StoreError, guarded};
 use super::log::Log;
 use super::options::Durability;
-use super::tables::State;
+use super::tables::StoreCounters;
 use crate::batch::{Document, Row};
 use crate::engine::{ImportError, ImportMode, ImportReport, UpsertOutcome, WriteTxn};
 use crate::error::Error;
@@ -70,7 +70,7 @@ impl Store {
             // Loading checked that the counter is far from the maximum. So it does not saturate, and no number is assigned twice.
             number = number.saturating_add(1);
         }
-        let state = State { next_document: number, ..log.state };
+        let state = StoreCounters { next_document: number, ..log.state };
         self.commit(&mut log, txn.stage(), state, added, durability)?;
         Ok(outcomes)
     }
@@ -106,7 +106,7 @@ impl Store {
         let stored = Document::Number { number, size_bytes: text.len() };
         let outcome = txn.upsert(&document.row().to_row(), stored).map_err(|error| refuse(*error))?;
         let added = Added { number, place: txn.last_place(), text };
-        let state = State { next_document: number.saturating_add(1), ..log.state };
+        let state = StoreCounters { next_document: number.saturating_add(1), ..log.state };
         self.commit(&mut log, txn.stage(), state, vec![added], durability)?;
         Ok(outcome)
     }

@@ -3,9 +3,9 @@
 use crate::error::{Suggestion, nearest};
 
 /// A table of words of other systems. Each entry has several words, and the allowed word that they probably stand for.
-type Habits = &'static [(&'static [&'static str], &'static str)];
+type OtherWords = &'static [(&'static [&'static str], &'static str)];
 
-const TYPES: Habits = &[
+const TYPES: OtherWords = &[
     (&["text", "str", "varchar", "char", "keyword", "uuid", "enum", "word"], "string"),
     (&["float", "double", "real", "f64", "amount"], "number"),
     (&["int", "i64", "int64", "int32", "long", "bigint", "whole"], "integer"),
@@ -14,7 +14,7 @@ const TYPES: Habits = &[
     (&["bool", "flag", "bit"], "boolean"),
 ];
 
-const FORMS: Habits = &[
+const FORMS: OtherWords = &[
     (&["iso", "iso8601", "rfc", "datetime"], "rfc3339"),
     (&["epoch", "unix", "unixtime", "seconds", "s", "epochseconds"], "unix_seconds"),
     (&["ms", "millis", "milliseconds", "epochmillis", "unixms", "javascript"], "unix_millis"),
@@ -23,7 +23,7 @@ const FORMS: Habits = &[
     (&["both", "either", "any"], "interface_or_rfc3339"),
 ];
 
-const FIELD_KEYS: Habits = &[
+const FIELD_KEYS: OtherWords = &[
     (&["name", "field", "column", "property", "member"], "path"),
     (&["kind", "datatype", "fieldtype"], "type"),
     (&["format", "encoding", "representation"], "form"),
@@ -36,7 +36,7 @@ const FIELD_KEYS: Habits = &[
     (&["private", "internal", "invisible"], "hidden"),
 ];
 
-const FILE_KEYS: Habits = &[
+const FILE_KEYS: OtherWords = &[
     (&["base", "inherits", "inherit", "parent", "from", "include"], "extends"),
     (&["extended", "operators", "extensions"], "extended_operators"),
     (&["rfc", "iso", "iso8601"], "rfc3339"),
@@ -73,13 +73,13 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
     if let Some(near) = nearest(written, allowed.iter().copied()) {
         return Some(Suggestion::replace_by(near));
     }
-    let habits = match word {
+    let words = match word {
         Word::Type => TYPES,
         Word::Form => FORMS,
         Word::FieldKey => FIELD_KEYS,
         Word::FileKey => FILE_KEYS,
     };
-    let meant = habits.iter().find(|(words, _)| words.contains(&&*plain)).map(|(_, meant)| *meant)?;
+    let meant = words.iter().find(|(words, _)| words.contains(&&*plain)).map(|(_, meant)| *meant)?;
     Some(match (word, &*plain) {
         (Word::Type, "date") => Suggestion::replace_by(meant)
             .with_explanation("with `form = \"date\"` if documents have no time of day"),

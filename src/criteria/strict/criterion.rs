@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use super::super::advice::{Advice, Habit, Holds, for_several, meant_by_time};
+use super::super::advice::{Advice, ForeignOperator, Holds, for_several, meant_by_time};
 use super::super::ast::{Criterion, Text};
-use super::super::search::Search;
+use super::super::foreign_search::Search;
 use super::super::unsupported::{Unsupported, is_no_value, meant_by_value};
 use super::open::{CRITERION_KEYS, OpenCriterion, Slot};
 use super::parser::Parser;
@@ -15,8 +15,8 @@ use crate::operator::{Arity, Complex, Grammar, Language, Operator, Syntax};
 /// Returns the advice for an unknown operator with these values.
 fn advice(written: &str, holds: Option<Holds>, values: &[Text<'_>], language: Language) -> Advice {
     // Missing or invalid values have been reported. They count as one value here.
-    let Some(habit) = Habit::find(written) else { return Advice::Nothing };
-    let advice = habit.advice(holds, values.len().max(1), language);
+    let Some(foreign) = ForeignOperator::find(written) else { return Advice::Nothing };
+    let advice = foreign.advice(holds, values.len().max(1), language);
     if matches!(advice, Advice::Presence(_) | Advice::Search { .. }) {
         return advice;
     }
@@ -81,7 +81,7 @@ fn suggestion(
 
 /// Suggests the test of presence that corresponds to an operator such as `$exist` or `isNull` with these values.
 fn presence(written: &str, is_present: bool, values: &[Text<'_>]) -> Option<Suggestion> {
-    let is_test = Habit::find(written).and_then(Habit::presence).is_some();
+    let is_test = ForeignOperator::find(written).and_then(ForeignOperator::presence).is_some();
     let is_wanted = match values {
         [value] if is_test && matches!(&*value.text, "true" | "false") => {
             // `$exist` takes the same value as `$exists`.
@@ -187,9 +187,9 @@ impl<'a> Parser<'a, '_> {
         let mut valid = !open.broken;
         match &open.op {
             Slot::Given(op) if operator.is_none() => {
-                let habit = Habit::find(&op.text);
-                let connective = habit.and_then(Habit::connective);
-                let is_negation = habit.is_some_and(Habit::is_negation);
+                let foreign = ForeignOperator::find(&op.text);
+                let connective = foreign.and_then(ForeignOperator::connective);
+                let is_negation = foreign.is_some_and(ForeignOperator::is_negation);
                 let suggestion = match connective {
                     Some(connective) => Some(connective.name()),
                     None if is_negation && self.grammar == Grammar::Extended => Some(Complex::Not.name()),

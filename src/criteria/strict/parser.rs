@@ -2,8 +2,8 @@
 
 use super::super::advice::Fields;
 use super::super::ast::{Body, Criterion, Text};
-use super::super::bounds::over_limit;
 use super::super::keys::suggest_key;
+use super::super::over_limit::over_limit;
 use super::super::unsupported::Unsupported;
 use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_all};

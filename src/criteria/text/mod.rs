@@ -31,7 +31,7 @@
 //! count, too.
 
 mod criterion;
-mod habits;
+mod foreign_words;
 mod lexer;
 mod operands;
 mod operator;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::super::advice::{Advice, Habit};
+use super::super::advice::{Advice, ForeignOperator};
 use super::super::unsupported::{Unsupported, meant_by_value};
 use super::lexer::{Lexer, Token};
 use crate::operator::{Connective, Operator, Syntax};
@@ -95,7 +95,8 @@ impl<'a> Operands<'a> {
 
     /// Returns true if one of the values is probably a keyword of another language, such as `any`.
     pub(super) fn has_keyword(&self) -> bool {
-        let is_keyword = |word: &str| Habit::find(word).is_some() || word.eq_ignore_ascii_case("of");
+        let is_keyword =
+            |word: &str| ForeignOperator::find(word).is_some() || word.eq_ignore_ascii_case("of");
         self.values.iter().any(|value| value.is_bare && is_keyword(value.written))
     }
 

@@ -32,11 +32,11 @@ impl<'a> Parser<'a, '_> {
         if let Some(operator) = own.filter(|_| !is_search) {
             let before = self.lexer.clone();
             self.skip()?;
-            let Some(phrase) = self.habit_of_operator(&before)? else {
+            let Some(phrase) = self.foreign_operator_at(&before)? else {
                 return Ok(Reading::Operator(operator, offset));
             };
             self.lexer = before;
-            return self.habit(&phrase, field, field_start);
+            return self.foreign(&phrase, field, field_start);
         }
         if self.colon_before_value()? {
             return Ok(Reading::Whole);
@@ -44,7 +44,7 @@ impl<'a> Parser<'a, '_> {
         if self.lexer.next.connective().is_none()
             && let Some(phrase) = phrase(&self.lexer)?
         {
-            return self.habit(&phrase, field, field_start);
+            return self.foreign(&phrase, field, field_start);
         }
         match &self.lexer.next {
             Token::Symbol(symbol) => {
@@ -95,7 +95,7 @@ impl<'a> Parser<'a, '_> {
     /// the next token of `before`.
     ///
     /// Returns `None` if the operator stands by itself.
-    fn habit_of_operator(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
+    fn foreign_operator_at(&self, before: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         let may_be_value = match &self.lexer.next {
             Token::Word(word) if matches!(before.next, Token::Symbol(_)) => {
                 // Other words are values.
@@ -107,10 +107,11 @@ impl<'a> Parser<'a, '_> {
             Token::Symbol(_) | Token::Word(_) => false,
             _ => return Ok(None),
         };
-        let found = phrase(before)?.filter(|phrase| phrase.tokens > 1 && phrase.habit.connective().is_none());
+        let found =
+            phrase(before)?.filter(|phrase| phrase.tokens > 1 && phrase.foreign.connective().is_none());
         Ok(found.filter(|phrase| match &phrase.rest.next {
             Token::Open => true,
-            _ if phrase.habit.unsupported().is_some() => !may_be_value,
+            _ if phrase.foreign.unsupported().is_some() => !may_be_value,
             Token::Word(_) | Token::Quoted(_) => !may_be_value && phrase.rest.next.connective().is_none(),
             _ => false,
         }))
@@ -121,9 +122,9 @@ impl<'a> Parser<'a, '_> {
         let Some(operands) = operands else {
             // Values that cannot be read count as one value.
             let count = usize::from(!ends_value(&phrase.rest.next));
-            return phrase.habit.advice(self.holds, count, Language::Text);
+            return phrase.foreign.advice(self.holds, count, Language::Text);
         };
-        let advice = phrase.habit.advice(self.holds, operands.values.len(), Language::Text);
+        let advice = phrase.foreign.advice(self.holds, operands.values.len(), Language::Text);
         if matches!(advice, Advice::Cannot(_) | Advice::Nothing | Advice::Presence(_) | Advice::Search { .. })
         {
             return advice;
@@ -143,9 +144,9 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Adds an error for an operator of another language, which begins at the next token. Then skips the operator and its values.
-    fn habit(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
+    fn foreign(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
-        if let Advice::Operator(operator) = phrase.habit.advice(self.holds, 1, Language::Text)
+        if let Advice::Operator(operator) = phrase.foreign.advice(self.holds, 1, Language::Text)
             && self.wildcards(operator, phrase.start, false, &phrase.rest, field, field_start)
         {
             return Ok(Reading::Whole);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::super::advice::{Fields, Habit, Holds};
+use super::super::advice::{Fields, ForeignOperator, Holds};
 use super::super::ast::{Body, Criterion, TextId};
-use super::super::bounds::over_limit;
+use super::super::over_limit::over_limit;
 use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
@@ -430,7 +430,8 @@ impl<'a> Parser<'a, '_> {
                 );
             }
             Token::Word(word)
-                if Habit::find(word).and_then(Habit::unsupported) == Some(Unsupported::Connective) =>
+                if ForeignOperator::find(word).and_then(ForeignOperator::unsupported)
+                    == Some(Unsupported::Connective) =>
             {
                 return Err(
                     self.unexpected(&format!("{expected}; {}", Unsupported::Connective.note(Language::Text)))

@@ -1,6 +1,6 @@
 //! Finds an operator of another language in a filter text, even if it has several tokens, such as `is not null`.
 
-use super::super::advice::{Habit, Holds};
+use super::super::advice::{ForeignOperator, Holds};
 use super::lexer::{Lexer, Result, Token};
 use crate::operator::{Language, Operator};
 
@@ -25,7 +25,7 @@ pub(super) fn operators(holds: Option<Holds>) -> String {
 /// An operator of another language in a text: one or more tokens.
 #[derive(Clone)]
 pub(super) struct Phrase<'a> {
-    pub(super) habit: Habit,
+    pub(super) foreign: ForeignOperator,
     /// The offset of the first token of the phrase.
     pub(super) start: usize,
     /// The offset after the last token of the phrase.
@@ -58,8 +58,8 @@ pub(super) fn phrase<'a>(lexer: &Lexer<'a>) -> Result<Option<Phrase<'a>>> {
         let written = lexer.text.get(start..stop).unwrap_or_default();
         // Spellings are compared without spaces. Without this test, `in x or` would be found as `in xor`.
         let is_cut = tokens > 1 && last.next.connective().is_some();
-        if !is_cut && let Some(habit) = Habit::find(written) {
-            longest = Some(Phrase { habit, start, stop, tokens, last, rest: ahead.clone() });
+        if !is_cut && let Some(foreign) = ForeignOperator::find(written) {
+            longest = Some(Phrase { foreign, start, stop, tokens, last, rest: ahead.clone() });
         }
     }
     Ok(longest)

@@ -38,7 +38,7 @@ pub(crate) enum Expected {
 }
 
 /// The part of a criterion that comes next.
-enum State {
+enum NextPart {
     Criterion,
     /// The words of an operator that have been read, in lower case, and the offset of the first word.
     Operator {
@@ -65,7 +65,7 @@ pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
     let mut lexer = Lexer::new(before);
     let mut reader = Reader {
         fields,
-        state: State::Criterion,
+        state: NextPart::Criterion,
         field: String::new(),
         holds: None,
         open: Vec::new(),
@@ -114,7 +114,7 @@ pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
         }
     };
     let (start, written) = match &reader.state {
-        State::Operator { words, start } if !words.is_empty() => (*start, format!("{words} {written}")),
+        NextPart::Operator { words, start } if !words.is_empty() => (*start, format!("{words} {written}")),
         _ => (start, written),
     };
     Place { range: start..end, written, expected: reader.expected() }
@@ -123,7 +123,7 @@ pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
 /// A reader of complete tokens, which keeps track of the syntax that can follow them.
 struct Reader<'l> {
     fields: Fields<'l>,
-    state: State,
+    state: NextPart,
     field: String,
     /// The properties of `field`.
     holds: Option<Holds>,
@@ -136,62 +136,64 @@ impl Reader<'_> {
     fn step(&mut self, token: &Token<'_>, start: usize) {
         let is_first = std::mem::take(&mut self.is_first);
         self.state = match (&self.state, token) {
-            (State::Criterion, token)
+            (NextPart::Criterion, token)
                 if token.is_word(Complex::Not.word()) || *token == Token::Symbol("!") =>
             {
-                State::Criterion
+                NextPart::Criterion
             }
-            (State::Criterion, Token::Open) => {
+            (NextPart::Criterion, Token::Open) => {
                 let around = self.array().map(str::to_owned);
                 self.open.push(around);
-                State::Criterion
+                NextPart::Criterion
             }
-            (State::Elements, Token::Open) => {
+            (NextPart::Elements, Token::Open) => {
                 let path = std::mem::take(&mut self.field);
                 self.open.push(Some(path).filter(|_| self.open.len() < MOST_GROUPS));
-                State::Criterion
+                NextPart::Criterion
             }
-            (State::Criterion, token) if is_first && token.is_word("ids") => {
+            (NextPart::Criterion, token) if is_first && token.is_word("ids") => {
                 "id".clone_into(&mut self.field);
-                State::Value { operator: Operator::Contains, in_list: false }
+                NextPart::Value { operator: Operator::Contains, in_list: false }
             }
-            (State::Criterion, Token::Word(name)) => self.of_field(name, start),
-            (State::Criterion, Token::Quoted(name)) => self.of_field(name, start),
-            (State::Operator { words, .. }, Token::Symbol(symbol)) if words.is_empty() => {
+            (NextPart::Criterion, Token::Word(name)) => self.of_field(name, start),
+            (NextPart::Criterion, Token::Quoted(name)) => self.of_field(name, start),
+            (NextPart::Operator { words, .. }, Token::Symbol(symbol)) if words.is_empty() => {
                 match Operator::find_word(symbol) {
-                    Some(operator) => State::Value { operator, in_list: false },
-                    None => State::Nothing,
+                    Some(operator) => NextPart::Value { operator, in_list: false },
+                    None => NextPart::Nothing,
                 }
             }
-            (State::Operator { words, start: first }, Token::Word(word)) => {
+            (NextPart::Operator { words, start: first }, Token::Word(word)) => {
                 let (words, first) = match words.as_str() {
                     "" => (word.to_lowercase(), start),
                     words => (format!("{words} {}", word.to_lowercase()), *first),
                 };
                 self.after_words(words, first)
             }
-            (State::Value { operator, in_list: false }, Token::Open)
+            (NextPart::Value { operator, in_list: false }, Token::Open)
                 if operator.arity() == Arity::OneOrMore =>
             {
-                State::Value { operator: *operator, in_list: true }
+                NextPart::Value { operator: *operator, in_list: true }
             }
-            (State::Value { in_list, .. }, Token::Word(_) | Token::Quoted(_)) => {
+            (NextPart::Value { in_list, .. }, Token::Word(_) | Token::Quoted(_)) => {
                 if *in_list {
-                    State::ListEnd
+                    NextPart::ListEnd
                 } else {
-                    State::Connective
+                    NextPart::Connective
                 }
             }
-            (State::ListEnd, Token::Comma) => State::Value { operator: Operator::Contains, in_list: true },
-            (State::ListEnd, Token::Close) => State::Connective,
-            (State::ListEnd, token) if is_shifted(token) => State::ListEnd,
-            (State::Connective, Token::Close) if !self.open.is_empty() => {
-                self.open.pop();
-                State::Connective
+            (NextPart::ListEnd, Token::Comma) => {
+                NextPart::Value { operator: Operator::Contains, in_list: true }
             }
-            (State::Connective, token) if token.connective().is_some() => State::Criterion,
-            (State::Connective, token) if is_shifted(token) => State::Connective,
-            _ => State::Nothing,
+            (NextPart::ListEnd, Token::Close) => NextPart::Connective,
+            (NextPart::ListEnd, token) if is_shifted(token) => NextPart::ListEnd,
+            (NextPart::Connective, Token::Close) if !self.open.is_empty() => {
+                self.open.pop();
+                NextPart::Connective
+            }
+            (NextPart::Connective, token) if token.connective().is_some() => NextPart::Criterion,
+            (NextPart::Connective, token) if is_shifted(token) => NextPart::Connective,
+            _ => NextPart::Nothing,
         };
     }
 
@@ -200,47 +202,47 @@ impl Reader<'_> {
         self.open.last().and_then(|array| array.as_deref())
     }
 
-    fn of_field(&mut self, name: &str, start: usize) -> State {
+    fn of_field(&mut self, name: &str, start: usize) -> NextPart {
         let is_full = |array: &str| name.strip_prefix(array).is_some_and(|rest| rest.starts_with('.'));
         self.field = match self.array() {
             Some(array) if array.len() <= MOST_BYTES && !is_full(array) => format!("{array}.{name}"),
             _ => name.to_owned(),
         };
         self.holds = (self.fields)(&self.field);
-        State::Operator { words: String::new(), start }
+        NextPart::Operator { words: String::new(), start }
     }
 
     /// Returns the state after these words of an operator.
-    fn after_words(&self, words: String, start: usize) -> State {
+    fn after_words(&self, words: String, start: usize) -> NextPart {
         if matches!(words.as_str(), "is present" | "is absent") {
-            return State::Connective;
+            return NextPart::Connective;
         }
         if words == Complex::ELEM.word() && self.holds.is_none() {
-            return State::Elements;
+            return NextPart::Elements;
         }
         let is_on = words == "on" && self.holds.is_some_and(Holds::is_timestamp);
         if let Some(operator) = Operator::find_word(&words).or(is_on.then_some(Operator::Equal)) {
-            return State::Value { operator, in_list: false };
+            return NextPart::Value { operator, in_list: false };
         }
         let is_begun = matches!(words.as_str(), "is" | "starts");
-        if is_begun { State::Operator { words, start } } else { State::Nothing }
+        if is_begun { NextPart::Operator { words, start } } else { NextPart::Nothing }
     }
 
     fn expected(self) -> Expected {
         match self.state {
-            State::Criterion => {
+            NextPart::Criterion => {
                 Expected::Criterion { is_first: self.is_first, array: self.open.last().cloned().flatten() }
             }
-            State::Elements => Expected::Elements,
-            State::Operator { .. } => Expected::Operator { field: self.field },
-            State::Value { operator, in_list } => Expected::Value {
+            NextPart::Elements => Expected::Elements,
+            NextPart::Operator { .. } => Expected::Operator { field: self.field },
+            NextPart::Value { operator, in_list } => Expected::Value {
                 field: self.field,
                 may_open: !in_list && operator.arity() == Arity::OneOrMore,
                 must_open: !in_list && operator.arity() == Arity::OneOrMore && !operator.is_extended(),
             },
-            State::ListEnd => Expected::ListEnd,
-            State::Connective => Expected::Connective { is_open: !self.open.is_empty() },
-            State::Nothing => Expected::Nothing,
+            NextPart::ListEnd => Expected::ListEnd,
+            NextPart::Connective => Expected::Connective { is_open: !self.open.is_empty() },
+            NextPart::Nothing => Expected::Nothing,
         }
     }
 }

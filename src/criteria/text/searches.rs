@@ -1,9 +1,9 @@
 //! Suggests criteria for tests of presence and searches inside strings that are written as in other languages, such as `is null`,
 //! `like "%x%"` and `= x*`.
 
-use super::super::advice::Habit;
+use super::super::advice::ForeignOperator;
 use super::super::ast::Criterion;
-use super::super::search::{Search, is_any, is_wildcard};
+use super::super::foreign_search::{Search, is_any, is_wildcard};
 use super::super::unsupported::{Unsupported, is_no_value};
 use super::lexer::{Lexer, Result, Token};
 use super::operands::{Join, Operands, ends_value};
@@ -257,7 +257,9 @@ impl<'a> Parser<'a, '_> {
             Err(parser.unexpected(&format!("a field by itself; {note}")))
         };
         if let Some((name, field)) = written.split_once(':') {
-            let Some(is_present) = Habit::find(name).and_then(Habit::presence) else { return Ok(false) };
+            let Some(is_present) = ForeignOperator::find(name).and_then(ForeignOperator::presence) else {
+                return Ok(false);
+            };
             if self.field(field).is_none() {
                 return refuse(self, Unsupported::Absence);
             }
@@ -266,7 +268,7 @@ impl<'a> Parser<'a, '_> {
             self.before_field(start, stop, &format!("{field} {}", presence_words(is_present)));
             return Ok(true);
         }
-        let habit = Habit::find(written);
+        let foreign = ForeignOperator::find(written);
         let mut ahead = self.lexer.clone();
         let is_call = ahead.is_call();
         if ahead.bump().is_err() {
@@ -274,15 +276,15 @@ impl<'a> Parser<'a, '_> {
         }
         let is_open = ahead.next == Token::Open;
         let is_field = matches!(&ahead.next, Token::Word(next) if self.field(next).is_some());
-        if let Some(habit) = habit.filter(|habit| habit.unsupported().is_some() || is_call)
+        if let Some(foreign) = foreign.filter(|foreign| foreign.unsupported().is_some() || is_call)
             && (is_open || is_field)
-            && let Some((meant, stop, rest)) = self.call(habit, ahead)
+            && let Some((meant, stop, rest)) = self.call(foreign, ahead)
         {
             self.before_field(start, stop, &meant);
             self.lexer = rest;
             return Ok(true);
         }
-        match habit.and_then(Habit::unsupported) {
+        match foreign.and_then(ForeignOperator::unsupported) {
             Some(unsupported) if is_open || is_field => refuse(self, unsupported),
             _ if is_call => refuse(self, Unsupported::Function),
             _ => Ok(false),
@@ -291,7 +293,7 @@ impl<'a> Parser<'a, '_> {
 
     /// Reads `(field)`, `field` or `(field, value)` after a test. Returns the equivalent criterion, and the offset and the lexer
     /// after the text that was read.
-    fn call(&self, habit: Habit, mut ahead: Lexer<'a>) -> Option<(String, usize, Lexer<'a>)> {
+    fn call(&self, foreign: ForeignOperator, mut ahead: Lexer<'a>) -> Option<(String, usize, Lexer<'a>)> {
         let is_open = ahead.next == Token::Open;
         if is_open {
             ahead.bump().ok()?;
@@ -303,12 +305,12 @@ impl<'a> Parser<'a, '_> {
         let meant = if is_open && ahead.next == Token::Comma {
             ahead.bump().ok()?;
             let operands = Operands::read(&ahead).filter(|operands| operands.join.is_none())?;
-            let search = habit.search().filter(|_| holds.is_string() && !holds.is_list)?;
+            let search = foreign.search().filter(|_| holds.is_string() && !holds.is_list)?;
             let (operator, values) = self.search_of(search, &operands).ok()?;
             ahead = operands.rest;
             format!("{field} {} {values}", operator.spelled(Syntax::Text))
         } else {
-            format!("{field} {}", presence_words(habit.presence()?))
+            format!("{field} {}", presence_words(foreign.presence()?))
         };
         if is_open {
             if ahead.next != Token::Close {

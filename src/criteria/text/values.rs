@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::advice::{Holds, for_several};
 use super::super::ast::Text;
 use super::super::unsupported::{Unsupported, is_relative_time};
-use super::habits::CURLY_QUOTES;
+use super::foreign_words::CURLY_QUOTES;
 use super::lexer::{Result, Token};
 use super::operands::{Join, Operands, ends_value, shifted};
 use super::parser::Parser;

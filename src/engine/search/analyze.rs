@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::bound::{BoundRequest, Watch};
+use super::bound_request::{BoundRequest, Watch};
 use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
 use super::strategy::{self, PageStrategy, SearchOutcome, TotalStrategy};
 use crate::engine::Engine;

@@ -172,7 +172,7 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     #[cfg(feature = "parallel")]
-    use crate::engine::search::bound::{BoundRequest, Watch};
+    use crate::engine::search::bound_request::{BoundRequest, Watch};
     use crate::filter::Filter;
     #[cfg(feature = "parallel")]
     use crate::filter::SearchRequest;

@@ -16,7 +16,7 @@ mod analyze;
 mod answer;
 #[cfg(any(feature = "postgres", feature = "store"))]
 mod answer_writer;
-mod bound;
+mod bound_request;
 mod counting;
 pub mod explain;
 mod explanation;

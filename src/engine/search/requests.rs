@@ -1,7 +1,7 @@
 //! The search API of the engine: search and count.
 
 use super::answer::SearchAnswer;
-use super::bound::{BoundRequest, Watch};
+use super::bound_request::{BoundRequest, Watch};
 use super::found_rows::FoundRows;
 use super::strategy;
 use crate::catalog::Catalog;

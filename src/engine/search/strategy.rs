@@ -15,7 +15,7 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 
-use super::bound::BoundRequest;
+use super::bound_request::BoundRequest;
 use super::counting::Counted;
 use crate::batch::RowAddr;
 use crate::error::Error;
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::catalog::Catalog;
     use crate::engine::Engine;
-    use crate::engine::search::bound::Watch;
+    use crate::engine::search::bound_request::Watch;
     use crate::error::ErrorKind;
     use crate::filter::Filter;
     use crate::filter::SearchRequest;

@@ -38,7 +38,7 @@ impl Spawn<'static> for Detached {
         let work = Arc::new(Mutex::new(Some(work)));
         let same = Arc::clone(&work);
         let thread = Builder::new().spawn(move || run_once(&same));
-        Task(thread.map_or_else(|_| State::Done(run_once(&work)), State::Detached))
+        Task(thread.map_or_else(|_| TaskState::Done(run_once(&work)), TaskState::Detached))
     }
 }
 
@@ -47,7 +47,7 @@ impl<'s> Spawn<'s> for &'s Scope<'s, '_> {
         let work = Arc::new(Mutex::new(Some(work)));
         let same = Arc::clone(&work);
         let thread = Builder::new().spawn_scoped(self, move || run_once(&same));
-        Task(thread.map_or_else(|_| State::Done(run_once(&work)), State::Scoped))
+        Task(thread.map_or_else(|_| TaskState::Done(run_once(&work)), TaskState::Scoped))
     }
 }
 
@@ -57,9 +57,9 @@ fn run_once<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
 }
 
 /// A task on another thread. If the handle is dropped, the task continues, and its result is dropped.
-pub(crate) struct Task<'s, R>(State<'s, R>);
+pub(crate) struct Task<'s, R>(TaskState<'s, R>);
 
-enum State<'s, R> {
+enum TaskState<'s, R> {
     Detached(JoinHandle<Option<R>>),
     Scoped(ScopedJoinHandle<'s, Option<R>>),
     Done(Option<R>),
@@ -69,9 +69,9 @@ impl<R> Task<'_, R> {
     /// Waits for the result, which is always `Some`. If the task panicked, resumes its panic.
     fn finish(self) -> Option<R> {
         match self.0 {
-            State::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            State::Scoped(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            State::Done(outcome) => outcome,
+            TaskState::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            TaskState::Scoped(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            TaskState::Done(outcome) => outcome,
         }
     }
 }

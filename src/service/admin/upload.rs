@@ -64,10 +64,10 @@ pub(super) struct SourceParser {
     len: u64,
     /// The length of all names so far, in bytes.
     names_len: usize,
-    state: State,
+    state: FrameState,
 }
 
-enum State {
+enum FrameState {
     /// The body is a single source without frames.
     Unframed,
     /// The parser is in the head of a frame. The value is the part of the head that has been read.
@@ -86,33 +86,33 @@ impl SourceParser {
             sources: vec![Source { name, is_parquet, start: 0, len: 0 }],
             len: 0,
             names_len: 0,
-            state: State::Unframed,
+            state: FrameState::Unframed,
         }
     }
 
     /// Creates a parser for a body that consists of frames.
     pub(super) fn framed() -> Self {
-        Self { sources: Vec::new(), len: 0, names_len: 0, state: State::Head(Vec::new()) }
+        Self { sources: Vec::new(), len: 0, names_len: 0, state: FrameState::Head(Vec::new()) }
     }
 
     /// Parses the next bytes of the body, and appends the data in them to `out`.
     fn push(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         while !bytes.is_empty() {
             let wanted = match &self.state {
-                State::Unframed => bytes.len(),
-                State::Head(head) => FRAME_HEAD_BYTES.saturating_sub(head.len()),
-                State::Name { left, .. } | State::Data(left) => *left,
+                FrameState::Unframed => bytes.len(),
+                FrameState::Head(head) => FRAME_HEAD_BYTES.saturating_sub(head.len()),
+                FrameState::Name { left, .. } | FrameState::Data(left) => *left,
             };
             let (now, rest) = bytes.split_at(wanted.min(bytes.len()));
             bytes = rest;
             match &mut self.state {
-                State::Unframed => self.data(now, out),
-                State::Data(left) => {
+                FrameState::Unframed => self.data(now, out),
+                FrameState::Data(left) => {
                     *left = left.saturating_sub(now.len());
                     self.data(now, out);
                 }
-                State::Head(head) => head.extend_from_slice(now),
-                State::Name { name, left, .. } => {
+                FrameState::Head(head) => head.extend_from_slice(now),
+                FrameState::Name { name, left, .. } => {
                     *left = left.saturating_sub(now.len());
                     name.extend_from_slice(now);
                 }
@@ -133,7 +133,7 @@ impl SourceParser {
 
     /// Changes to the next state, if the current part of the frame is complete.
     fn advance(&mut self) -> Result<(), String> {
-        if let State::Head(head) = &self.state
+        if let FrameState::Head(head) = &self.state
             && let &[frame_type, a, b, c, d] = head.as_slice()
         {
             let length = u32::from_be_bytes([a, b, c, d]);
@@ -142,16 +142,18 @@ impl SourceParser {
                 TEXT | PARQUET if length > NAME_BYTES => {
                     return Err(format!("found a name of {length} bytes, expected at most {NAME_BYTES}"));
                 }
-                TEXT | PARQUET => State::Name { name: Vec::new(), left, is_parquet: frame_type == PARQUET },
+                TEXT | PARQUET => {
+                    FrameState::Name { name: Vec::new(), left, is_parquet: frame_type == PARQUET }
+                }
                 DATA if self.sources.is_empty() => {
                     return Err("found data before the name of a source".to_owned());
                 }
-                DATA => State::Data(left),
+                DATA => FrameState::Data(left),
                 other => return Err(format!("found a frame of type {other}, expected 68, 80 or 84")),
             };
         }
         match &mut self.state {
-            State::Name { name, left: 0, is_parquet } => {
+            FrameState::Name { name, left: 0, is_parquet } => {
                 if self.sources.len() >= MAX_SOURCES {
                     return Err(format!("found more than {MAX_SOURCES} sources"));
                 }
@@ -163,9 +165,9 @@ impl SourceParser {
                 }
                 let name = String::from_utf8_lossy(name).into_owned();
                 self.sources.push(Source { name, is_parquet: *is_parquet, start: self.len, len: 0 });
-                self.state = State::Head(Vec::new());
+                self.state = FrameState::Head(Vec::new());
             }
-            State::Data(0) => self.state = State::Head(Vec::new()),
+            FrameState::Data(0) => self.state = FrameState::Head(Vec::new()),
             _ => {}
         }
         Ok(())
@@ -173,8 +175,8 @@ impl SourceParser {
 
     fn finish(self) -> Result<Vec<Source>, String> {
         match self.state {
-            State::Unframed => Ok(self.sources),
-            State::Head(head) if head.is_empty() => Ok(self.sources),
+            FrameState::Unframed => Ok(self.sources),
+            FrameState::Head(head) if head.is_empty() => Ok(self.sources),
             _ => Err("the body ends inside a frame".to_owned()),
         }
     }

@@ -53,7 +53,7 @@ impl Rest {
         }
         deadline.begin();
         let (shared, reservation) = (Arc::clone(shared), Arc::new(reservation));
-        let state = State::First(first, Reader { shared, rest, reservation });
+        let state = StreamState::First(first, Reader { shared, rest, reservation });
         Ok(Body::new(PageStream { state, remaining: size.bytes as u64, deadline }))
     }
 }
@@ -67,7 +67,7 @@ struct Reader {
 
 /// A response body that reads its chunks when the connection needs them.
 struct PageStream {
-    state: State,
+    state: StreamState,
     /// The number of bytes that have not been sent yet.
     remaining: u64,
     deadline: ResponseDeadline,
@@ -75,7 +75,7 @@ struct PageStream {
 
 type Reading = Pin<Box<dyn Future<Output = Result<(String, Reader), Failure>> + Send>>;
 
-enum State {
+enum StreamState {
     /// The body has not returned the first chunk yet. The search has already read it.
     First(String, Reader),
     Idle(Reader),
@@ -112,7 +112,7 @@ impl PageStream {
     fn frame(&mut self, text: String, reader: Reader) -> Frame<Bytes> {
         self.remaining = self.remaining.saturating_sub(text.len() as u64);
         let bytes = Bytes::from_owner(Chunk { text, _reservation: Arc::clone(&reader.reservation) });
-        self.state = if reader.rest.is_read() { State::Ended } else { State::Idle(reader) };
+        self.state = if reader.rest.is_read() { StreamState::Ended } else { StreamState::Idle(reader) };
         Frame::data(bytes)
     }
 }
@@ -126,24 +126,24 @@ impl hyper::body::Body for PageStream {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
         loop {
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::First(text, reader) => return Poll::Ready(Some(Ok(self.frame(text, reader)))),
-                State::Idle(reader) => self.state = State::Reading(Box::pin(reader.read())),
-                State::Reading(mut reading) => {
+            match std::mem::replace(&mut self.state, StreamState::Ended) {
+                StreamState::First(text, reader) => return Poll::Ready(Some(Ok(self.frame(text, reader)))),
+                StreamState::Idle(reader) => self.state = StreamState::Reading(Box::pin(reader.read())),
+                StreamState::Reading(mut reading) => {
                     let Poll::Ready(read) = reading.as_mut().poll(context) else {
-                        self.state = State::Reading(reading);
+                        self.state = StreamState::Reading(reading);
                         return Poll::Pending;
                     };
                     let frame = read.map(|(text, reader)| self.frame(text, reader));
                     return Poll::Ready(Some(frame.map_err(StreamError::log)));
                 }
-                State::Ended => return Poll::Ready(None),
+                StreamState::Ended => return Poll::Ready(None),
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.state, State::Ended)
+        matches!(self.state, StreamState::Ended)
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -8,7 +8,7 @@ use super::super::backend::{SyncFailed, Watched, WholePages};
 use super::super::error::{Fault, guarded};
 use super::super::tables::{
     BATCHES, CATALOGUE, DEFINITION, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE,
-    State, definition_to_bytes, describe,
+    StoreCounters, definition_to_bytes, describe,
 };
 use super::origin::builder;
 use crate::catalog::Catalog;
@@ -36,7 +36,7 @@ pub(super) fn initialize(database: &Database, catalog: &Catalog) -> Result<(), F
         meta.insert(FORMAT, FIRST_FORMAT_VERSION.to_le_bytes().as_slice())?;
         meta.insert(CATALOGUE, describe(catalog).as_bytes())?;
         meta.insert(DEFINITION, definition_to_bytes(catalog).as_slice())?;
-        meta.insert(STATE, State::default().to_bytes().as_slice())?;
+        meta.insert(STATE, StoreCounters::default().to_bytes().as_slice())?;
         transaction.open_table(DOCUMENTS)?;
         transaction.open_table(RELEASED)?;
         transaction.open_table(BATCHES)?;

@@ -43,7 +43,7 @@ pub(super) enum Trouble {
 }
 
 #[derive(Debug)]
-struct State {
+struct DiskState {
     /// The contents that the system shows to readers.
     now: Vec<u8>,
     /// The contents that are certainly on disk. The writes in `pending` may not be on disk.
@@ -63,16 +63,16 @@ enum Pending {
 
 /// A simulated disk. Clones share the same contents.
 #[derive(Clone, Debug)]
-pub(super) struct Disk(Arc<Mutex<State>>);
+pub(super) struct Disk(Arc<Mutex<DiskState>>);
 
 impl Disk {
     pub(super) fn new(contents: Vec<u8>, trouble: Trouble, lying: bool) -> Self {
         let synced = contents.clone();
-        let state = State { now: contents, synced, pending: Vec::new(), trouble, lying, operations: 0 };
+        let state = DiskState { now: contents, synced, pending: Vec::new(), trouble, lying, operations: 0 };
         Self(Arc::new(Mutex::new(state)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DiskState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,9 +93,9 @@ impl Disk {
     pub(super) fn after_crash(&self, dice: &mut Dice) -> Vec<u8> {
         let state = self.state();
         let mut found = state.synced.clone();
-        let habit = dice.below(4);
+        let fate_number = dice.below(4);
         for pending in &state.pending {
-            let fate = match habit {
+            let fate = match fate_number {
                 0 => 0,
                 1 => 1,
                 _ => dice.below(3),
@@ -126,7 +126,7 @@ fn put(contents: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     contents[start..end].copy_from_slice(bytes);
 }
 
-impl State {
+impl DiskState {
     /// Counts an operation. Returns an error if the fault of the disk affects this operation.
     fn step(&mut self, reads: bool) -> io::Result<()> {
         let own = self.operations;

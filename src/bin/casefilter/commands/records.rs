@@ -201,11 +201,11 @@ pub(crate) fn export<'p>(
             let mut line = record.to_owned();
             one_line(&mut line);
             line.push('\n');
-            out.write_all(line.as_bytes()).map_err(|error| Stop(cannot_write(output, &error)))
+            out.write_all(line.as_bytes()).map_err(|error| WriteFailure(cannot_write(output, &error)))
         });
         // Close the database before the rest is written, so that other processes can write to it.
         closed = store.close().map_err(|error| failed(&error));
-        result.map_err(|Stop(fault)| {
+        result.map_err(|WriteFailure(fault)| {
             failure = Some(fault);
             io::Error::other("stopped")
         })
@@ -217,9 +217,9 @@ pub(crate) fn export<'p>(
 }
 
 /// The reason why records could not be written.
-struct Stop(Failure);
+struct WriteFailure(Failure);
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for WriteFailure {
     fn from(error: StoreError) -> Self {
         Self(failed(&error))
     }

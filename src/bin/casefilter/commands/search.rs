@@ -13,7 +13,7 @@ use casefilter::{Catalog, Deadline, ImportMode, Limits, SearchRequest};
 
 use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
-use crate::commands::search::format::Format;
+use crate::commands::search::format::SearchFormat;
 use crate::commands::search::long_page::LongPage;
 use crate::commands::search::page::print;
 use crate::commands::search::summary::{note_cut, summary_of};
@@ -109,7 +109,7 @@ pub(crate) struct Args {
 
     /// Form of the output [default: table on a terminal, json in a pipe]
     #[arg(long, conflicts_with = "requests")]
-    format: Option<Format>,
+    format: Option<SearchFormat>,
 
     /// Stop the search after this time, without an answer [default: no limit]
     ///
@@ -153,11 +153,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let request = args.selection.request(&catalog)?;
     warn(&request);
-    let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
+    let shows_none = request.limit == 0 || args.format == Some(SearchFormat::Ids);
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
     ids::note_unknown(&loaded.cases, &request.filter)?;
-    let format = Format::or_fitting(args.format);
+    let format = SearchFormat::or_fitting(args.format);
     let request = args.limited(&request);
     if request.limit > MOST_AT_ONCE {
         print_long(&request, format, loaded, args.cases.database())
@@ -175,17 +175,17 @@ impl Args {
 }
 
 /// Prints a page that is collected in memory.
-fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result<Status, Failure> {
+fn print_page(request: &SearchRequest, format: SearchFormat, loaded: Loaded) -> Result<Status, Failure> {
     let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
     let found = cases.search(request)?;
     let took = start.elapsed();
     // A table contains the total. A JSON answer contains the total if the request counts.
-    let says_total = format == Format::Table || format == Format::Json && request.count;
+    let says_total = format == SearchFormat::Table || format == SearchFormat::Json && request.count;
     let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
         Some(total) => total,
-        None if format == Format::Table || is_full || len_of(&found) == 0 => cases.total(request)?,
+        None if format == SearchFormat::Table || is_full || len_of(&found) == 0 => cases.total(request)?,
         None => len_of(&found),
     };
     let hints = hints_on(&cases, request, || total == 0);
@@ -206,7 +206,7 @@ fn print_page(request: &SearchRequest, format: Format, loaded: Loaded) -> Result
 /// Prints a page of any length.
 fn print_long(
     request: &SearchRequest,
-    format: Format,
+    format: SearchFormat,
     loaded: Loaded,
     database: Option<&Path>,
 ) -> Result<Status, Failure> {
@@ -216,7 +216,7 @@ fn print_long(
     let hints = hints_on(&cases, request, || page.total == 0);
     let count = cases.len();
     page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
-    if format != Format::Table {
+    if format != SearchFormat::Table {
         note_cut(page.len(), request, page.total);
     }
     print_hints(&report, request, &hints);
@@ -247,7 +247,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             let start = Instant::now();
             let found = server.search(&args.limited(&request))?;
             let took = start.elapsed();
-            let format = Format::or_fitting(args.format);
+            let format = SearchFormat::or_fitting(args.format);
             print(&found, format, catalog, || {
                 let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
                 format!(
@@ -257,7 +257,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
                     duration(took)
                 )
             })?;
-            if format != Format::Table
+            if format != SearchFormat::Table
                 && found.total().is_none()
                 && len_of(&found) == request.limit
                 && request.limit > 0

@@ -8,8 +8,8 @@ use casefilter::{Catalog, Engine, ImportMode, ImportReport, Store, StoreOptions}
 use crate::input::admin::{Admin, Opened};
 use crate::input::copy::Copy;
 use crate::input::database::open_to_read;
+use crate::input::file_format::FileFormat;
 use crate::input::loaded::LoadedCases;
-use crate::input::packing::Packing;
 use crate::input::reading::read_all;
 use crate::input::selection::{Selection, unpaged};
 use crate::input::served::Served;
@@ -210,5 +210,5 @@ fn check(paths: &[PathBuf]) -> Result<(), Failure> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
     }
-    paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+    paths.iter().try_for_each(|path| FileFormat::of(path).map(drop))
 }

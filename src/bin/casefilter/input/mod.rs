@@ -8,11 +8,11 @@ pub(crate) mod copy;
 pub(crate) mod database;
 pub(crate) mod duration;
 pub(crate) mod explained;
+pub(crate) mod file_format;
 pub(crate) mod help;
 pub(crate) mod holder;
 pub(crate) mod kind;
 pub(crate) mod loaded;
-pub(crate) mod packing;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 pub(crate) mod reading;

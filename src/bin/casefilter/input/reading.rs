@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use casefilter::{Filter, SearchRequest, Store};
 
 use crate::input::database::open_to_read;
+use crate::input::file_format::FileFormat;
 use crate::input::loaded::LoadedCases;
-use crate::input::packing::Packing;
 use crate::input::taker::{Taker, no_records};
 use crate::input::unpack::{Packed, unpacked};
 use crate::output::dash::is_stdin;
@@ -43,11 +43,11 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
     let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
-    let packing = Packing::of(path)?;
-    if taker.takes_records() && matches!(packing, Packing::Parquet | Packing::Database) {
+    let format = FileFormat::of(path)?;
+    if taker.takes_records() && matches!(format, FileFormat::Parquet | FileFormat::Database) {
         return Err(no_records(&name));
     }
-    if packing == Packing::Parquet {
+    if format == FileFormat::Parquet {
         let file = File::open(path).map_err(fail)?;
         if !file.metadata().map_err(fail)?.is_file() {
             let message = format!(
@@ -60,7 +60,7 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
         return taker.parquet(&name, file, progress);
     }
     taker.begin_source(&name)?;
-    if packing == Packing::Database {
+    if format == FileFormat::Database {
         // Only the documents are read, so that the catalogue need not be that of the import.
         let catalog = Store::catalog_of(path).map_err(|error| failed(&error))?;
         let store = open_to_read(path, &catalog);
@@ -92,10 +92,10 @@ fn each_chunk(
         }
         (Box::new(Watched::new(io::stdin().lock(), progress)), Packed::No)
     } else {
-        let by_name = match Packing::of(path)? {
-            Packing::Plain | Packing::Parquet | Packing::Database => Packed::No,
-            Packing::Gzip => Packed::Gzip,
-            Packing::Zstd => Packed::Zstd,
+        let by_name = match FileFormat::of(path)? {
+            FileFormat::Plain | FileFormat::Parquet | FileFormat::Database => Packed::No,
+            FileFormat::Gzip => Packed::Gzip,
+            FileFormat::Zstd => Packed::Zstd,
         };
         (Box::new(Watched::new(File::open(path).map_err(fail)?, progress)), by_name)
     };

@@ -40,7 +40,7 @@ impl Ending {
             return Ok(Self::Ndjson);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let inner = [".gz", ".zst"].iter().find_map(|packing| name.strip_suffix(packing));
+        let inner = [".gz", ".zst"].iter().find_map(|format| name.strip_suffix(format));
         let fault = match inner.unwrap_or(&name).rsplit_once('.').map(|(_, ending)| ending) {
             Some("ndjson" | "jsonl") => return Ok(Self::Ndjson),
             Some("json") => return Ok(Self::Json),

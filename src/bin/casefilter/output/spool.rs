@@ -31,7 +31,7 @@ pub(crate) struct Spool {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SpoolState>,
     /// Notified after every change of the state.
     changed: Condvar,
 }
@@ -39,7 +39,7 @@ struct Shared {
 /// The bytes that have not been written to the output. Their order is: bytes that the thread has taken, pieces, then the file from
 /// `read` to `written`.
 #[derive(Default)]
-struct State {
+struct SpoolState {
     pieces: VecDeque<Vec<u8>>,
     /// The total length of the pieces, in bytes.
     piece_bytes: usize,
@@ -58,16 +58,16 @@ struct State {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SpoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn wait<'s>(&self, state: MutexGuard<'s, SpoolState>) -> MutexGuard<'s, SpoolState> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SpoolState {
     fn is_empty(&self) -> bool {
         self.pieces.is_empty() && self.read == self.written
     }
@@ -137,7 +137,7 @@ impl Spool {
         beside: Option<&Path>,
         memory_bytes: usize,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::new(State::default()), changed: Condvar::new() });
+        let shared = Arc::new(Shared { state: Mutex::new(SpoolState::default()), changed: Condvar::new() });
         let own = Arc::clone(&shared);
         let pass_on = move || {
             let result = pass_on(&own, out);

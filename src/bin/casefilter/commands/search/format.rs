@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use clap::ValueEnum;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum SearchFormat {
     /// The answer of the HTTP interface: {"list":{"items":[…],"pageInfo":{…}}}
     Json,
     /// The cases, one per line
@@ -17,7 +17,7 @@ pub(crate) enum Format {
     Table,
 }
 
-impl Format {
+impl SearchFormat {
     /// Returns the chosen format, or the default: a table on a terminal, JSON elsewhere.
     pub(super) fn or_fitting(asked: Option<Self>) -> Self {
         asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })

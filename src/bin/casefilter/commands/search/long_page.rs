@@ -5,7 +5,7 @@ use std::path::Path;
 
 use casefilter::SearchRequest;
 
-use crate::commands::search::format::Format;
+use crate::commands::search::format::SearchFormat;
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::ALL;
 use crate::output::case_table::{CaseTable, id_of};
@@ -20,7 +20,7 @@ const ROWS_MEASURED: usize = 1000;
 /// A page that is written while its cases are read.
 pub(super) struct LongPage<'r> {
     pub(super) request: &'r SearchRequest,
-    pub(super) format: Format,
+    pub(super) format: SearchFormat,
     /// The number of selected cases.
     pub(super) total: u64,
     /// The path of the database, if the cases come from a database.
@@ -43,7 +43,7 @@ impl LongPage<'_> {
         // Close the database before the rest is written, so that other processes can write to it.
         let closed = cases.close();
         let written = read.and_then(|()| {
-            if self.format == Format::Table {
+            if self.format == SearchFormat::Table {
                 out.line(&summary())?;
             }
             out.finish()
@@ -54,8 +54,8 @@ impl LongPage<'_> {
     fn read<W: Write>(&self, cases: &LoadedCases, out: &mut Output<W>) -> Result<(), Failure> {
         let Self { request, format, total, .. } = *self;
         match format {
-            Format::Ids => cases.each_id(request, |id| out.id(id)),
-            Format::Ndjson => {
+            SearchFormat::Ids => cases.each_id(request, |id| out.id(id)),
+            SearchFormat::Ndjson => {
                 let mut line = String::new();
                 cases.each_document(request, |document| {
                     line.clear();
@@ -64,7 +64,7 @@ impl LongPage<'_> {
                     out.json_line(&line)
                 })
             }
-            Format::Json => {
+            SearchFormat::Json => {
                 out.json_part("{\"list\":{\"items\":[")?;
                 let mut is_first = true;
                 cases.each_document(request, |document| {
@@ -81,7 +81,7 @@ impl LongPage<'_> {
                     request.offset
                 ))
             }
-            Format::Table => {
+            SearchFormat::Table => {
                 let documents = CaseTable::new(request.filter.catalog());
                 let columns = documents.columns();
                 let mut table = TableWriter::new(&columns, ROWS_MEASURED);

@@ -2,7 +2,7 @@
 
 use casefilter::{Catalog, SearchAnswer};
 
-use crate::commands::search::format::Format;
+use crate::commands::search::format::SearchFormat;
 use crate::output::case_table::CaseTable;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
@@ -11,14 +11,14 @@ use crate::output::stdout::Output;
 /// Prints a page of documents of a catalogue. `summary` returns the last line of a table.
 pub(super) fn print(
     answer: &SearchAnswer,
-    format: Format,
+    format: SearchFormat,
     catalog: &Catalog,
     summary: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
     let mut out = Output::new();
     match format {
-        Format::Json => out.json_line(&answer.to_json())?,
-        Format::Ndjson => {
+        SearchFormat::Json => out.json_line(&answer.to_json())?,
+        SearchFormat::Ndjson => {
             let mut line = String::new();
             for document in answer.documents() {
                 line.clear();
@@ -27,12 +27,12 @@ pub(super) fn print(
                 out.json_line(&line)?;
             }
         }
-        Format::Ids => {
+        SearchFormat::Ids => {
             for id in answer.ids() {
                 out.id(id)?;
             }
         }
-        Format::Table => {
+        SearchFormat::Table => {
             if !answer.is_empty() {
                 out.escaped_lines(&CaseTable::new(catalog).render(answer.ids().zip(answer.documents())))?;
                 out.line("")?;

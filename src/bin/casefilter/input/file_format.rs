@@ -13,7 +13,7 @@ use crate::output::part::Part;
 
 /// The format of a file of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum FileFormat {
     Plain,
     Gzip,
     Zstd,
@@ -21,7 +21,7 @@ pub(super) enum Packing {
     Database,
 }
 
-impl Packing {
+impl FileFormat {
     /// Returns the format of the file with this path.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
@@ -34,14 +34,14 @@ impl Packing {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let shown = path.display().to_string();
-        let (inner, packing) = match name.rsplit_once('.') {
+        let (inner, format) = match name.rsplit_once('.') {
             Some((inner, "gz")) => (inner, Self::Gzip),
             Some((inner, "zst")) => (inner, Self::Zstd),
             _ => (name.as_str(), Self::Plain),
         };
         let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("ndjson" | "jsonl" | "json") => return Ok(packing),
-            Some("parquet") if packing == Self::Plain => {
+            Some("ndjson" | "jsonl" | "json") => return Ok(format),
+            Some("parquet") if format == Self::Plain => {
                 Part::Parquet.require("Parquet")?;
                 return Ok(Self::Parquet);
             }
@@ -98,14 +98,14 @@ mod tests {
 
     #[test]
     fn the_name_tells_the_format() {
-        let of = |name: &str| Packing::of(Path::new(name)).ok();
-        assert_eq!(of("-"), Some(Packing::Plain));
-        assert_eq!(of("a/b.ndjson"), Some(Packing::Plain));
-        assert_eq!(of("a.b.JSON.GZ"), Some(Packing::Gzip));
-        assert_eq!(of("a.jsonl"), Some(Packing::Plain));
-        assert_eq!(of("a.jsonl.zst"), Some(Packing::Zstd));
-        assert_eq!(of("cases.ndjson.zst"), Some(Packing::Zstd));
-        assert_eq!(of("cases.Parquet"), cfg!(feature = "arrow").then_some(Packing::Parquet));
+        let of = |name: &str| FileFormat::of(Path::new(name)).ok();
+        assert_eq!(of("-"), Some(FileFormat::Plain));
+        assert_eq!(of("a/b.ndjson"), Some(FileFormat::Plain));
+        assert_eq!(of("a.b.JSON.GZ"), Some(FileFormat::Gzip));
+        assert_eq!(of("a.jsonl"), Some(FileFormat::Plain));
+        assert_eq!(of("a.jsonl.zst"), Some(FileFormat::Zstd));
+        assert_eq!(of("cases.ndjson.zst"), Some(FileFormat::Zstd));
+        assert_eq!(of("cases.Parquet"), cfg!(feature = "arrow").then_some(FileFormat::Parquet));
         for name in ["cases", "cases.gz", "cases.csv", "cases.parquet.gz", "x.json/cases", ".."] {
             assert_eq!(of(name), None, "{name}");
         }

@@ -2,7 +2,7 @@
 //!
 //! Each function recognises one such style, reports an error with a suggestion, and continues to read after the value.
 
-use super::super::advice::{Habit, Holds};
+use super::super::advice::{ForeignOperator, Holds};
 use super::super::ast::{Criterion, Text};
 use super::super::unsupported::{Unsupported, is_no_value, is_relative_time, meant_by_value};
 use super::lexer::{Lexer, Result, Token};
@@ -56,7 +56,7 @@ impl<'a> Parser<'a, '_> {
     /// Returns a value after a colon, spelled as in the text syntax. Returns `None` if the author probably did not mean `=`.
     pub(super) fn value_after_colon(&self, value: &str) -> Option<String> {
         let is_number = self.holds.is_some_and(Holds::is_number);
-        let is_other = Habit::find(value).is_some_and(|habit| habit.connective().is_none())
+        let is_other = ForeignOperator::find(value).is_some_and(|foreign| foreign.connective().is_none())
             || self.unsupported_after_colon(value).is_some()
             // A whole minute is a range, so `=` is not equivalent.
             || Timestamp::respell(value).is_some() && !is_moment(value)
@@ -205,8 +205,9 @@ impl<'a> Parser<'a, '_> {
             let after = ahead.at;
             let before = ahead.clone();
             ahead.bump()?;
-            let is_connective =
-                Habit::find(before.next_text()).and_then(Habit::unsupported) == Some(Unsupported::Connective);
+            let is_connective = ForeignOperator::find(before.next_text())
+                .and_then(ForeignOperator::unsupported)
+                == Some(Unsupported::Connective);
             // A word before an operator is a field.
             if matches!(ahead.next, Token::Symbol(_)) || ahead.next.word_operator().is_some() {
                 ahead = before;
@@ -221,7 +222,7 @@ impl<'a> Parser<'a, '_> {
             end = Some(after);
         }
         let Some(end) = end else { return Ok(false) };
-        has_keyword |= Habit::find(&first.text).is_some();
+        has_keyword |= ForeignOperator::find(&first.text).is_some();
         let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
         let is = |property: fn(Holds) -> bool| self.holds.is_some_and(property);
         let is_time = || Timestamp::parse(phrase).is_ok() || Timestamp::respell(phrase).is_some();

@@ -11,9 +11,9 @@ use crate::sql::Datum;
 ///
 /// In the SQL text, every parameter has a cast. So the server expects exactly the type of the value.
 #[derive(Debug)]
-pub(super) struct Bound<'d>(pub(super) &'d Datum<'static>);
+pub(super) struct Parameter<'d>(pub(super) &'d Datum<'static>);
 
-impl ToSql for Bound<'_> {
+impl ToSql for Parameter<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self.0 {
             Datum::Null => Ok(IsNull::Yes),
