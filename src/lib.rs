@@ -163,7 +163,10 @@ pub use store::{
     AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
     StoreImport, StoreOptions, StoredDocuments, VerifyReport,
 };
-pub use value::{Number, ParseNumberError, ParseTimestampError, Timestamp, TimestampRangeError, Value};
+pub use value::{
+    Decimal, Number, ParseDecimalError, ParseNumberError, ParseTimestampError, Timestamp,
+    TimestampRangeError, Value,
+};
 
 /// Functions for the command line and the fuzz targets of this package. They are not part of the public API.
 #[doc(hidden)]

@@ -324,3 +324,67 @@ fn nested_dictionaries_are_decoded() {
     let filter = Filter::compile_text(&Catalog::cases(), "status = open").unwrap();
     assert_eq!(filter.mask(&batch.unwrap()).unwrap().true_count(), 2);
 }
+
+/// Decimals are exact in columns of every type that JSON numbers and strings can have; a column of floats is refused.
+#[test]
+fn decimals_are_read_exactly_from_columns_of_several_types() {
+    use arrow_array::{Decimal128Array, Float64Array, Int64Array, UInt64Array};
+    let catalog = Catalog::new([
+        casefilter::Field::new("price", casefilter::FieldType::Decimal { scale: 2 }),
+        casefilter::Field::new("fee", casefilter::FieldType::Decimal { scale: 2 }).with_default("0.10"),
+    ])
+    .unwrap();
+    let batch = |prices: ArrayRef| {
+        let ids: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+        RecordBatch::try_from_iter([("id", ids), ("price", prices)]).unwrap()
+    };
+    let decimals = |values: Vec<Option<i128>>, scale: i8| -> ArrayRef {
+        Arc::new(Decimal128Array::from(values).with_precision_and_scale(38, scale).unwrap())
+    };
+    let mask = |text: &str, batch: &RecordBatch| {
+        let mask = Filter::compile_text(&catalog, text).unwrap().mask(batch);
+        mask.map(|mask| selected(&mask, &["a", "b", "c"]).join(""))
+    };
+    let strings = StringArray::from(vec![Some("1.5"), Some("-3.00"), None]);
+    for prices in [
+        decimals(vec![Some(150), Some(-300), None], 2),
+        decimals(vec![Some(150_000_000_000_000_000_000), Some(-300_000_000_000_000_000_000), None], 20),
+        Arc::new(strings) as ArrayRef,
+    ] {
+        let batch = batch(prices);
+        assert_eq!(mask("price = 1.50", &batch).unwrap(), "a");
+        assert_eq!(mask("price < 1.5", &batch).unwrap(), "b");
+        assert_eq!(mask("price is absent", &batch).unwrap(), "c");
+        assert_eq!(mask("fee = 0.1", &batch).unwrap(), "abc");
+        assert_eq!(mask("fee > 0.1", &batch).unwrap(), "");
+        let engine = load(&catalog, &[batch]);
+        let filter = Filter::compile_text(&catalog, "price > 1 and fee = 0.10").unwrap();
+        assert_eq!(engine.search(&SearchRequest::new(filter)).unwrap().ids().collect::<Vec<_>>(), ["a"]);
+    }
+    let whole = batch(Arc::new(Int64Array::from(vec![Some(92_233_720_368_547_758), Some(-1), None])));
+    assert_eq!(mask("price > 92233720368547757.99", &whole).unwrap(), "a");
+    let unsigned = batch(Arc::new(UInt64Array::from(vec![1, 2, 3])));
+    assert_eq!(mask("price >= 2.00", &unsigned).unwrap(), "bc");
+    let negative_scale = batch(decimals(vec![Some(5), Some(0), None], -2));
+    assert_eq!(mask("price = 500", &negative_scale).unwrap(), "a");
+    for inexact in [
+        decimals(vec![Some(1505), None, None], 3),
+        decimals(vec![Some(i128::MAX), None, None], 2),
+        Arc::new(Int64Array::from(vec![i64::MAX, 0, 0])),
+        Arc::new(UInt64Array::from(vec![u64::MAX, 0, 0])),
+    ] {
+        let error = mask("price = 1", &batch(inexact)).unwrap_err();
+        assert_eq!((error.kind, error.path.as_str()), (ErrorKind::BadNumber, "price"));
+    }
+    let floats = batch(Arc::new(Float64Array::from(vec![1.5, 2.0, 3.0])));
+    assert_eq!(mask("price = 1.5", &floats).unwrap_err().kind, ErrorKind::WrongType);
+    // Documents become decimals of 19 digits, and are read back.
+    let encoded = encode(
+        &catalog,
+        [r#"{"id":"a","price":"92233720368547758.07"}"#, r#"{"id":"b","price":1.5}"#].into_iter(),
+    );
+    assert_eq!(encoded.column_by_name("price").unwrap().data_type(), &DataType::Decimal128(19, 2));
+    let engine = load(&catalog, &[encoded]);
+    let greatest = Filter::compile_text(&catalog, "price > 92233720368547758.06").unwrap();
+    assert_eq!(engine.count(&greatest), Ok(1));
+}

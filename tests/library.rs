@@ -294,3 +294,160 @@ mod store {
         first.close().unwrap();
     }
 }
+
+/// A default of each type, documents with and without the field, and filters with the ids that they select.
+#[test]
+fn a_field_of_any_type_with_a_default_always_has_a_value() {
+    let fields = [
+        Field::new("s", FieldType::String).with_default("x"),
+        Field::new("n", FieldType::Number).with_known(["1", "2.5"]).with_default("2.5"),
+        Field::new("i", FieldType::Integer).with_default("9007199254740993"),
+        Field::new("d", FieldType::Decimal { scale: 2 }).with_default("0.1"),
+        Field::new("t", FieldType::Timestamp).with_default("2024-01-01 00:00:00"),
+        Field::new("b", FieldType::Boolean).with_default("true"),
+        Field::new("tags[]", FieldType::String).with_known(["a", "b"]).with_default("b"),
+        Field::new("nums[]", FieldType::Number).with_default("7"),
+    ];
+    let catalog = Catalog::new(fields).unwrap();
+    let full = r#"{"id":"full","s":"y","n":1,"i":1,"d":"5","t":"2020-01-01 00:00:00","b":false,"tags":["a"],"nums":[1]}"#;
+    let documents = [
+        full,
+        r#"{"id":"none"}"#,
+        r#"{"id":"null","s":null,"n":null,"i":null,"d":null,"t":null,"b":null,"tags":[],"nums":[null]}"#,
+    ];
+    for rows in [1, 65_536] {
+        let engine = Engine::builder(catalog.clone()).batch_rows(rows).build();
+        for document in documents {
+            engine.upsert(document.as_bytes()).unwrap();
+        }
+        for (text, selected) in [
+            ("s = x", "none null"),
+            ("n = 2.5", "none null"),
+            ("n > 2", "none null"),
+            ("i = 9007199254740993", "none null"),
+            ("i < 9007199254740993", "full"),
+            ("d = 0.10", "none null"),
+            ("d > 0.1", "full"),
+            ("t on 2024-01-01", "none null"),
+            ("b = true", "none null"),
+            ("tags = b", "none null"),
+            ("tags > a", "none null"),
+            ("tags all (a, b)", ""),
+            ("nums = 7", "none null"),
+            ("nums <> 7", "full"),
+            (
+                "n is absent or i is absent or d is absent or b is absent or tags is absent or nums is absent",
+                "",
+            ),
+            ("n is present and i is present and t is present", "full none null"),
+        ] {
+            let filter = Filter::compile_text(&catalog, text).unwrap();
+            let request = SearchRequest::new(filter.clone());
+            assert_eq!(
+                engine.search(&request).unwrap().ids().collect::<Vec<_>>().join(" "),
+                selected,
+                "{text}"
+            );
+            for document in documents {
+                let expected = selected.split(' ').any(|id| document.contains(&format!("\"id\":\"{id}\"")));
+                assert_eq!(filter.matches(document.as_bytes()), Ok(expected), "{text} {document}");
+                assert_eq!(
+                    casefilter::reference::matches(&filter, document),
+                    Ok(expected),
+                    "{text} {document}"
+                );
+            }
+        }
+        let order = |by: &str| {
+            let order = Order::parse(&catalog, by).unwrap();
+            let request = SearchRequest::new(Filter::all(&catalog)).with_order(order);
+            engine.search(&request).unwrap().ids().map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!([order("n"), order("-d"), order("i")], ["full none null"; 3]);
+        assert_eq!([order("d"), order("-t"), order("-b")], ["none null full"; 3]);
+    }
+    let filter = Filter::compile_text(&catalog, "n = 2.5 and nums = 7").unwrap();
+    let why = casefilter::reference::why(&filter, documents[1]).unwrap();
+    assert!(why.selected && why.fields["n"].absent && why.fields["n"].values == ["2.5"]);
+    assert!(why.fields["nums"].absent && why.fields["nums"].values == ["7"]);
+    // A value that is not known is a warning, in the spelling of the known values.
+    let warnings = |text: &str| Filter::compile_text(&catalog, text).unwrap().warnings();
+    assert!(warnings("n = 25e-1 or n > 7").is_empty());
+    assert_eq!(warnings("n = 3")[0].kind, casefilter::WarningKind::UnknownValue);
+    assert_eq!(warnings("tags in (a, c)")[0].kind, casefilter::WarningKind::UnknownValue);
+}
+
+#[test]
+fn decimals_are_exact_in_documents_criteria_and_orders() {
+    use casefilter::{Decimal, Value, field};
+    let catalog = Catalog::new([
+        Field::new("price", FieldType::Decimal { scale: 2 }),
+        Field::new("fees[]", FieldType::Decimal { scale: 2 }),
+    ])
+    .unwrap();
+    let engine = Engine::new(catalog.clone());
+    for document in [
+        r#"{"id":"a","price":0.30}"#,
+        r#"{"id":"b","price":"92233720368547758.07"}"#,
+        r#"{"id":"c","price":92233720368547758.06,"fees":["1.10",2e-1]}"#,
+        r#"{"id":"d","price":-0.05}"#,
+        r#"{"id":"e","price":1.500}"#,
+        r#"{"id":"f"}"#,
+    ] {
+        engine.upsert(document.as_bytes()).unwrap();
+    }
+    let ids = |request: &SearchRequest| {
+        engine.search(request).unwrap().ids().map(str::to_owned).collect::<Vec<_>>().join("")
+    };
+    for (text, selected) in [
+        ("price = 0.3", "a"),
+        ("price = 30e-2", "a"),
+        ("price > 92233720368547758.06", "b"),
+        ("price >= 92233720368547758.06", "bc"),
+        ("price < 0", "d"),
+        ("price <= 1.50 and price > 0.29", "ae"),
+        ("fees = 0.2", "c"),
+        ("fees all (1.1, 0.20)", "c"),
+        ("price is absent", "f"),
+        ("price in (1.5, 0.30)", "ae"),
+    ] {
+        let filter = Filter::compile_text(&catalog, text).unwrap();
+        assert_eq!(ids(&SearchRequest::new(filter.clone())), selected, "{text}");
+        assert_eq!(Filter::compile_text(&catalog, &filter.to_text()), Ok(filter.clone()), "{text}");
+        assert_eq!(Filter::compile(&catalog.extended(), filter.to_json().as_bytes()), Ok(filter), "{text}");
+    }
+    let all = SearchRequest::new(Filter::all(&catalog));
+    assert_eq!(ids(&all.clone().with_order(Order::parse(&catalog, "price").unwrap())), "daecbf");
+    assert_eq!(ids(&all.with_order(Order::parse(&catalog, "-price").unwrap())), "bceadf");
+    for (price, kind) in [
+        ("1.505", ErrorKind::BadNumber),
+        ("\"1.505\"", ErrorKind::BadNumber),
+        ("92233720368547758.08", ErrorKind::BadNumber),
+        ("1e17", ErrorKind::BadNumber),
+        ("\"1,5\"", ErrorKind::BadNumber),
+        ("\"\"", ErrorKind::BadNumber),
+        ("true", ErrorKind::WrongType),
+    ] {
+        let errors = engine.upsert(format!(r#"{{"id":"x","price":{price}}}"#).as_bytes()).unwrap_err();
+        let found: Vec<_> = errors.iter().map(|error| (error.path.as_str(), error.kind)).collect();
+        assert_eq!(found, [("price", kind)], "{price}");
+    }
+    let error = Filter::compile_text(&catalog, "price > 1.505").unwrap_err().to_string();
+    assert!(
+        error.contains("found `1.505`, expected a number with at most 2 digits after the point, from -92233720368547758.08 to 92233720368547758.07, since `price` is a decimal field"),
+        "{error}"
+    );
+    let price: Decimal = "0.3".parse().unwrap();
+    let wanted = Filter::compile_text(&catalog, "price = 0.3").unwrap();
+    for value in [Value::from(price), Value::try_from(0.3).unwrap(), Value::from("0.30")] {
+        assert_eq!(field("price").is(value).compile(&catalog), Ok(wanted.clone()));
+    }
+    assert_eq!(
+        field("price").is(5).compile(&catalog),
+        Ok(Filter::compile_text(&catalog, "price = 5.00").unwrap())
+    );
+    let other_scale = Catalog::new([Field::new("price", FieldType::Decimal { scale: 1 })]).unwrap();
+    let other = Filter::compile_text(&other_scale, "price = 0.3").unwrap();
+    assert!(other != wanted && other.fingerprint() != wanted.fingerprint());
+    assert!(Catalog::new([Field::new("price", FieldType::Decimal { scale: 19 })]).is_err());
+}

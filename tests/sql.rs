@@ -447,6 +447,58 @@ fn lists_of_integers_are_signed_for_clickhouse() {
     }
 }
 
+/// Decimals are exact in every dialect: no literal and no parameter is a double.
+#[test]
+fn decimals_and_defaults_have_the_types_of_the_dialect() {
+    let catalog = Catalog::new([
+        Field::new("price", FieldType::Decimal { scale: 2 }),
+        Field::new("fees[]", FieldType::Decimal { scale: 2 }).with_default("0.5"),
+        Field::new("count", FieldType::Integer).with_known(["1", "7"]).with_default("7"),
+    ]);
+    let table = Table::new(&catalog.unwrap());
+    let filter =
+        Filter::compile_text(table.catalog(), "price >= 92233720368547758.06 and fees in (1, 2.5)").unwrap();
+    for (dialect, bound, literals, columns) in [
+        (
+            Dialect::Postgres,
+            ["$1::text::numeric(19,2)", "$2::text[]::numeric(19,2)[]"],
+            ["'92233720368547758.06'::numeric(19,2)", "ARRAY['1.00'::numeric(19,2)"],
+            ["numeric(19,2)", "NOT NULL DEFAULT ARRAY['0.50'::numeric(19,2)]", "DEFAULT '7'::bigint"],
+        ),
+        (
+            Dialect::DuckDb,
+            ["$1::DECIMAL(19,2)", "$2::DECIMAL(19,2)[]"],
+            ["'92233720368547758.06'::DECIMAL(19,2)", "['1.00', '2.50']::DECIMAL(19,2)[]"],
+            ["DECIMAL(19,2)", "NOT NULL DEFAULT ['0.50']::DECIMAL(19,2)[]", "DEFAULT '7'::BIGINT"],
+        ),
+        (
+            Dialect::ClickHouse,
+            ["{p1:Decimal(19, 2)}", "{p2:Array(Decimal(19, 2))}"],
+            ["'92233720368547758.06'::Decimal(19, 2)", "['1.00', '2.50']::Array(Decimal(19, 2))"],
+            ["Decimal(19, 2)", "DEFAULT ['0.50']::Array(Decimal(19, 2))", "DEFAULT toInt64(7)"],
+        ),
+        (
+            Dialect::Spark,
+            ["CAST(? AS DECIMAL(19,2))", "CAST(? AS ARRAY<DECIMAL(19,2)>)"],
+            ["CAST('92233720368547758.06' AS DECIMAL(19,2))", "array(CAST('1.00' AS DECIMAL(19,2))"],
+            ["DECIMAL(19,2)", "ARRAY<DECIMAL(19,2)>", "BIGINT"],
+        ),
+    ] {
+        let statement = table.count(dialect, &filter).unwrap();
+        tokens::check(&statement);
+        let (sql, literal, script) =
+            (statement.to_sql(), statement.to_literal(), table.script(dialect, "cases.parquet"));
+        assert!(bound.iter().all(|part| sql.contains(part)), "{sql}");
+        assert!(literals.iter().all(|part| literal.contains(part)), "{literal}");
+        assert!(columns.iter().all(|part| script.contains(part)), "{script}");
+    }
+    let row = table.row(7, r#"{"id":"a","price":"12.5"}"#).unwrap();
+    let decimal = |text: &str| text.parse::<casefilter::Decimal>().unwrap();
+    assert_eq!(row[2], Datum::Decimal(decimal("12.50")));
+    assert_eq!(row[3], Datum::Decimals(vec![decimal("0.50")]));
+    assert_eq!(row[4], Datum::Integer(7));
+}
+
 #[test]
 fn a_filter_or_order_of_another_catalogue_is_an_error() {
     let all = Catalog::cases();

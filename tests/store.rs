@@ -547,3 +547,31 @@ fn concurrent_readers_do_not_change_a_store() {
     assert!(fs::read(&path).unwrap() == before, "reading wrote something");
     assert_eq!(open(&copy).len(), 1);
 }
+
+#[test]
+fn a_file_refuses_a_catalogue_with_another_default_or_scale() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("prices.db");
+    let catalog = |scale: u8, default: &str| {
+        let price = Field::new("price", FieldType::Decimal { scale });
+        let count = Field::new("count", FieldType::Integer).with_known(["1", "2"]).with_default(default);
+        Catalog::new([price, count]).unwrap()
+    };
+    let store = Store::create(&path, catalog(2, "1"), options()).unwrap();
+    store.upsert(br#"{"id":"a","price":"0.10"}"#, Durability::Synced).unwrap();
+    store.close().unwrap();
+    for (other, expected) in [
+        (catalog(3, "1"), "found the field `price decimal(2)`, expected `price decimal(3)`"),
+        (
+            catalog(2, "2"),
+            "found the field `count integer default \"1\"`, expected `count integer default \"2\"`",
+        ),
+    ] {
+        let error = Store::open(&path, other, options()).unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
+    }
+    assert_eq!(Store::catalog_of(&path).unwrap(), catalog(2, "1"));
+    let store = Store::open(&path, catalog(2, "1"), options()).unwrap();
+    let filter = Filter::compile_text(store.catalog(), "price = 0.1 and count = 1").unwrap();
+    assert_eq!(store.count(&filter), Ok(1));
+}

@@ -227,8 +227,7 @@ impl Columns<'_> {
             return Ok(truth);
         };
         let has_value = self.exists(leaf.field, place, &|_| true)?;
-        let default = Value::String((&**default).into());
-        Ok(match leaf.matches(std::iter::once(&default)) {
+        Ok(match leaf.matches(std::iter::once(default)) {
             true => &truth | &!&has_value,
             false => &truth & &has_value,
         })

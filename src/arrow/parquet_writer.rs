@@ -11,7 +11,7 @@ use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
 
 use super::encode::DocumentEncoder;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldType};
 use crate::filter::Order;
 
 /// The number of cases per row group: two batches of an engine, which is about 100 MB of JSON.
@@ -63,7 +63,9 @@ impl<W: Write + Send> ParquetWriter<W> {
         let sorting = order.and_then(|order| {
             let field = catalog.field(order.field);
             // For any other field, Parquet's order of the values differs from the order of the engine.
-            let is_natural = field.known_values().len() == 0 && field.form().is_text();
+            let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
+            // The default of an absent value is in its place in the order, but the column has a null.
+            let is_natural = !has_ranks && field.default_value().is_none() && field.form().is_text();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;
             Some(vec![SortingColumn { column_idx, descending: order.descending, nulls_first: false }])

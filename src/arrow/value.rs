@@ -14,7 +14,7 @@ use crate::catalog::{Field, FieldId, FieldType, IdType, TimestampForm};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{OrderedForm, expected_value};
 use crate::json::JsonType;
-use crate::value::{Number, Timestamp, Value, canonical_id};
+use crate::value::{Decimal, Number, Timestamp, Value, canonical_id};
 
 /// The kind of values in a scalar column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,9 @@ pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
         | (FieldType::Boolean, Some(ScalarKind::Boolean))
         | (FieldType::Timestamp, Some(ScalarKind::Text | ScalarKind::Instant)) => true,
         (FieldType::Integer, Some(ScalarKind::Number)) => kind.is_integer(),
+        // A float is not an exact decimal number.
+        (FieldType::Decimal { .. }, Some(ScalarKind::Number)) => !kind.is_floating(),
+        (FieldType::Decimal { .. }, Some(ScalarKind::Text)) => true,
         (FieldType::Timestamp, Some(ScalarKind::Number)) => !field.form().is_text() && kind.is_integer(),
         _ => false,
     }
@@ -66,6 +69,7 @@ pub(super) fn allowed(field: &Field) -> &'static str {
         },
         FieldType::Number => "integers, floats or decimals",
         FieldType::Integer => "integers",
+        FieldType::Decimal { .. } => "decimals, integers or strings",
         FieldType::Boolean => "booleans",
         FieldType::Timestamp => match field.form() {
             TimestampForm::Interface => "timestamps, dates or strings `yyyy-MM-dd HH:mm:ss`",
@@ -109,6 +113,7 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
                 FieldType::Integer => Ok(Value::Integer(integer)),
                 // The column of an id.
                 FieldType::String => Ok(Value::String(Cow::Owned(integer.to_string()))),
+                FieldType::Decimal { scale } => decimal_of(integer.into(), 0, scale),
                 _ => number(integer as f64),
             }
         }
@@ -120,6 +125,7 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
                 FieldType::Timestamp => signed
                     .and_then(|signed| unix_time(field, signed))
                     .ok_or_else(|| bad(ErrorKind::BadTimestamp)),
+                FieldType::Decimal { scale } => decimal_of(integer.into(), 0, scale),
                 FieldType::Integer => signed.map(Value::Integer).ok_or_else(|| bad(ErrorKind::BadNumber)),
                 FieldType::String => signed
                     .map(|id| Value::String(Cow::Owned(id.to_string())))
@@ -130,6 +136,9 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
         Values::Floats(floats) => number(values::at(floats, at)),
         Values::Decimals(decimals, precision, scale) => {
             let decimal = values::at(decimals, at);
+            if let FieldType::Decimal { scale: own } = field.field_type() {
+                return decimal_of(decimal, *scale, own);
+            }
             let text = Decimal128Type::format_decimal(decimal, *precision, *scale);
             // A text of digits with at most one point and one sign can always be parsed as a double.
             number(text.parse().unwrap_or_default())
@@ -148,6 +157,14 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
             }
         },
     }
+}
+
+/// Converts `unscaled / 10^from` to a decimal of a field.
+fn decimal_of(unscaled: i128, from: i8, scale: u8) -> Result<Value<'static>, Error> {
+    Decimal::rescaled(unscaled, from, scale).map(Value::Decimal).ok_or_else(|| {
+        let found = format!("the decimal {unscaled}e{}", i16::from(from).saturating_neg());
+        Error::new(ErrorKind::BadNumber, 0, found, FieldType::Decimal { scale }.expected())
+    })
 }
 
 /// Returns a remark if the value may differ from the value that the author of the file meant.

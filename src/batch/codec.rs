@@ -228,8 +228,14 @@ fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
 #[doc(hidden)]
 pub fn check_stored_batch(mut bytes: &[u8]) {
     use crate::catalog::{Field, FieldType};
-    let kinds =
-        [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::Integer];
+    let kinds = [
+        FieldType::String,
+        FieldType::Number,
+        FieldType::Timestamp,
+        FieldType::Boolean,
+        FieldType::Integer,
+        FieldType::Decimal { scale: 2 },
+    ];
     let fields = kinds.into_iter().flat_map(|kind| {
         let name = kind.name();
         let (list, below) = (format!("{name}s[]"), format!("a[].b[].{name}"));

@@ -1,7 +1,7 @@
 //! The table of the fields of the Case resource: every filterable leaf of the interface document.
 
 use super::field::Field;
-use super::field_type::FieldType::{self, Boolean, Number, String, Timestamp};
+use crate::value::FieldType::{self, Boolean, Number, String, Timestamp};
 
 /// The path and type of each field. `[]` marks a key whose value is an array.
 const TABLE: &[(&str, FieldType)] = &[

@@ -7,13 +7,13 @@ use super::arrays::Arrays;
 use super::cases;
 use super::error::CatalogError;
 use super::field::Field;
-use super::field_type::FieldType;
 use super::grammar::Grammar;
 use super::id::FieldId;
 use super::id_type::IdType;
 use super::names::Names;
 use super::paths::Paths;
 use super::timestamp_form::TimestampForm;
+use crate::value::{FieldType, Value};
 
 /// The fields of a kind of document, with an allow-list of the fields that requests may name.
 ///
@@ -39,7 +39,7 @@ pub(super) struct Inner {
     /// For each field, true if requests may name it.
     pub(super) visible: Box<[bool]>,
     /// The visible fields with a default, and their default values.
-    defaults: Box<[(FieldId, Box<str>)]>,
+    defaults: Box<[(FieldId, Value<'static>)]>,
     /// The catalogue from which this catalogue was narrowed, perhaps in several steps. `None` if this catalogue was not narrowed.
     root: Option<Catalog>,
     /// The operators that JSON bodies may use.
@@ -166,7 +166,7 @@ impl Catalog {
                 }
             }
             arrays.push(field, id, paths.insert(field, id)?);
-            defaults.extend(field.default_value().map(|value| (id, value.into())));
+            defaults.extend(field.default_as_value().map(|value| (id, value.into_owned())));
         }
         let defaults = defaults.into();
         let inner = Inner { fields, names, paths, arrays, visible, defaults, root, grammar, ancestors };
@@ -396,7 +396,7 @@ impl Catalog {
     }
 
     /// Returns the visible fields with a default, and their default values.
-    pub(crate) fn defaults(&self) -> &[(FieldId, Box<str>)] {
+    pub(crate) fn defaults(&self) -> &[(FieldId, Value<'static>)] {
         &self.inner.defaults
     }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::field_type::FieldType;
 use crate::error::quote;
+use crate::value::{FieldType, MAX_SCALE};
 
 /// An error of creating, growing or narrowing a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +32,25 @@ pub enum CatalogError {
         kind: FieldType,
         /// True if the field is multi-valued.
         is_many: bool,
+    },
+    /// A known value or a default that is not a value of the field's type, a known value that is repeated, or a default that is not
+    /// among the known values.
+    BadSetting {
+        /// The name of the field.
+        field: String,
+        /// The method of [`Field`](super::Field) that was called: `with_known` or `with_default`.
+        setting: &'static str,
+        /// The value.
+        value: String,
+        /// The expected values, such as `one of the known values`.
+        expected: String,
+    },
+    /// The scale of a decimal field is greater than 18.
+    BadScale {
+        /// The name of the field.
+        field: String,
+        /// The scale.
+        scale: u8,
     },
     /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting.
     BadIdField,
@@ -72,6 +91,12 @@ impl fmt::Display for CatalogError {
                 } else {
                     write!(f, "{} field", kind.with_article())
                 }
+            }
+            Self::BadSetting { field, setting, value, expected } => {
+                write!(f, "found {} in `{setting}` of {}, expected {expected}", quote(value), quote(field))
+            }
+            Self::BadScale { field, scale } => {
+                write!(f, "found the scale {scale} of {}, expected at most {MAX_SCALE}", quote(field))
             }
             Self::BadIdField => f.write_str("field `id` must be a plain string at path `id`"),
             Self::BadIdName(name) => write!(

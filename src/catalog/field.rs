@@ -1,9 +1,12 @@
 //! [`Field`]: one field of a catalogue, with its path, type and settings.
 
+use std::collections::HashSet;
+
 use super::error::CatalogError;
-use super::field_type::FieldType;
+use super::grammar::Grammar;
 use super::id_type::IdType;
 use super::timestamp_form::TimestampForm;
+use crate::value::{FieldType, MAX_SCALE, Value};
 
 /// A filterable leaf of a document.
 ///
@@ -54,25 +57,32 @@ impl Field {
         Self { id_type, ..Self::new(name, FieldType::String).key() }
     }
 
-    /// Sets the known values, in their sorting order. A filter that uses any other value gets a warning. A document with any other
-    /// value is stored without a warning. In ascending order, other values follow the known values, sorted by code point.
+    /// Sets the known values, in the form that criteria use. A filter that tests for any other value gets a warning. A document with
+    /// any other value is stored without a warning.
     ///
-    /// Only for single-valued string fields.
+    /// The known values of a string field are in their order, from the lowest to the highest: documents are sorted by it, and `>`,
+    /// `>=`, `<` and `<=` compare by it. These are [extended](crate::Catalog::extended) operators on string fields. In ascending
+    /// order, other strings follow the known values, sorted by code point. No comparison selects them. Values of other types have
+    /// their own order.
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
     /// let field = Field::new("level", FieldType::String).with_known(["low", "high"]);
     /// assert_eq!(field.known_rank("high"), Some(1));
+    /// let rate = Field::new("rate", FieldType::Number).with_known(["0", "7", "1.9e1"]);
+    /// assert_eq!(rate.known_values().collect::<Vec<_>>(), ["0", "7", "19"]);
     /// ```
     #[must_use]
     pub fn with_known<'v>(mut self, values: impl IntoIterator<Item = &'v str>) -> Self {
-        self.known = values.into_iter().map(Box::from).collect();
+        self.known = values.into_iter().map(|value| self.canonical(value)).collect();
         self
     }
 
-    /// Sets the default: the value of the field in documents that do not have it.
+    /// Sets the default: the value of the field in documents that do not have it, in the form that criteria use. For a field with
+    /// several values, it is the only value of documents without any.
     ///
-    /// Only for single-valued string fields.
+    /// The default of a field with [known values](Self::with_known) is one of them. Fields below an array of objects have no
+    /// default.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
@@ -82,8 +92,16 @@ impl Field {
     /// ```
     #[must_use]
     pub fn with_default(mut self, value: &str) -> Self {
-        self.default = Some(value.into());
+        self.default = Some(self.canonical(value));
         self
+    }
+
+    /// Returns the form in which a value of this field is printed. Returns a malformed value unchanged.
+    fn canonical(&self, value: &str) -> Box<str> {
+        match Value::parse(self.kind, value) {
+            Some(Value::String(_)) | None => value.into(),
+            Some(parsed) => parsed.to_string().into(),
+        }
     }
 
     /// Adds another name for this field.
@@ -220,30 +238,59 @@ impl Field {
         self.searchable
     }
 
-    /// Returns the known values in their sorting order. Empty if no known values were declared.
+    /// Returns the known values in their order. Empty if no known values were declared.
     pub fn known_values(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.known.iter().map(Box::as_ref)
     }
 
-    /// Returns the index of a value among the known values, or `None` if it is not a known value.
+    /// Returns the index of a value, in the form of [`known_values`](Self::known_values), among the known values. Returns `None`
+    /// if it is not a known value.
     #[must_use]
     pub fn known_rank(&self, value: &str) -> Option<usize> {
         self.known.iter().position(|known| **known == *value)
     }
 
-    /// Returns the default: the value of the field in documents that do not contain the field.
+    /// Returns true if order comparisons such as `>=` compare the values by their [rank](Self::known_rank): for a string field with
+    /// known values, in a language with extended operators.
+    pub(crate) fn is_ranked(&self, grammar: Grammar) -> bool {
+        grammar.allows(true) && self.kind == FieldType::String && !self.known.is_empty()
+    }
+
+    /// Returns the default as a value. Returns `None` for a field without a default.
+    pub(crate) fn default_as_value(&self) -> Option<Value<'_>> {
+        Value::parse(self.kind, self.default.as_deref()?)
+    }
+
+    /// Returns true if the value is a known value.
+    pub(crate) fn is_known(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::String(text) => self.known_rank(text).is_some(),
+            other => self.known_rank(&other.to_string()).is_some(),
+        }
+    }
+
+    /// Returns the default: the value of the field in documents that do not contain the field, in the form that criteria use.
     #[must_use]
     pub fn default_value(&self) -> Option<&str> {
         self.default.as_deref()
     }
 
     pub(super) fn validate(&self) -> Result<(), CatalogError> {
+        if let FieldType::Decimal { scale } = self.kind
+            && scale > MAX_SCALE
+        {
+            return Err(CatalogError::BadScale { field: self.name.to_string(), scale });
+        }
         const PLAIN: &str = "single-valued string fields";
         let of_form = if self.is_unix_millis() { "unix_millis" } else { "with_form" };
         let is_plain = self.kind == FieldType::String && !self.is_many();
         let settings = [
-            ("with_known", !self.known.is_empty(), is_plain, PLAIN),
-            ("with_default", self.default.is_some(), is_plain, PLAIN),
+            (
+                "with_default",
+                self.default.is_some(),
+                self.levels() == 0,
+                "fields that lie in no array of objects",
+            ),
             ("key", self.key, is_plain, PLAIN),
             ("searchable", self.searchable, self.kind == FieldType::String, "string fields"),
             (
@@ -254,7 +301,7 @@ impl Field {
             ),
         ];
         match settings.into_iter().find(|(_, is_set, fits, _)| *is_set && !fits) {
-            None => Ok(()),
+            None => self.check_values(),
             Some((setting, _, _, expected)) => Err(CatalogError::NotForType {
                 field: self.name.to_string(),
                 setting,
@@ -263,5 +310,33 @@ impl Field {
                 is_many: self.is_many(),
             }),
         }
+    }
+
+    /// Checks that the known values and the default are values of the field's type, that no known value is repeated, and that the
+    /// default is known.
+    fn check_values(&self) -> Result<(), CatalogError> {
+        let error = |setting, value: &str, expected: String| CatalogError::BadSetting {
+            field: self.name.to_string(),
+            setting,
+            value: value.to_owned(),
+            expected,
+        };
+        let mut seen = HashSet::new();
+        for value in &self.known {
+            if Value::parse(self.kind, value).is_none() {
+                return Err(error("with_known", value, self.kind.expected().into_owned()));
+            }
+            if !seen.insert(value) {
+                return Err(error("with_known", value, "each known value once".to_owned()));
+            }
+        }
+        let Some(default) = &self.default else { return Ok(()) };
+        if Value::parse(self.kind, default).is_none() {
+            return Err(error("with_default", default, self.kind.expected().into_owned()));
+        }
+        if !seen.is_empty() && !seen.contains(default) {
+            return Err(error("with_default", default, "one of the known values".to_owned()));
+        }
+        Ok(())
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::field_type::FieldType;
 use super::timestamp_form::TimestampForm;
 use crate::error::{nearest, quote, quote_all};
+use crate::value::{FieldType, MAX_SCALE};
 
 /// The error of parsing a name that is not one of the names of its type, such as the name of an unknown field type.
 ///
@@ -50,16 +50,28 @@ impl std::error::Error for ParseNameError {}
 impl FromStr for FieldType {
     type Err = ParseNameError;
 
-    /// Parses a [name](FieldType::name).
+    /// Parses a [name](FieldType::name). The scale of a decimal follows in parentheses.
     ///
     /// ```
     /// use casefilter::FieldType;
     /// assert_eq!("integer".parse(), Ok(FieldType::Integer));
+    /// assert_eq!("decimal(2)".parse(), Ok(FieldType::Decimal { scale: 2 }));
     /// let error = "nubmer".parse::<FieldType>().unwrap_err();
     /// assert!(error.to_string().ends_with("did you mean `number`?"));
     /// ```
     fn from_str(name: &str) -> Result<Self, ParseNameError> {
-        ParseNameError::find(name, Self::ALL, Self::name)
+        let scale = name.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')'));
+        if let Some(scale) = scale.and_then(|scale| scale.parse().ok())
+            && scale <= MAX_SCALE
+        {
+            return Ok(Self::Decimal { scale });
+        }
+        let others = Self::ALL.into_iter().filter(|own| !matches!(own, Self::Decimal { .. }));
+        let decimal = Self::Decimal { scale: 2 };
+        ParseNameError::find(name, others.chain([decimal]), |own| match own {
+            Self::Decimal { .. } => "decimal(2)",
+            _ => own.name(),
+        })
     }
 }
 
@@ -96,7 +108,8 @@ mod tests {
         for form in TimestampForm::ALL {
             assert_eq!(form.to_string().parse(), Ok(form));
         }
-        for text in ["", "String", "string ", "text"] {
+        for text in ["", "String", "string ", "text", "decimal", "decimal(19)", "decimal(-1)", "decimal(2) "]
+        {
             let error = text.parse::<FieldType>().unwrap_err().to_string();
             assert!(error.contains("expected one of `string`, `number`, `integer`"), "{error}");
         }

@@ -10,22 +10,40 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::catalogue::Catalog;
 use super::error::CatalogError;
 use super::field::Field;
-use super::field_type::FieldType;
 use super::id_type::IdType;
 use super::timestamp_form::TimestampForm;
+use crate::value::FieldType;
 
 impl Serialize for FieldType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        serializer.collect_str(self)
     }
 }
 
 impl<'de> Deserialize<'de> for FieldType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let expected = &"one of `string`, `number`, `integer`, `timestamp`, `boolean`";
+        let expected = &"one of `string`, `number`, `integer`, `decimal(2)`, `timestamp`, `boolean`";
+        name.parse().map_err(|_| D::Error::invalid_value(Unexpected::Str(&name), expected))
+    }
+}
+
+/// The type of a field in a catalogue, without the scale of a decimal, which is a member of its own.
+mod type_name {
+    use serde::de::{Error, Unexpected};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::value::FieldType;
+
+    pub(super) fn serialize<S: Serializer>(kind: &FieldType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(kind.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldType, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let expected = &"one of `string`, `number`, `integer`, `decimal`, `timestamp`, `boolean`";
         let unknown = || D::Error::invalid_value(Unexpected::Str(&name), expected);
-        Self::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
+        FieldType::ALL.into_iter().find(|own| own.name() == name).ok_or_else(unknown)
     }
 }
 
@@ -66,8 +84,10 @@ impl<'de> Deserialize<'de> for TimestampForm {
 #[serde(deny_unknown_fields)]
 struct Form<'f> {
     path: Cow<'f, str>,
-    #[serde(rename = "type")]
+    #[serde(rename = "type", with = "type_name")]
     field_type: FieldType,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<u8>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     aliases: Vec<Cow<'f, str>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -98,6 +118,10 @@ impl<'f> Form<'f> {
         Self {
             path: field.path().into(),
             field_type: field.field_type(),
+            scale: match field.field_type() {
+                FieldType::Decimal { scale } => Some(scale),
+                _ => None,
+            },
             aliases: field.aliases().map(Cow::from).collect(),
             known: field.known_values().map(Cow::from).collect(),
             default: field.default_value().map(Cow::from),
@@ -108,9 +132,24 @@ impl<'f> Form<'f> {
         }
     }
 
+    /// Checks that decimal fields have a scale, and no other field.
+    fn check<E: Error>(&self) -> Result<(), E> {
+        match (self.field_type, self.scale) {
+            (FieldType::Decimal { .. }, None) => Err(E::missing_field("scale")),
+            (FieldType::Decimal { .. }, Some(_)) | (_, None) => Ok(()),
+            (kind, Some(_)) => Err(E::custom(format!(
+                "`scale` is for decimal fields, not for {} field",
+                kind.with_article()
+            ))),
+        }
+    }
+
     fn field(&self) -> Field {
-        let mut field =
-            Field::new(&self.path, self.field_type).with_known(self.known.iter().map(|known| &**known));
+        let kind = match (self.field_type, self.scale) {
+            (FieldType::Decimal { .. }, Some(scale)) => FieldType::Decimal { scale },
+            (kind, _) => kind,
+        };
+        let mut field = Field::new(&self.path, kind).with_known(self.known.iter().map(|known| &**known));
         for alias in &self.aliases {
             field = field.with_alias(alias);
         }
@@ -127,7 +166,7 @@ impl<'f> Form<'f> {
     }
 }
 
-/// The members are `path` and `type`, and those of `aliases`, `known`, `default`, `key` and `form` that are set.
+/// The members are `path` and `type`, the `scale` of a decimal, and those of `aliases`, `known`, `default`, `key` and `form` that are set.
 ///
 /// ```
 /// use casefilter::{Field, FieldType};
@@ -147,6 +186,7 @@ impl Serialize for Field {
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
+        form.check()?;
         if form.hidden {
             Err(D::Error::custom("a field by itself cannot be hidden"))
         } else {
@@ -227,6 +267,7 @@ impl<'de> Deserialize<'de> for Catalog {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Whole { extends, extended_operators, rfc3339, id, fields } =
             deserializer.deserialize_any(Forms)?;
+        fields.iter().try_for_each(Form::check)?;
         let fields_of_own = fields.iter().map(Form::field);
         let made = match (extends, &id) {
             (Some(Base::Cases), Some(_)) => return Err(D::Error::custom("cases keep the string `id`")),
@@ -281,7 +322,8 @@ mod tests {
             Field::new("customer", FieldType::String).key(),
             Field::new("legs[].amount", FieldType::Number),
             Field::new("day", FieldType::Timestamp).with_form(TimestampForm::Date),
-            Field::new("count", FieldType::Integer),
+            Field::new("count", FieldType::Integer).with_known(["1", "2"]).with_default("2"),
+            Field::new("price", FieldType::Decimal { scale: 2 }).with_default("0.5"),
         ]);
         let own = own.unwrap();
         for catalog in [
@@ -310,6 +352,9 @@ mod tests {
         let error = |json: &str| serde_json::from_str::<Catalog>(json).unwrap_err().to_string();
         for (json, expected) in [
             (r#"[{"path":"a","type":"text"}]"#, "one of `string`, `number`"),
+            (r#"[{"path":"a","type":"decimal"}]"#, "missing field `scale`"),
+            (r#"[{"path":"a","type":"number","scale":2}]"#, "`scale` is for decimal fields"),
+            (r#"[{"path":"a","type":"decimal","scale":19}]"#, "expected at most 18"),
             (r#"[{"path":"a","type":"timestamp","form":"iso"}]"#, "one of `interface`, `rfc3339`"),
             (r#"[{"path":"a","type":"string","many":true}]"#, "unknown field `many`"),
             (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for single-valued string fields"),

@@ -104,12 +104,8 @@ fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
     use FieldType::{Boolean, Number, String as Text, Timestamp};
     const PLAIN: &str = "single-valued string fields";
     type Set = fn(Field) -> Field;
-    let settings: [(&str, &str, Set); 4] = [
-        ("with_known", PLAIN, |field| field.with_known(["a"])),
-        ("with_default", PLAIN, |field| field.with_default("a")),
-        ("key", PLAIN, Field::key),
-        ("unix_millis", "timestamp fields", Field::unix_millis),
-    ];
+    let settings: [(&str, &str, Set); 2] =
+        [("key", PLAIN, Field::key), ("unix_millis", "timestamp fields", Field::unix_millis)];
     for kind in [Text, Number, Timestamp, Boolean] {
         for path in ["f", "f[]", "a[].f"] {
             let field = Field::new(path, kind);
@@ -136,6 +132,67 @@ fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
         error.to_string(),
         "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
     );
-    let error = Catalog::new([Field::new("tags[]", Text).with_known(["a"])]).unwrap_err();
+    let error = Catalog::new([Field::new("tags[]", Text).key()]).unwrap_err();
     assert!(error.to_string().ends_with("`tags`, which is a multi-valued string field"), "{error}");
+}
+
+/// A value of each type, in the form of criteria, and a value that is malformed for the type.
+const VALUES: [(FieldType, [&str; 2], Option<&str>); 5] = [
+    (FieldType::String, ["a", "b"], None),
+    (FieldType::Number, ["1.5", "-2"], Some("x")),
+    (FieldType::Integer, ["7", "9223372036854775807"], Some("1.5")),
+    (FieldType::Timestamp, ["2024-01-01 00:00:00", "2024-01-02 00:00:00"], Some("2024-01-01")),
+    (FieldType::Boolean, ["true", "false"], Some("yes")),
+];
+
+#[test]
+fn fields_of_every_type_have_known_values_and_a_default() {
+    for (kind, known, malformed) in VALUES {
+        for path in ["f", "f[]", "f[][]", "a[].f", "a.f"] {
+            let field = || Field::new(path, kind).with_known(known);
+            assert!(Catalog::new([field()]).is_ok(), "{kind} at {path}");
+            let made = Catalog::new([field().with_default(known[1])]);
+            match path {
+                "a[].f" => {
+                    let error = made.unwrap_err().to_string();
+                    assert!(
+                        error.starts_with("`with_default` is for fields that lie in no array"),
+                        "{error}"
+                    );
+                }
+                _ => {
+                    let catalog = made.unwrap();
+                    let (_, default) = &catalog.defaults()[0];
+                    assert_eq!((default.field_type(), default.to_string().as_str()), (kind, known[1]));
+                    assert!(catalog.field(FieldId(1)).is_known(default));
+                }
+            }
+            let repeated =
+                Catalog::new([Field::new(path, kind).with_known([known[0], known[0]])]).unwrap_err();
+            assert!(repeated.to_string().ends_with("expected each known value once"), "{repeated}");
+            let Some(malformed) = malformed else { continue };
+            for field in
+                [field().with_known([known[0], malformed]), Field::new("f", kind).with_default(malformed)]
+            {
+                let error = Catalog::new([field]).unwrap_err().to_string();
+                assert!(error.starts_with(&format!("found `{malformed}` in `with_")), "{error}");
+            }
+        }
+        let error =
+            Catalog::new([Field::new("f", kind).with_known([known[0]]).with_default(known[1])]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("found `{}` in `with_default` of `f`, expected one of the known values", known[1])
+        );
+    }
+}
+
+#[test]
+fn known_values_and_defaults_have_one_spelling() {
+    let field = |known: &str, default: &str| {
+        Field::new("n", FieldType::Number).with_known([known, "5"]).with_default(default)
+    };
+    assert_eq!(field("1e2", "100.0"), field("100", "100"));
+    let at = Field::new("t", FieldType::Timestamp).with_default("2024-01-01 02:00:00+0200");
+    assert_eq!(at.default_value(), Some("2024-01-01 00:00:00"));
 }

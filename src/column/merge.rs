@@ -233,7 +233,7 @@ mod tests {
     use super::super::builder::ColumnBuilder;
     use super::*;
     use crate::catalog::{Catalog, FieldType};
-    use crate::value::{Number, Timestamp, Value};
+    use crate::value::{Decimal, Number, Timestamp, Value};
 
     /// Returns a value of the type `kind`. Different `number`s often give equal values.
     fn value(kind: FieldType, number: u8) -> Value<'static> {
@@ -243,6 +243,9 @@ mod tests {
             }
             FieldType::Number => Value::Number(Number::new(f64::from(number) - 2.5).unwrap()),
             FieldType::Integer => Value::Integer(i64::from(number % 16) << 58),
+            FieldType::Decimal { scale } => {
+                Value::Decimal(Decimal::new(i64::from(number % 16) << 58, scale).unwrap())
+            }
             FieldType::Timestamp => Value::Timestamp(Timestamp::from_millis(i64::from(number) * 999)),
             FieldType::Boolean => Value::Boolean(number.is_multiple_of(2)),
         }

@@ -18,6 +18,8 @@ pub(crate) struct Holds {
     pub(crate) is_list: bool,
     /// The class of its values.
     pub(crate) class: ValueClass,
+    /// True if order comparisons compare its values by rank.
+    pub(crate) is_ranked: bool,
 }
 
 impl Holds {
@@ -26,7 +28,7 @@ impl Holds {
     }
 
     pub(super) fn is_number(self) -> bool {
-        self.class == ValueClass::Ordered(OrderedType::Number)
+        matches!(self.class, ValueClass::Ordered(OrderedType::Number | OrderedType::Decimal(_)))
     }
 
     pub(super) fn is_timestamp(self) -> bool {
@@ -38,7 +40,7 @@ impl Holds {
     }
 
     fn is_ordered(self) -> bool {
-        matches!(self.class, ValueClass::Ordered(_))
+        self.is_ranked || matches!(self.class, ValueClass::Ordered(_))
     }
 }
 

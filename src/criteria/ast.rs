@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::operator::{Complex, Operator, Syntax};
+use crate::operator::{Complex, Grammar, Operator, Syntax};
 use crate::value::Clock;
 
 /// A string of the request, with its offset.
@@ -53,6 +53,8 @@ pub(crate) enum Criterion {
 pub(crate) struct Body<'a> {
     /// The syntax of the request, which decides how messages spell operators.
     pub(crate) syntax: Syntax,
+    /// The operators that the request was allowed to use.
+    pub(crate) grammar: Grammar,
     /// The clock for relative times and days in a filter text.
     pub(crate) clock: Clock,
     /// The ids, as a range of `texts`. `None` if the key is absent or `null`.

@@ -253,7 +253,8 @@ impl std::ops::Not for Filter {
 /// Returns one error for each value whose type is not the type of the field. Strings are not errors, since they are parsed later.
 fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<Error> {
     let Some(field) = catalog.find(field).and_then(|id| catalog.get(id)) else { return Vec::new() };
-    let is_numeric = |kind: FieldType| matches!(kind, FieldType::Number | FieldType::Integer);
+    let is_numeric =
+        |kind: FieldType| matches!(kind, FieldType::Number | FieldType::Integer | FieldType::Decimal { .. });
     let is_other = |value: &Value<'_>| {
         let (own, kind) = (value.field_type(), field.field_type());
         own != FieldType::String && own != kind && !(is_numeric(own) && is_numeric(kind))

@@ -199,7 +199,8 @@ pub(super) fn of_json(
 /// Compiles a filter in the text syntax.
 fn of_text(catalog: &Catalog, clock: Clock, limits: &Limits, text: &str) -> Result<Filter, Errors> {
     let text = body_text(text.as_bytes(), limits)?;
-    let (parsed, errors) = criteria::text::parse(text, clock, limits, &|name| holds(catalog, name));
+    let fields = |name: &str| holds(catalog, Grammar::Extended, name);
+    let (parsed, errors) = criteria::text::parse(text, clock, limits, &fields);
     let body = match parsed {
         Parsed::Body(body) => body,
         Parsed::Constant(value) => {
@@ -213,10 +214,14 @@ fn of_text(catalog: &Catalog, clock: Clock, limits: &Limits, text: &str) -> Resu
     }
 }
 
-/// Returns the properties of a field that the text syntax and suggestions depend on.
-pub(super) fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
+/// Returns the properties of a field that the text syntax and suggestions depend on, in a language with these operators.
+pub(super) fn holds(catalog: &Catalog, grammar: Grammar, name: &str) -> Option<Holds> {
     let field = catalog.field(catalog.find(name)?);
-    Some(Holds { is_list: field.is_many(), class: ValueClass::of_field(field.field_type()) })
+    Some(Holds {
+        is_list: field.is_many(),
+        class: ValueClass::of_field(field.field_type()),
+        is_ranked: field.is_ranked(grammar),
+    })
 }
 
 /// Returns the errors of a body that did not compile. `read` is its syntax tree, if the fast path of the parser accepted it.
@@ -230,7 +235,7 @@ fn errors_of_json(
 ) -> Errors {
     let (body, errors) = match read {
         Some(body) => (body, Vec::new()),
-        None => criteria::parse_strictly(text, grammar, limits, &|name| holds(catalog, name)),
+        None => criteria::parse_strictly(text, grammar, limits, &|name| holds(catalog, grammar, name)),
     };
     let errors = errors_of(catalog, &body, errors);
     let offsets: Vec<usize> = errors.as_slice().iter().map(|error| error.offset).collect();

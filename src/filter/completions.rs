@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::builder::holds;
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::text::{Expected, Place, place};
-use crate::operator::{Complex, Connective, Language, Operator};
+use crate::operator::{Complex, Connective, Grammar, Language, Operator};
 use crate::predicate::json_string;
 use crate::value::{ValueClass, is_bare_word};
 
@@ -80,7 +80,8 @@ impl Completions {
     /// Linear in the length of the text before the cursor, and in the size of the catalogue.
     #[must_use]
     pub fn new(catalog: &Catalog, text: &str, cursor: usize) -> Self {
-        let Place { range, written, expected } = place(text, cursor, &|name| holds(catalog, name));
+        let Place { range, written, expected } =
+            place(text, cursor, &|name| holds(catalog, Grammar::Extended, name));
         let mut completions = Self { range, candidates: Vec::new(), wanted: None };
         match expected {
             Expected::Criterion { is_first, array } => {
@@ -183,8 +184,9 @@ impl Completions {
     }
 
     fn operators(&mut self, field: Option<&Field>, written: &str) {
-        let class = field.map(|field| ValueClass::of_field(field.field_type()));
-        for listed in Operator::listed(Language::Text, class) {
+        let class =
+            |field: &Field| (ValueClass::of_field(field.field_type()), field.is_ranked(Grammar::Extended));
+        for listed in Operator::listed(Language::Text, field.map(class)) {
             self.add(written, CompletionKind::Operator, listed.trim_matches('`'));
         }
         if field.is_some_and(|field| field.field_type() == FieldType::Timestamp) {
@@ -196,7 +198,7 @@ impl Completions {
         let words: &[&str] = match field.field_type() {
             FieldType::Boolean => &["true", "false"],
             FieldType::Timestamp => &["today", "now"],
-            FieldType::String | FieldType::Number | FieldType::Integer => &[],
+            FieldType::String | FieldType::Number | FieldType::Integer | FieldType::Decimal { .. } => &[],
         };
         for word in words {
             self.add(written, CompletionKind::Value, word);

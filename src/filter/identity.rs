@@ -75,7 +75,7 @@ fn description(field: &Field) -> String {
         TimestampForm::Interface => String::new(),
         form => format!(" {}", form.name().replace('_', " ")),
     };
-    format!("{} {} {}{form} {default}", text(field.name()), text(field.path()), field.field_type().name())
+    format!("{} {} {}{form} {default}", text(field.name()), text(field.path()), field.field_type())
 }
 
 /// Compares the normal forms and the fields that they test.

@@ -243,3 +243,92 @@ proptest! {
         prop_assert!(is_it, "{} from {value:?}", filter);
     }
 }
+
+/// Returns the letters of the documents that a filter selects: `l`, `m` and `h` have a known priority, `x` has another one and `-` none.
+fn selected_by_rank(filter: &Filter) -> String {
+    let document = |letter: char| match letter {
+        'l' => r#"{"id":"l","level":"low"}"#,
+        'm' => r#"{"id":"m","level":"medium"}"#,
+        'h' => r#"{"id":"h","level":"high"}"#,
+        'x' => r#"{"id":"x","level":"zzz"}"#,
+        _ => r#"{"id":"-"}"#,
+    };
+    "lmhx-"
+        .chars()
+        .filter(|letter| {
+            let holds = filter.matches(document(*letter).as_bytes()).unwrap();
+            assert_eq!(crate::reference::matches(filter, document(*letter)), Ok(holds), "{letter}");
+            holds
+        })
+        .collect()
+}
+
+fn levels() -> Catalog {
+    let level = Field::new("level", FieldType::String).with_known(["low", "medium", "high"]);
+    Catalog::new([level, Field::new("other", FieldType::String)]).unwrap()
+}
+
+#[test]
+fn known_values_compare_by_rank() {
+    let catalog = levels();
+    for (text, selected, printed) in [
+        ("level >= medium", "mh", "level in (high, medium)"),
+        ("level > medium", "h", "level = high"),
+        ("level <= medium", "lm", "level in (low, medium)"),
+        ("level < medium", "l", "level = low"),
+        ("level < low", "", "false"),
+        ("level > high", "", "false"),
+        ("level >= low", "lmh", "level in (high, low, medium)"),
+        ("not level >= medium", "lx-", "level <> high and level <> medium"),
+        ("not level < low", "lmhx-", "true"),
+        ("level > low and level < high", "m", "level = medium"),
+    ] {
+        let filter = Filter::compile_text(&catalog, text).unwrap();
+        assert_eq!(selected_by_rank(&filter), selected, "{text}");
+        assert_eq!(filter.to_text(), printed, "{text}");
+        assert_eq!(Filter::compile_text(&catalog, &filter.to_text()), Ok(filter.clone()), "{text}");
+        assert_eq!(Filter::compile(&catalog.extended(), filter.to_json().as_bytes()), Ok(filter), "{text}");
+    }
+    let built = crate::field("level").at_least("medium").compile(&catalog).unwrap();
+    assert_eq!(selected_by_rank(&built), "mh");
+    let tested = Filter::test(&catalog, "level", Operator::Less, ["high"]).unwrap();
+    assert_eq!(selected_by_rank(&tested), "lm");
+}
+
+#[test]
+fn comparisons_by_rank_need_the_extended_operators_and_a_known_value() {
+    let catalog = levels();
+    let body = br#"{"criteria":[{"field":"level","op":">=","values":["medium"]}]}"#;
+    let first = |errors: Errors| errors.as_slice()[0].to_string();
+    assert_eq!(
+        first(Filter::compile(&catalog, body).unwrap_err()),
+        "criteria[0].op (byte 35): found `>=` on `level`, a string field, expected one of `=`, `<>`, `$contains`, `$all`"
+    );
+    let unknown = br#"{"criteria":[{"field":"level","op":">=","values":["none"]}]}"#;
+    assert_eq!(Filter::compile(&catalog, unknown).unwrap_err().as_slice().len(), 1);
+    assert_eq!(selected_by_rank(&Filter::compile(&catalog.extended(), body).unwrap()), "mh");
+    for (text, error) in [
+        (
+            "level >= hihg",
+            "found `hihg`, expected one of `low`, `medium`, `high`, since `>=` compares `level` by the order of its known values; did you mean `high`?",
+        ),
+        (
+            "level < null",
+            "found `null`, expected one of `low`, `medium`, `high`, since `<` compares `level` by the order of its known values; ",
+        ),
+        ("other > a", "found `>` on `other`, a string field, expected one of `=`, `<>`, `in`, `all`, "),
+    ] {
+        let found = first(Filter::compile_text(&catalog, text).unwrap_err());
+        assert!(found.contains(error), "{text}: {found}");
+    }
+    let texts = |text: &str| {
+        let found = crate::Completions::new(&catalog, text, text.len());
+        found.candidates.into_iter().map(|candidate| candidate.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts("level >= "), ["low", "medium", "high"]);
+    assert_eq!(texts("level >"), [">", ">="]);
+    assert!(texts("other >").is_empty());
+    let warned = Filter::compile_text(&catalog, "level < low").unwrap().warnings();
+    let kinds: Vec<_> = warned.iter().map(|warning| warning.kind).collect();
+    assert_eq!(kinds, [predicate::WarningKind::AlwaysFalse; 2]);
+}

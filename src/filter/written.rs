@@ -37,7 +37,8 @@ impl Origin {
             Self::Json(text) => criteria::read(text, Grammar::Extended, &no_limits()),
             Self::Text(text, clock) => {
                 // The meaning of times depends on the clock that the text was compiled with.
-                match criteria::text::parse(text, *clock, &no_limits(), &|name| holds(catalog, name)) {
+                let fields = |name: &str| holds(catalog, Grammar::Extended, name);
+                match criteria::text::parse(text, *clock, &no_limits(), &fields) {
                     (Parsed::Body(body), _) => Some(body),
                     (Parsed::Constant(value), _) => return constant(value),
                 }

@@ -10,7 +10,7 @@ use crate::batch::{Remark, Row};
 use crate::catalog::{Field, FieldId, FieldType, TimestampForm};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::JsonType;
-use crate::value::{Number, ParseTimestampError, Timestamp, Value, parse_integer};
+use crate::value::{Decimal, Number, ParseTimestampError, Timestamp, Value, parse_integer};
 
 /// The form of an ordered field's values in JSON documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) enum OrderedForm {
     Number,
     /// A JSON number that is an integer of 64 bits, without a fraction and an exponent.
     Integer,
+    /// A decimal of the given scale: a JSON number, or a JSON string that contains such a number.
+    Decimal(u8),
     /// A timestamp in the given form.
     Timestamp(TimestampForm),
 }
@@ -29,6 +31,7 @@ impl OrderedForm {
         match field.field_type() {
             FieldType::Number => Some(Self::Number),
             FieldType::Integer => Some(Self::Integer),
+            FieldType::Decimal { scale } => Some(Self::Decimal(scale)),
             FieldType::Timestamp => Some(Self::Timestamp(field.form())),
             FieldType::String | FieldType::Boolean => None,
         }
@@ -39,6 +42,7 @@ impl OrderedForm {
         match self {
             Self::Number => "a number",
             Self::Integer => "an integer",
+            Self::Decimal(_) => "a decimal number, as a number or a string",
             Self::Timestamp(form) => form.expected(),
         }
     }
@@ -53,7 +57,7 @@ impl OrderedForm {
     pub(super) fn takes(self, found: JsonType) -> bool {
         match self {
             Self::Number | Self::Integer => found == JsonType::Number,
-            Self::Timestamp(_) => matches!(found, JsonType::String | JsonType::Number),
+            Self::Decimal(_) | Self::Timestamp(_) => matches!(found, JsonType::String | JsonType::Number),
         }
     }
 
@@ -77,6 +81,10 @@ impl OrderedForm {
                 .ok_or_else(|| bad(ErrorKind::BadNumber, "a number that fits a double")),
             Self::Integer => parse_integer(text).map(Value::Integer).ok_or_else(|| {
                 bad(ErrorKind::BadNumber, "an integer of 64 bits, without fraction and exponent")
+            }),
+            Self::Decimal(scale) => Decimal::parse_at(text, scale).map(Value::Decimal).ok_or_else(|| {
+                let expected = FieldType::Decimal { scale }.expected();
+                Box::new(Error::new(ErrorKind::BadNumber, offset, quote(text), expected))
             }),
             Self::Timestamp(form) if form.is_text() && found != JsonType::String => {
                 Err(bad(ErrorKind::BadTimestamp, self.expected()))
@@ -108,7 +116,7 @@ impl OrderedForm {
             (Self::Timestamp(TimestampForm::UnixMillis), Value::Timestamp(instant)) => {
                 instant.is_mistaken_millis().then(|| Remark::Mistaken(field, text.into()))
             }
-            (Self::Number | Self::Integer | Self::Timestamp(_), _) => None,
+            (Self::Number | Self::Integer | Self::Decimal(_) | Self::Timestamp(_), _) => None,
         }
     }
 
@@ -132,6 +140,10 @@ impl OrderedForm {
             Self::Integer => {
                 let (digits, rest) = number_text(text)?;
                 (Value::Integer(parse_integer(digits)?), digits, rest)
+            }
+            Self::Decimal(scale) => {
+                let (digits, rest) = number_or_string(text)?;
+                (Value::Decimal(Decimal::parse_at(digits, scale)?), digits, rest)
             }
             Self::Timestamp(TimestampForm::Interface) => {
                 let (string, rest) = plain_string(text)?;

@@ -30,7 +30,7 @@ pub(crate) fn complete(
     row.begin_defaults();
     for (field, default) in catalog.defaults() {
         if !row.has(*field) {
-            row.push(*field, Value::String(Cow::Owned(default.to_string())));
+            row.push(*field, default.clone());
         }
     }
     Ok(())

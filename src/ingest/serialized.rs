@@ -125,7 +125,7 @@ impl ValueReader<'_> {
         }
         for (field, default) in self.catalog.defaults() {
             if !self.row.has(*field) {
-                self.row.push_text(*field, default);
+                self.row.push(*field, default);
             }
         }
         self.row.sort(self.catalog.fields().len());

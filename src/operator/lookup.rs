@@ -7,7 +7,7 @@ use super::connective::{Language, Syntax};
 use super::shape::{Arity, Operands, Pattern, Ray, Shape, Side, Types};
 use super::table::{self, Operator, Row};
 use super::value_set::ValueSet;
-use crate::catalog::{FieldType, Grammar, ParseNameError};
+use crate::catalog::{Field, Grammar, ParseNameError};
 use crate::value::{Operand, ValueClass};
 
 impl Operator {
@@ -41,26 +41,27 @@ impl Operator {
         self.row().arity
     }
 
-    /// Returns true if criteria may use the operator on fields of this type.
-    pub(crate) fn applies_to(self, kind: FieldType) -> bool {
-        self.fits(ValueClass::of_field(kind))
+    /// Returns true if criteria may use the operator on a field.
+    pub(crate) fn applies_to(self, field: &Field, grammar: Grammar) -> bool {
+        self.fits(ValueClass::of_field(field.field_type()), field.is_ranked(grammar))
     }
 
-    /// Returns true if criteria may use the operator on fields with values of this class.
-    pub(crate) fn fits(self, class: ValueClass) -> bool {
+    /// Returns true if criteria may use the operator on fields with values of this class. `is_ranked` is true for
+    /// [fields that compare by rank](Field::is_ranked).
+    pub(crate) fn fits(self, class: ValueClass, is_ranked: bool) -> bool {
         match self.row().types {
             Types::All => true,
-            Types::Ordered => matches!(class, ValueClass::Ordered(_)),
+            Types::Ordered => is_ranked || matches!(class, ValueClass::Ordered(_)),
             Types::Strings => class == ValueClass::Strings,
         }
     }
 
-    /// Returns the spellings, in backquotes, of the operators that requests in this language may use on fields of this class. If
-    /// `class` is `None`, does not restrict the operators by class.
-    pub(crate) fn listed(language: Language, class: Option<ValueClass>) -> Vec<String> {
+    /// Returns the spellings, in backquotes, of the operators that requests in this language may use on fields of this class, and that do
+    /// or do not [compare by rank](Field::is_ranked). If `class` is `None`, does not restrict the operators by class.
+    pub(crate) fn listed(language: Language, class: Option<(ValueClass, bool)>) -> Vec<String> {
         let mut listed = Vec::new();
         for operator in Self::allowed(language.grammar()) {
-            if class.is_none_or(|class| operator.fits(class)) {
+            if class.is_none_or(|(class, is_ranked)| operator.fits(class, is_ranked)) {
                 listed.push(format!("`{}`", operator.spelled(language.syntax())));
                 if operator == Self::Exists && language == Language::Text {
                     listed.push("`is absent`".to_owned());

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use super::shape::Types;
 use super::*;
-use crate::catalog::FieldType;
-use crate::value::{Number, Value};
+use crate::value::{Number, Value, ValueClass};
 
 /// Returns every list of zero, one or two of a few fixed numbers. The tests use each list both as operands and as the values of
 /// a case.
@@ -111,7 +110,8 @@ fn words_that_printers_write_cannot_be_unquoted_values() {
 fn an_operator_is_found_by_its_ray() {
     for operator in Operator::ALL {
         assert_eq!(operator.ray().map(Operator::of_ray), operator.ray().map(|_| operator));
-        let is_for_strings = operator.applies_to(FieldType::String);
+        let is_for_strings = operator.fits(ValueClass::Strings, false);
+        assert!(operator.fits(ValueClass::Strings, true), "known strings have ranks");
         assert_eq!(operator.ray().is_some(), !is_for_strings, "rays need an order");
     }
 }

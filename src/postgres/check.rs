@@ -1,5 +1,6 @@
 //! Checks that the table on the server has the columns of the data definition, and finds its folded columns and element columns.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tokio_postgres::{Client, Row};
@@ -25,10 +26,11 @@ impl ColumnDef {
     /// Returns the definition of this column in [`Table::script`].
     fn of(column: &Column) -> Self {
         let kind = match column.kind() {
-            ColumnType::Text => "text",
-            ColumnType::Number => "double precision",
-            ColumnType::Integer => "bigint",
-            ColumnType::Boolean => "boolean",
+            ColumnType::Decimal { scale } => Cow::Owned(format!("numeric(19,{scale})")),
+            ColumnType::Text => Cow::Borrowed("text"),
+            ColumnType::Number => Cow::Borrowed("double precision"),
+            ColumnType::Integer => Cow::Borrowed("bigint"),
+            ColumnType::Boolean => Cow::Borrowed("boolean"),
         };
         let brackets = if column.is_list() { "[]" } else { "" };
         let is_compared = column.kind() == ColumnType::Text && column.field().is_some();

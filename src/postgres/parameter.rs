@@ -20,6 +20,11 @@ impl ToSql for Parameter<'_> {
             Datum::Text(text) => text.to_sql(kind, out),
             Datum::Number(number) => number.to_sql(kind, out),
             Datum::Integer(integer) => integer.to_sql(kind, out),
+            Datum::Decimal(decimal) => decimal.to_string().to_sql(kind, out),
+            Datum::Decimals(decimals) => {
+                let texts: Vec<String> = decimals.iter().map(ToString::to_string).collect();
+                texts.to_sql(kind, out)
+            }
             Datum::Boolean(boolean) => boolean.to_sql(kind, out),
             Datum::Texts(texts) => texts.to_sql(kind, out),
             Datum::Numbers(numbers) => numbers.to_sql(kind, out),

@@ -49,8 +49,10 @@ pub(crate) fn asked(written: &Written<'_>) -> Vec<Asked> {
             continue;
         }
         let (field, path) = (*field, places.path(node));
+        // An order comparison needs no case to have its operand.
+        let is_exact = pattern == Pattern::Points;
         let strings = values.iter().enumerate().filter_map(|(at, value)| match value.value() {
-            Some(Value::String(text)) => Some((places.value_path(node, at), text.to_string())),
+            Some(Value::String(text)) if is_exact => Some((places.value_path(node, at), text.to_string())),
             _ => None,
         });
         let before = asked.len();

@@ -35,7 +35,8 @@ use crate::value::{
 /// Takes linear time in the number of criteria and values, apart from sorting them.
 pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> {
     let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
-    let reading = Reading { language: Language::new(body.syntax, catalog.grammar()), clock: body.clock };
+    let language = Language::new(body.syntax, catalog.grammar());
+    let reading = Reading { language, grammar: body.grammar, clock: body.clock };
     let negated = negated(body);
     let scopes = scopes(body, catalog, reading.language);
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
@@ -47,12 +48,18 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                 let (operator, _) = (*operator)?;
                 let scope = scopes.get(at).copied().unwrap_or_default();
                 let id = scope.field(&body.text(*field)?.text, catalog, reading.language)?;
-                let (kind, is_many) = (catalog.field(id).field_type(), catalog.field(id).is_many());
-                if !operator.applies_to(kind) {
+                let field = catalog.field(id);
+                let (kind, is_many) = (field.field_type(), field.is_many());
+                if !operator.applies_to(field, body.grammar) {
                     return None;
                 }
                 let texts = body.texts(values).iter().map(|value| &*value.text);
                 let id_type = catalog.field(id).id_type();
+                // Only known values have a rank.
+                let is_ranked = kind == FieldType::String && operator.ray().is_some();
+                if is_ranked && texts.clone().any(|text| field.known_rank(text).is_none()) {
+                    return None;
+                }
                 let operands = match operator.operands() {
                     // Filters rarely test ids that are not plain strings.
                     Operands::OfField | Operands::NotEmpty | Operands::Words if id_type != IdType::String => {
@@ -125,7 +132,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
 /// broken criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
-    let reading = Reading { language, clock: body.clock };
+    let reading = Reading { language, grammar: body.grammar, clock: body.clock };
     let scopes = scopes(body, catalog, language);
     let mut errors = Vec::new();
     let mut nodes: Vec<Node<Comparison<'b>, Complex>> =
@@ -366,10 +373,10 @@ fn comparison<'b>(
     let field = catalog.field(id);
     let mut valid = true;
     if let Some((operator, operator_offset)) = operator
-        && !operator.applies_to(field.field_type())
+        && !operator.applies_to(field, reading.grammar)
     {
         let class = ValueClass::of_field(field.field_type());
-        let fitting = Operator::listed(language, Some(class));
+        let fitting = Operator::listed(language, Some((class, field.is_ranked(reading.grammar))));
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
@@ -435,20 +442,28 @@ fn value<'b>(
         .into());
     }
     let value = match field.field_type() {
-        FieldType::String => match canonical_id(field.id_type(), &text.text) {
-            Some(text) => Ok(Value::String(text)),
-            None => Err(Box::new(bad_id(field, text))),
+        FieldType::String => match operator.filter(|operator| operator.ray().is_some()) {
+            Some(operator) if field.is_ranked(reading.grammar) && field.known_rank(&text.text).is_none() => {
+                return Err(Box::new(no_rank(field, operator, text)));
+            }
+            _ => match canonical_id(field.id_type(), &text.text) {
+                Some(text) => Ok(Value::String(text)),
+                None => Err(Box::new(bad_id(field, text))),
+            },
         },
         FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
             let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
-            let expected = "a finite number such as `12`, `-0.5` or `1e3`";
-            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+            Box::new(error(ErrorKind::BadNumber, &FieldType::Number.expected()).suggest(meant))
         }),
         FieldType::Integer => parse_integer(&text.text).map(Value::Integer).ok_or_else(|| {
             let is_integer = |meant: &String| parse_integer(meant).is_some();
             let meant = Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
-            let expected = "an integer of 64 bits such as `12` or `-5`";
-            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+            Box::new(error(ErrorKind::BadNumber, &FieldType::Integer.expected()).suggest(meant))
+        }),
+        kind @ FieldType::Decimal { .. } => Value::parse(kind, &text.text).ok_or_else(|| {
+            let is_decimal = |meant: &String| Value::parse(kind, meant).is_some();
+            let meant = Number::respell(&text.text).filter(is_decimal).and_then(|meant| quote_whole(&meant));
+            Box::new(error(ErrorKind::BadNumber, &kind.expected()).suggest(meant))
         }),
         FieldType::Timestamp => {
             let is_all = operator.is_some_and(|operator| operator.shape().quantifier == Quantifier::All);
@@ -478,6 +493,22 @@ fn value<'b>(
         }),
     };
     value.map(Operand::from)
+}
+
+/// The number of known values that an error lists.
+const MOST_KNOWN: usize = 20;
+
+/// Returns the error of an order comparison with a string that is not a known value of the field.
+fn no_rank(field: &Field, operator: Operator, text: &Text<'_>) -> Error {
+    let more = if field.known_values().len() > MOST_KNOWN { " and others" } else { "" };
+    let expected = format!(
+        "one of {}{more}, since {} compares {} by the order of its known values",
+        quote_all(field.known_values().take(MOST_KNOWN)),
+        quote(operator.name()),
+        quote(field.name())
+    );
+    Error::new(ErrorKind::BadValue, text.offset, quote(&text.text), expected)
+        .suggest(nearest(&text.text, field.known_values()).map(Suggestion::replace_by))
 }
 
 /// Parses `true` or `false`. The error is the word that the client probably meant, if only the letter case differs.

@@ -1,12 +1,14 @@
 //! Parses the operands of ordered types (numbers, integers, timestamps) by the rules of the request's language.
 
-use crate::operator::Language;
+use crate::operator::{Grammar, Language};
 use crate::value::{Clock, OrderedType, OrdinalRange, parse_printed};
 
 /// The language of a request, and the clock for its relative times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) language: Language,
+    /// The operators that the request was allowed to use.
+    pub(crate) grammar: Grammar,
     pub(crate) clock: Clock,
 }
 

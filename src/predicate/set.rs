@@ -281,7 +281,7 @@ impl Set {
     }
 
     /// Returns the strings of a list of strings. Empty for other sets.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+    pub(in crate::predicate) fn texts(&self) -> impl Iterator<Item = &str> {
         let points = match self {
             Self::Strings(points) => points.as_slice(),
             _ => &[],

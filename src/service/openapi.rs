@@ -151,6 +151,7 @@ fn value_schema(field: &Field) -> Value {
         FieldType::String => ("string", None, None),
         FieldType::Number => ("number", None, None),
         FieldType::Integer => ("integer", Some("int64"), None),
+        FieldType::Decimal { .. } => ("number", None, None),
         FieldType::Boolean => ("boolean", None, None),
         FieldType::Timestamp => match field.form() {
             TimestampForm::Interface => (
@@ -174,13 +175,20 @@ fn value_schema(field: &Field) -> Value {
         },
     };
     let mut schema = Map::new();
-    let is_unix = field.field_type() == FieldType::Timestamp && kind == "integer";
-    let kinds = if is_unix { json!(["string", kind, "null"]) } else { json!([kind, "null"]) };
+    let may_be_text = match field.field_type() {
+        FieldType::Timestamp => kind == "integer",
+        FieldType::Decimal { .. } => true,
+        _ => false,
+    };
+    let kinds = if may_be_text { json!(["string", kind, "null"]) } else { json!([kind, "null"]) };
     schema.insert("type".to_owned(), kinds);
     if let Some(format) = format {
         schema.insert("format".to_owned(), json!(format));
     }
     let mut told: Vec<String> = form.map(str::to_owned).into_iter().collect();
+    if let FieldType::Decimal { scale } = field.field_type() {
+        told.push(format!("Exact, with at most {scale} digits after the point."));
+    }
     let known: Vec<&str> = field.known_values().collect();
     if !known.is_empty() {
         told.push(format!("Known values: {}.", known.join(", ")));
@@ -245,7 +253,7 @@ fn example_value(field: &Field) -> (Value, String) {
             (json!(text), text.to_owned())
         }
         FieldType::Number => (json!(12.5), "12.5".to_owned()),
-        FieldType::Integer => (json!(12), "12".to_owned()),
+        FieldType::Integer | FieldType::Decimal { .. } => (json!(12), "12".to_owned()),
         FieldType::Boolean => (json!(true), "true".to_owned()),
         FieldType::Timestamp => {
             let in_document = match field.form() {

@@ -51,6 +51,7 @@ fn push_plain(scalar: &Datum<'_>, out: &mut String) {
     match scalar {
         Datum::Number(number) => out.push_str(&format!("{number:e}")),
         Datum::Integer(integer) => out.push_str(&integer.to_string()),
+        Datum::Decimal(decimal) => out.push_str(&decimal.to_string()),
         Datum::Boolean(boolean) => out.push(if *boolean { 't' } else { 'f' }),
         _ => {}
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::catalog::{Field, FieldType};
-use crate::value::{Value, fold};
+use crate::value::{Decimal, Value, fold};
 
 /// The type of a column, or of the elements of a list column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +14,11 @@ pub enum ColumnType {
     Number,
     /// Integers of 64 bits. Also used for the insertion order, and for instants in milliseconds since 1970-01-01 00:00:00 UTC.
     Integer,
+    /// Exact decimal numbers of up to 19 digits.
+    Decimal {
+        /// The count of digits after the point.
+        scale: u8,
+    },
     /// `true` and `false`.
     Boolean,
 }
@@ -25,6 +30,7 @@ impl ColumnType {
             FieldType::String => Self::Text,
             FieldType::Number => Self::Number,
             FieldType::Integer | FieldType::Timestamp => Self::Integer,
+            FieldType::Decimal { scale } => Self::Decimal { scale },
             FieldType::Boolean => Self::Boolean,
         }
     }
@@ -32,7 +38,7 @@ impl ColumnType {
 
 /// A value or a list of values, as a parameter of a statement or in a column of a row.
 ///
-/// With the feature `serde`, it serialises as a plain JSON value, such as a string, a number or an array of strings.
+/// With the feature `serde`, it serialises as a plain JSON value, such as a string, a number or an array of strings. Decimals are strings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Datum<'a> {
@@ -44,6 +50,8 @@ pub enum Datum<'a> {
     Number(f64),
     /// An integer, or an instant in milliseconds since 1970-01-01 00:00:00 UTC.
     Integer(i64),
+    /// An exact decimal number.
+    Decimal(Decimal),
     /// `true` or `false`.
     Boolean(bool),
     /// A list of strings.
@@ -52,6 +60,8 @@ pub enum Datum<'a> {
     Numbers(Vec<f64>),
     /// A list of integers.
     Integers(Vec<i64>),
+    /// A list of decimals of one scale.
+    Decimals(Vec<Decimal>),
     /// A list of booleans.
     Booleans(Vec<bool>),
 }
@@ -65,6 +75,10 @@ impl Datum<'_> {
             Self::Text(_) | Self::Texts(_) => Some(ColumnType::Text),
             Self::Number(_) | Self::Numbers(_) => Some(ColumnType::Number),
             Self::Integer(_) | Self::Integers(_) => Some(ColumnType::Integer),
+            Self::Decimal(decimal) => Some(ColumnType::Decimal { scale: decimal.scale() }),
+            Self::Decimals(decimals) => {
+                Some(ColumnType::Decimal { scale: decimals.first().map_or(0, |decimal| decimal.scale()) })
+            }
             Self::Boolean(_) | Self::Booleans(_) => Some(ColumnType::Boolean),
         }
     }
@@ -72,7 +86,10 @@ impl Datum<'_> {
     /// Returns true for a list.
     #[must_use]
     pub fn is_list(&self) -> bool {
-        matches!(self, Self::Texts(_) | Self::Numbers(_) | Self::Integers(_) | Self::Booleans(_))
+        matches!(
+            self,
+            Self::Texts(_) | Self::Numbers(_) | Self::Integers(_) | Self::Decimals(_) | Self::Booleans(_)
+        )
     }
 
     /// Returns the number of elements of a list, or 1 for any other value.
@@ -81,8 +98,14 @@ impl Datum<'_> {
             Self::Texts(texts) => texts.len(),
             Self::Numbers(numbers) => numbers.len(),
             Self::Integers(integers) => integers.len(),
+            Self::Decimals(decimals) => decimals.len(),
             Self::Booleans(booleans) => booleans.len(),
-            Self::Null | Self::Text(_) | Self::Number(_) | Self::Integer(_) | Self::Boolean(_) => 1,
+            Self::Null
+            | Self::Text(_)
+            | Self::Number(_)
+            | Self::Integer(_)
+            | Self::Decimal(_)
+            | Self::Boolean(_) => 1,
         }
     }
 
@@ -93,10 +116,12 @@ impl Datum<'_> {
             Self::Numbers(numbers) => numbers.iter().copied().map(Datum::Number).collect(),
             Self::Integers(integers) => integers.iter().copied().map(Datum::Integer).collect(),
             Self::Booleans(booleans) => booleans.iter().copied().map(Datum::Boolean).collect(),
+            Self::Decimals(decimals) => decimals.iter().copied().map(Datum::Decimal).collect(),
             Self::Null => vec![Datum::Null],
             Self::Text(text) => vec![Datum::Text(Cow::Borrowed(text))],
             Self::Number(number) => vec![Datum::Number(*number)],
             Self::Integer(integer) => vec![Datum::Integer(*integer)],
+            Self::Decimal(decimal) => vec![Datum::Decimal(*decimal)],
             Self::Boolean(boolean) => vec![Datum::Boolean(*boolean)],
         }
     }
@@ -110,6 +135,9 @@ impl serde::Serialize for Datum<'_> {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Number(number) => serializer.serialize_f64(*number),
             Self::Integer(integer) => serializer.serialize_i64(*integer),
+            // A JSON number could be rounded.
+            Self::Decimal(decimal) => serializer.collect_str(decimal),
+            Self::Decimals(decimals) => serializer.collect_seq(decimals.iter().map(ToString::to_string)),
             Self::Boolean(boolean) => serializer.serialize_bool(*boolean),
             Self::Texts(texts) => serializer.collect_seq(texts),
             Self::Numbers(numbers) => serializer.collect_seq(numbers),
@@ -127,6 +155,7 @@ impl<'a> Datum<'a> {
             Value::Number(number) => Self::Number(number.get()),
             Value::Integer(integer) => Self::Integer(*integer),
             Value::Timestamp(timestamp) => Self::Integer(timestamp.as_millis()),
+            Value::Decimal(decimal) => Self::Decimal(*decimal),
             Value::Boolean(boolean) => Self::Boolean(*boolean),
         }
     }
@@ -146,6 +175,7 @@ impl<'a> Datum<'a> {
             ColumnType::Text => Self::Texts(Vec::new()),
             ColumnType::Number => Self::Numbers(Vec::new()),
             ColumnType::Integer => Self::Integers(Vec::new()),
+            ColumnType::Decimal { .. } => Self::Decimals(Vec::new()),
             ColumnType::Boolean => Self::Booleans(Vec::new()),
         };
         values.for_each(|value| list.push(value));
@@ -158,6 +188,7 @@ impl<'a> Datum<'a> {
             Self::Text(text) => Self::Texts(vec![text]),
             Self::Number(number) => Self::Numbers(vec![number]),
             Self::Integer(integer) => Self::Integers(vec![integer]),
+            Self::Decimal(decimal) => Self::Decimals(vec![decimal]),
             Self::Boolean(boolean) => Self::Booleans(vec![boolean]),
             list => list,
         }
@@ -169,6 +200,7 @@ impl<'a> Datum<'a> {
             (Self::Texts(texts), Self::Text(text)) => texts.push(text),
             (Self::Numbers(numbers), Self::Number(number)) => numbers.push(number),
             (Self::Integers(integers), Self::Integer(integer)) => integers.push(integer),
+            (Self::Decimals(decimals), Self::Decimal(decimal)) => decimals.push(decimal),
             (Self::Booleans(booleans), Self::Boolean(boolean)) => booleans.push(boolean),
             _ => debug_assert!(false, "the values of a field are of one type"),
         }

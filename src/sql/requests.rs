@@ -5,7 +5,7 @@ use super::datum::Datum;
 use super::dialect::{Dialect, Syntax, separated, table_name};
 use super::statement::Statement;
 use super::table::{DOCUMENT, PLACE, Table};
-use crate::catalog::FieldId;
+use crate::catalog::{FieldId, FieldType};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::filter::SearchRequest;
@@ -96,7 +96,8 @@ impl Table {
             (true, true) => " DESC NULLS LAST",
         };
         let mut out = String::new();
-        if field.known_values().len() > 0 {
+        let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
+        if has_ranks {
             // The rank of an absent field is null, so that the case comes last in both directions.
             let name = quote(column.name(), "");
             out.push_str("CASE");
@@ -110,8 +111,7 @@ impl Table {
             }
             out.push_str(&format!(" ELSE {} END{direction}, ", field.known_values().len()));
         }
-        let collation =
-            if field.field_type() == crate::catalog::FieldType::String { syntax.collation() } else { "" };
+        let collation = if field.field_type() == FieldType::String { syntax.collation() } else { "" };
         out.push_str(&quote(column.name(), collation));
         out.push_str(direction);
         if order.field != FieldId::ID {

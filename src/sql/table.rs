@@ -1,6 +1,5 @@
 //! The SQL table of cases, with one column per field. Also converts a case to a row.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::column::Column;
@@ -13,7 +12,6 @@ use crate::error::Error;
 use crate::ingest::read_case;
 use crate::limits::Limits;
 use crate::operator::Operator;
-use crate::value::fold;
 
 /// The name of the column that contains the insertion order.
 pub(super) const PLACE: &str = "place";
@@ -318,9 +316,10 @@ impl Table {
     }
 
     /// Returns the value that a column has in cases without the field. Returns `None` if the field has no default.
-    pub(super) fn default_of(&self, column: &Column) -> Option<Cow<'_, str>> {
-        let default = self.catalog.field(column.field?).default_value()?;
-        Some(if column.is_folded { fold(default) } else { Cow::Borrowed(default) })
+    pub(super) fn default_of(&self, column: &Column) -> Option<Datum<'_>> {
+        let default = self.catalog.field(column.field?).default_as_value()?;
+        let datum = if column.is_folded { Datum::folded(&default) } else { Datum::of(&default) };
+        Some(if column.is_list { datum.into_list() } else { datum })
     }
 
     /// Returns the command-line arguments that select these folded columns and element columns, each with a space before it.

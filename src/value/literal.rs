@@ -1,15 +1,16 @@
-//! The value type: a string, a number, an integer, a timestamp or a boolean.
+//! The value type: a string, a number, an integer, a decimal, a timestamp or a boolean.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::datetime::Timestamp;
+use super::decimal::Decimal;
+use super::field_type::FieldType;
 use super::number::Number;
-use crate::catalog::FieldType;
 
 /// A value of a field.
 ///
-/// Values of one type are ordered: strings by code point, numbers and integers by value, timestamps by time, `false` before `true`.
+/// Values of one type are ordered: strings by code point, numbers, integers and decimals by value, timestamps by time, `false` before `true`.
 /// All values of one field are of the same variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -20,6 +21,8 @@ pub enum Value<'a> {
     Number(Number),
     /// An integer of 64 bits.
     Integer(i64),
+    /// An exact number with a fixed count of digits after the point.
+    Decimal(Decimal),
     /// An instant with millisecond precision.
     Timestamp(Timestamp),
     /// `true` or `false`.
@@ -34,6 +37,7 @@ impl Value<'_> {
             Self::String(_) => FieldType::String,
             Self::Number(_) => FieldType::Number,
             Self::Integer(_) => FieldType::Integer,
+            Self::Decimal(decimal) => FieldType::Decimal { scale: decimal.scale() },
             Self::Timestamp(_) => FieldType::Timestamp,
             Self::Boolean(_) => FieldType::Boolean,
         }
@@ -46,6 +50,7 @@ impl Value<'_> {
             Self::String(text) => Value::String(Cow::Borrowed(text)),
             Self::Number(number) => Value::Number(*number),
             Self::Integer(integer) => Value::Integer(*integer),
+            Self::Decimal(decimal) => Value::Decimal(*decimal),
             Self::Timestamp(timestamp) => Value::Timestamp(*timestamp),
             Self::Boolean(boolean) => Value::Boolean(*boolean),
         }
@@ -58,6 +63,7 @@ impl Value<'_> {
             Self::String(text) => Value::String(Cow::Owned(text.into_owned())),
             Self::Number(number) => Value::Number(number),
             Self::Integer(integer) => Value::Integer(integer),
+            Self::Decimal(decimal) => Value::Decimal(decimal),
             Self::Timestamp(timestamp) => Value::Timestamp(timestamp),
             Self::Boolean(boolean) => Value::Boolean(boolean),
         }
@@ -114,6 +120,13 @@ impl From<i64> for Value<'_> {
     }
 }
 
+/// Converts a decimal. A criterion on a number or integer field also accepts this variant.
+impl From<Decimal> for Value<'_> {
+    fn from(decimal: Decimal) -> Self {
+        Self::Decimal(decimal)
+    }
+}
+
 impl From<i32> for Value<'_> {
     fn from(number: i32) -> Self {
         Self::Number(number.into())
@@ -133,6 +146,7 @@ impl fmt::Display for Value<'_> {
             Self::String(text) => f.write_str(text),
             Self::Number(number) => number.fmt(f),
             Self::Integer(integer) => integer.fmt(f),
+            Self::Decimal(decimal) => decimal.fmt(f),
             Self::Timestamp(timestamp) => timestamp.fmt(f),
             Self::Boolean(boolean) => boolean.fmt(f),
         }

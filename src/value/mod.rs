@@ -2,6 +2,8 @@
 
 mod convert;
 mod datetime;
+mod decimal;
+mod field_type;
 mod fold;
 mod id;
 mod integer;
@@ -19,6 +21,9 @@ mod words;
 
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
+pub(crate) use decimal::MAX_SCALE;
+pub use decimal::{Decimal, ParseDecimalError};
+pub use field_type::FieldType;
 pub(crate) use fold::{fold, folded_starters, words};
 pub(crate) use id::{canonical_id, id_or_text, part_of_id};
 pub(crate) use integer::parse_integer;

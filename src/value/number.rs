@@ -126,7 +126,7 @@ const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// Returns true if `text` is a number in the grammar of RFC 8259, section 6.
-fn is_json_number(text: &[u8]) -> bool {
+pub(super) fn is_json_number(text: &[u8]) -> bool {
     let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let whole = match unsigned.first() {

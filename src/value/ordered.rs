@@ -1,11 +1,14 @@
-//! Ordered types: numbers, integers and timestamps. Each of their values is represented by a 64-bit integer, its ordinal. To add an
-//! ordered type, add a variant to [`OrderedType`]; `catalog/field_type.rs` lists all other changes.
+//! Ordered types: numbers, integers, decimals and timestamps. Each of their values is represented by a 64-bit integer, its ordinal. To add an
+//! ordered type, add a variant to [`OrderedType`]; `value/field_type.rs` lists all other changes.
+
+use std::borrow::Cow;
 
 use super::datetime::Timestamp;
+use super::decimal::Decimal;
+use super::field_type::FieldType;
 use super::integer::parse_integer;
 use super::literal::Value;
 use super::number::Number;
-use crate::catalog::FieldType;
 
 /// A type whose values have *ordinals*: 64-bit integers that sort like the values. Neighbouring values have consecutive ordinals.
 ///
@@ -17,6 +20,8 @@ pub(crate) enum OrderedType {
     Number,
     /// `i64`. The ordinal is the integer itself.
     Integer,
+    /// [`Decimal`] of this scale. The ordinal is the number multiplied by 10^scale.
+    Decimal(u8),
     /// [`Timestamp`]. The ordinal is its number of milliseconds.
     Timestamp,
 }
@@ -39,6 +44,7 @@ impl ValueClass {
             FieldType::String => Self::Strings,
             FieldType::Number => Self::Ordered(OrderedType::Number),
             FieldType::Integer => Self::Ordered(OrderedType::Integer),
+            FieldType::Decimal { scale } => Self::Ordered(OrderedType::Decimal(scale)),
             FieldType::Timestamp => Self::Ordered(OrderedType::Timestamp),
             FieldType::Boolean => Self::Booleans,
         }
@@ -53,7 +59,7 @@ impl OrderedType {
     pub(crate) const fn range(self) -> OrdinalRange {
         match self {
             Self::Number => (Number::MIN.ordinal(), Number::MAX.ordinal()),
-            Self::Integer => (i64::MIN, i64::MAX),
+            Self::Integer | Self::Decimal(_) => (i64::MIN, i64::MAX),
             Self::Timestamp => (Timestamp::MIN.as_millis(), Timestamp::MAX.as_millis()),
         }
     }
@@ -79,6 +85,7 @@ impl OrderedType {
         match self {
             Self::Number => Number::parse(text).map(Number::ordinal),
             Self::Integer => parse_integer(text),
+            Self::Decimal(scale) => Decimal::parse_at(text, scale).map(Decimal::unscaled),
             Self::Timestamp => Timestamp::parse(text).ok().map(Timestamp::as_millis),
         }
     }
@@ -92,6 +99,7 @@ impl OrderedType {
                 Value::Number(Number::of_ordinal(ordinal).unwrap_or(end))
             }
             Self::Integer => Value::Integer(ordinal),
+            Self::Decimal(scale) => Value::Decimal(Decimal::of_ordinal(ordinal, scale)),
             Self::Timestamp => Value::Timestamp(Timestamp::from_millis(ordinal)),
         }
     }
@@ -99,7 +107,7 @@ impl OrderedType {
     /// Returns true if criteria can express the smallest value of the type.
     pub(crate) const fn least_has_text(self) -> bool {
         match self {
-            Self::Number | Self::Integer => true,
+            Self::Number | Self::Integer | Self::Decimal(_) => true,
             Self::Timestamp => false,
         }
     }
@@ -125,6 +133,17 @@ fn is_said_better(own: &Value<'_>, beyond: &Value<'_>) -> bool {
     }
 }
 
+impl<'a> Value<'a> {
+    /// Parses a value of a type in the form that criteria use. Returns `None` if the text is malformed.
+    pub(crate) fn parse(kind: FieldType, text: &'a str) -> Option<Self> {
+        match ValueClass::of_field(kind) {
+            ValueClass::Strings => Some(Self::String(Cow::Borrowed(text))),
+            ValueClass::Ordered(kind) => kind.parse(text).map(|ordinal| kind.value(ordinal)),
+            ValueClass::Booleans => text.parse().ok().map(Self::Boolean),
+        }
+    }
+}
+
 impl Value<'_> {
     /// Returns the type and the ordinal of a value of an ordered type. Returns `None` for strings and booleans.
     #[inline]
@@ -132,6 +151,7 @@ impl Value<'_> {
         match self {
             Self::Number(number) => Some((OrderedType::Number, number.ordinal())),
             Self::Integer(integer) => Some((OrderedType::Integer, *integer)),
+            Self::Decimal(decimal) => Some((OrderedType::Decimal(decimal.scale()), decimal.unscaled())),
             Self::Timestamp(timestamp) => Some((OrderedType::Timestamp, timestamp.as_millis())),
             Self::String(_) | Self::Boolean(_) => None,
         }
@@ -144,7 +164,9 @@ mod tests {
 
     #[test]
     fn ordinals_have_the_order_of_values_and_convert_back() {
-        for kind in [OrderedType::Number, OrderedType::Integer, OrderedType::Timestamp] {
+        let decimals = [0, 2, 18].map(OrderedType::Decimal);
+        let others = [OrderedType::Number, OrderedType::Integer, OrderedType::Timestamp];
+        for kind in others.into_iter().chain(decimals) {
             let (least, greatest) = kind.range();
             let ordinals = [least, least + 1, -1, 0, 1, 1 << 40, greatest - 1, greatest];
             for pair in ordinals.windows(2) {

@@ -252,6 +252,20 @@ pub(crate) fn check(statement: &Statement) {
             Datum::Numbers(numbers) => numbers.iter().for_each(|number| number_is(&next(), *number)),
             Datum::Integer(integer) => integer_is(&next(), *integer),
             Datum::Integers(integers) => integers.iter().for_each(|integer| integer_is(&next(), *integer)),
+            Datum::Decimal(_) | Datum::Decimals(_) => {
+                let decimals = match datum {
+                    Datum::Decimals(decimals) => decimals.clone(),
+                    Datum::Decimal(decimal) => vec![*decimal],
+                    _ => Vec::new(),
+                };
+                for decimal in &decimals {
+                    assert_eq!(next(), decimal.to_string());
+                }
+                // The type of ClickHouse has its precision and its scale as numbers.
+                if dialect == Dialect::ClickHouse {
+                    assert_eq!((next(), next()), ("19".to_owned(), decimals[0].scale().to_string()));
+                }
+            }
             Datum::Boolean(_) | Datum::Booleans(_) => {}
             Datum::Null => panic!("{dialect}: a null in {literal}"),
             other => panic!("{dialect}: {other:?} in {literal}"),

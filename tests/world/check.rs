@@ -421,7 +421,7 @@ fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
             let Some((_, field)) = catalog.visible_fields().next() else { return constant.to_owned() };
             let value = match field.field_type() {
                 FieldType::String => "x",
-                FieldType::Number | FieldType::Integer => "1",
+                FieldType::Number | FieldType::Integer | FieldType::Decimal { .. } => "1",
                 FieldType::Timestamp => "\"2024-01-01 00:00:00\"",
                 FieldType::Boolean => "true",
                 other => panic!("no value of {other:?}"),

@@ -47,6 +47,14 @@ const OWN_FIELDS: &[Field] = &[
     Field::new("numbers[]", Kind::Number),
     Field::new("i", Kind::Integer),
     Field::new("integers[]", Kind::Integer),
+    Field::new("d", Kind::Decimal),
+    Field::new("decimals[]", Kind::Decimal),
+    Field { default: Some("0.10"), ..Field::new("fee", Kind::Decimal) },
+    Field { known: &["1", "2"], default: Some("1"), ..Field::new("level", Kind::Integer) },
+    Field { default: Some("0.5"), ..Field::new("amounts[]", Kind::Number) },
+    Field { default: Some("2024-01-01 00:00:00"), ..Field::new("since", Kind::Timestamp) },
+    Field { default: Some("true"), ..Field::new("on", Kind::Boolean) },
+    Field { known: &["b", "a", "open"], default: Some("open"), ..Field::new("states[]", Kind::String) },
     Field::new("t", Kind::Timestamp),
     Field::new("times[]", Kind::Timestamp),
     Field::new("u", Kind::UnixMillis),
@@ -161,6 +169,29 @@ const INTEGERS: &[&str] = &[
     "9223372036854775807",
     "-9223372036854775807",
     "-9223372036854775808",
+];
+
+/// Decimals with two digits after the point, in several spellings.
+const DECIMALS: &[&str] = &[
+    "0",
+    "-0.00",
+    "0.01",
+    "-0.01",
+    "1",
+    "1.0",
+    "1.00",
+    "1.000",
+    "12.5",
+    "12.50",
+    "1e2",
+    "125e-1",
+    "0.1",
+    "0.10",
+    "100000000000000.01",
+    "90071992547409.93",
+    "92233720368547758.07",
+    "92233720368547758.06",
+    "-92233720368547758.08",
 ];
 
 /// The least of the integers that are close to each other: neighbours of it round to one double.
@@ -297,6 +328,7 @@ fn catalogue(choices: &mut Choices<'_>) -> (Catalog, Vec<Field>) {
             Kind::String => FieldType::String,
             Kind::Number => FieldType::Number,
             Kind::Integer => FieldType::Integer,
+            Kind::Decimal => FieldType::Decimal { scale: 2 },
             Kind::Timestamp | Kind::UnixMillis => FieldType::Timestamp,
             Kind::Boolean => FieldType::Boolean,
         };
@@ -443,6 +475,11 @@ fn stored(choices: &mut Choices<'_>, kind: Kind, field: &Field, distribution: &D
     let raw = match kind {
         Kind::Boolean => choices.pick(&["true", "false"]).to_owned(),
         Kind::Number | Kind::Integer => operand(choices, field, distribution.distinct),
+        Kind::Decimal => {
+            let text = operand(choices, field, distribution.distinct);
+            // The plain evaluator reads a JSON number as a double.
+            if text.len() < 12 && choices.chance(1, 2) { text } else { string(&text, false) }
+        }
         Kind::UnixMillis => {
             let millis = match distribution.distinct {
                 0 => choices.pick(MILLIS).to_owned(),
@@ -462,9 +499,7 @@ fn stored(choices: &mut Choices<'_>, kind: Kind, field: &Field, distribution: &D
 fn operand(choices: &mut Choices<'_>, field: &Field, distinct: usize) -> String {
     match (field.kind, distinct) {
         (Kind::Boolean, _) => choices.pick(&["true", "false"]).to_owned(),
-        (Kind::String, _) if !field.known.is_empty() && !choices.chance(1, 4) => {
-            choices.pick(field.known).to_owned()
-        }
+        (_, _) if !field.known.is_empty() && !choices.chance(1, 4) => choices.pick(field.known).to_owned(),
         (Kind::String, 0) => choices.pick(STRINGS).to_owned(),
         (Kind::String, distinct) => format!("v{}", choices.below(distinct)),
         (Kind::Number, 0) => choices.pick(NUMBERS).to_owned(),
@@ -474,6 +509,11 @@ fn operand(choices: &mut Choices<'_>, field: &Field, distinct: usize) -> String 
         }
         (Kind::Integer, 0) => choices.pick(INTEGERS).to_owned(),
         (Kind::Integer, distinct) => (LARGE + choices.below(distinct) as u64).to_string(),
+        (Kind::Decimal, 0) => choices.pick(DECIMALS).to_owned(),
+        (Kind::Decimal, distinct) => {
+            let cents = choices.below(distinct);
+            format!("{}.{:02}", cents / 100, cents % 100)
+        }
         (Kind::Timestamp | Kind::UnixMillis, 0) => choices.pick(TIMESTAMPS).to_owned(),
         (Kind::Timestamp | Kind::UnixMillis, distinct) => {
             let seconds = choices.below(distinct);
@@ -610,6 +650,20 @@ fn criterion(
     };
     let own: &[&str] = match (field.kind, ops) {
         (Kind::String, Ops::Interface) | (Kind::Boolean, Ops::Interface) => &["=", "<>", "$contains", "$all"],
+        (Kind::String, Ops::All) if !field.known.is_empty() => &[
+            "=",
+            "<>",
+            ">",
+            ">=",
+            "<",
+            "<=",
+            "$contains",
+            "$all",
+            "$exists",
+            "$startsWith",
+            "$substring",
+            "$match",
+        ],
         (Kind::String, Ops::All) => {
             &["=", "<>", "$contains", "$all", "$exists", "$startsWith", "$substring", "$match"]
         }
@@ -639,6 +693,8 @@ fn criterion(
                     "-0",
                     "007",
                     "9223372036854775808",
+                    "0.001",
+                    "92233720368547758.08",
                 ])
                 .to_owned(),
             _ if op == "$exists" => choices.pick(&["true", "false"]).to_owned(),
@@ -654,6 +710,14 @@ fn criterion(
                 } else {
                     text
                 }
+            }
+            // Only a known value has a rank.
+            _ if op.starts_with(['<', '>'])
+                && op != "<>"
+                && !field.known.is_empty()
+                && !choices.chance(1, 64) =>
+            {
+                choices.pick(field.known).to_owned()
             }
             _ => operand(choices, field, distinct),
         })

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Number,
     /// An integer of 64 bits.
     Integer,
+    /// A decimal with two digits after the point.
+    Decimal,
     Timestamp,
     /// A timestamp that documents contain as Unix milliseconds.
     UnixMillis,
@@ -51,6 +53,8 @@ pub(crate) enum Scalar {
     String(String),
     Number(f64),
     Integer(i64),
+    /// A decimal in hundredths.
+    Hundredths(i128),
     Millis(i64),
     Boolean(bool),
 }
@@ -168,6 +172,10 @@ fn stored_value(kind: Kind, value: &Value) -> Result<Scalar, Invalid> {
         (Kind::String, Value::String(text)) => Ok(Scalar::String(text.clone())),
         (Kind::Number, Value::Number(number)) => number.as_f64().map(Scalar::Number).ok_or(Invalid),
         (Kind::Integer, Value::Number(number)) => number.as_i64().map(Scalar::Integer).ok_or(Invalid),
+        (Kind::Decimal, Value::Number(number)) => {
+            hundredths(&number.to_string()).map(Scalar::Hundredths).ok_or(Invalid)
+        }
+        (Kind::Decimal, Value::String(text)) => hundredths(text).map(Scalar::Hundredths).ok_or(Invalid),
         (Kind::Boolean, Value::Bool(truth)) => Ok(Scalar::Boolean(*truth)),
         (Kind::Timestamp, Value::String(text)) => instant(text).map(Scalar::Millis).ok_or(Invalid),
         (Kind::UnixMillis, Value::String(text)) => {
@@ -186,9 +194,29 @@ fn stored_value(kind: Kind, value: &Value) -> Result<Scalar, Invalid> {
 pub(crate) fn value_set(field: &Field, document: &Value) -> Vec<Scalar> {
     let values = stored_values(field, document).unwrap_or_default();
     match field.default {
-        Some(default) if values.is_empty() => vec![Scalar::String(default.to_owned())],
+        Some(default) if values.is_empty() => {
+            vec![operand(field.kind, default).expect("a valid default")]
+        }
         _ => values,
     }
+}
+
+/// Parses a decimal of the scale 2, and returns it in hundredths.
+fn hundredths(text: &str) -> Option<i128> {
+    serde_json::from_str::<serde_json::Number>(text).ok().filter(|_| !text.contains(char::is_whitespace))?;
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let power = exponent.parse::<i32>().ok()? - i32::try_from(fraction.len()).ok()? + 2;
+    let factor = 10_i128.checked_pow(power.unsigned_abs())?;
+    let hundredths = if power >= 0 {
+        digits.checked_mul(factor)?
+    } else if digits % factor == 0 {
+        digits / factor
+    } else {
+        return None;
+    };
+    i64::try_from(hundredths).is_ok().then_some(hundredths)
 }
 
 /// Parses a timestamp, and returns it in milliseconds.
@@ -253,6 +281,7 @@ fn operand(kind: Kind, text: &str) -> Result<Scalar, Invalid> {
             let integer = text.parse().map_err(|_| Invalid)?;
             if is_canonical && is_plain { Ok(Scalar::Integer(integer)) } else { Err(Invalid) }
         }
+        Kind::Decimal => hundredths(text).map(Scalar::Hundredths).ok_or(Invalid),
         Kind::Timestamp | Kind::UnixMillis => instant(text).map(Scalar::Millis).ok_or(Invalid),
         Kind::Boolean => match text {
             "true" => Ok(Scalar::Boolean(true)),
@@ -364,7 +393,16 @@ fn criterion(fields: &[Field], is_extended: bool, around: &str, value: &Value) -
         return Err(Invalid);
     }
     let texts = strings(members.get("values").ok_or(Invalid)?)?;
-    let has_order = matches!(field.kind, Kind::Number | Kind::Integer | Kind::Timestamp | Kind::UnixMillis);
+    let is_order = matches!(op, ">" | ">=" | "<" | "<=");
+    let has_ranks = is_extended && field.kind == Kind::String && !field.known.is_empty();
+    if is_order && has_ranks && texts.iter().any(|text| !field.known.contains(&text.as_str())) {
+        return Err(Invalid);
+    }
+    let has_order = has_ranks
+        || matches!(
+            field.kind,
+            Kind::Number | Kind::Integer | Kind::Decimal | Kind::Timestamp | Kind::UnixMillis
+        );
     let fits = match op {
         "=" | "<>" | "$exists" => texts.len() == 1,
         ">" | ">=" | "<" | "<=" => texts.len() == 1 && has_order,
@@ -500,10 +538,10 @@ fn holds(criterion: &Criterion, scope: Scope<'_>) -> bool {
             match op.as_str() {
                 "=" => set.contains(&values[0]),
                 "<>" => !set.contains(&values[0]),
-                ">" => set.iter().any(|x| *x > values[0]),
-                ">=" => set.iter().any(|x| *x >= values[0]),
-                "<" => set.iter().any(|x| *x < values[0]),
-                "<=" => set.iter().any(|x| *x <= values[0]),
+                ">" => set.iter().any(|x| order(field, x, &values[0]) == Some(Ordering::Greater)),
+                ">=" => set.iter().any(|x| order(field, x, &values[0]).is_some_and(Ordering::is_ge)),
+                "<" => set.iter().any(|x| order(field, x, &values[0]) == Some(Ordering::Less)),
+                "<=" => set.iter().any(|x| order(field, x, &values[0]).is_some_and(Ordering::is_le)),
                 "$contains" => values.iter().any(|value| set.contains(value)),
                 "$all" => values.iter().all(|value| set.contains(value)),
                 "$exists" => values[0] == Scalar::Boolean(!set.is_empty()),
@@ -516,6 +554,16 @@ fn holds(criterion: &Criterion, scope: Scope<'_>) -> bool {
                 _ => unreachable!("{op} was not understood"),
             }
         }
+    }
+}
+
+/// Compares a value with the operand of an order comparison. Strings compare by their place in the table of known values, so a string
+/// that is not in the table compares with none.
+fn order(field: &Field, value: &Scalar, operand: &Scalar) -> Option<Ordering> {
+    let place = |text: &String| field.known.iter().position(|known| known == text);
+    match (value, operand) {
+        (Scalar::String(a), Scalar::String(b)) => Some(place(a)?.cmp(&place(b)?)),
+        _ => value.partial_cmp(operand),
     }
 }
 

@@ -5,12 +5,18 @@ use proptest::prelude::*;
 use super::*;
 use crate::batch::{BatchBuilder, Document, Keep, Row};
 use crate::catalog::{Field, FieldType};
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{Decimal, Number, Timestamp, Value};
 
 /// Returns a catalogue with a single-valued and a multi-valued field of each type.
 fn catalog() -> Catalog {
-    let kinds =
-        [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::Integer];
+    let kinds = [
+        FieldType::String,
+        FieldType::Number,
+        FieldType::Timestamp,
+        FieldType::Boolean,
+        FieldType::Integer,
+        FieldType::Decimal { scale: 2 },
+    ];
     let fields = kinds.into_iter().flat_map(|kind| {
         let paths = [
             format!("{kind:?}"),
@@ -76,6 +82,9 @@ fn batch(catalog: &Catalog, rows: usize, seed: u64) -> Batch {
                             1 => i64::MAX,
                             _ => value as i64 - (1 << 53),
                         }),
+                        FieldType::Decimal { scale } => {
+                            Value::Decimal(Decimal::new(value as i64 - (1 << 53), scale).unwrap())
+                        }
                         FieldType::Timestamp => {
                             let spread = [1, 1000, 86_400_000][(seed % 3) as usize];
                             Value::Timestamp(Timestamp::from_millis(value as i64 * spread))

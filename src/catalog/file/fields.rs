@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use super::super::catalogue::Catalog;
 use super::super::error::CatalogError;
 use super::super::field::Field;
-use super::super::field_type::FieldType;
 use super::super::id::FieldId;
 use super::super::id_type::IdType;
 use super::super::paths::Paths;
@@ -17,9 +16,10 @@ use super::node::{Node, Value};
 use super::values::Values;
 use super::words::Word;
 use crate::error::{ErrorKind, Found, Suggestion, quote};
+use crate::value::FieldType;
 
-const KEYS: [&str; 9] =
-    ["path", "type", "form", "known", "default", "aliases", "key", "searchable", "hidden"];
+const KEYS: [&str; 10] =
+    ["path", "type", "scale", "form", "known", "default", "aliases", "key", "searchable", "hidden"];
 
 /// A reader of the fields of a file. It checks each field against the earlier fields.
 pub(super) struct FieldReader<'c, 'f> {
@@ -161,6 +161,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             (at.at, self.values.text(at, &format!("{path}.path"), "a path such as `customer.name`"))
         });
         let kind = entries.get("type").map(|at| self.values.word(at, &format!("{path}.type"), Word::Type));
+        let scale = entries.get("scale").map(|at| self.values.scale(at, &format!("{path}.scale")));
         let form = entries.get("form").map(|at| self.values.word(at, &format!("{path}.form"), Word::Form));
         let known =
             entries.get("known").map(|at| self.values.list(at, &format!("{path}.known"), "known values"));
@@ -175,6 +176,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         let (at, field_path) = of_path?;
         let (field_path, kind) = (field_path?, kind??);
         let kind = *FieldType::ALL.iter().find(|own| own.name() == kind)?;
+        let kind = self.scaled(kind, scale, &entries, (at, &field_path), path)?;
         let mut field = Field::new(&field_path, kind);
         if let Some(form) = form {
             let form = form?;
@@ -213,6 +215,32 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         Some(())
     }
 
+    /// Returns the type of a field with its scale, which decimal fields have, and no other field.
+    fn scaled(
+        &mut self,
+        kind: FieldType,
+        scale: Option<Option<u8>>,
+        entries: &Entries<'_, '_>,
+        (at, name): (usize, &str),
+        path: &str,
+    ) -> Option<FieldType> {
+        let at = |key| entries.get(key).map_or(at, |node: &Node<'_>| node.at);
+        match (kind, scale) {
+            (FieldType::Decimal { .. }, Some(scale)) => Some(FieldType::Decimal { scale: scale? }),
+            (FieldType::Decimal { .. }, None) => {
+                let place = (ErrorKind::MissingKey, at("type"), format!("{path}.type"));
+                let expected = "`scale`, the count of digits after the point, such as 2";
+                self.values.faults.add(place, "a decimal field without `scale`", expected, None)
+            }
+            (kind, Some(_)) => {
+                let place = (ErrorKind::BadValue, at("scale"), format!("{path}.scale"));
+                let found = format!("`scale` of {}, {} field", quote(name), kind.with_article());
+                self.values.faults.add(place, found, "`scale` at decimal fields only", None)
+            }
+            (kind, None) => Some(kind),
+        }
+    }
+
     /// Checks that the type of a field has its settings.
     fn check_settings(
         &mut self,
@@ -224,10 +252,9 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         let place = (ErrorKind::BadValue, at, format!("{path}.path"));
         if let Err(error) = field.validate() {
             let CatalogError::NotForType { setting, expected, kind, is_many, .. } = error else {
-                return self.values.faults.add(place, error.to_string(), "a field", None);
+                return self.bad_setting(error, at, entries, path);
             };
             let key = match setting {
-                "with_known" => "known",
                 "with_default" => "default",
                 "with_form" | "unix_millis" => "form",
                 other => other,
@@ -247,6 +274,37 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             return self.values.faults.add(place, found, expected, None);
         }
         Some(())
+    }
+
+    /// Reports a malformed known value or default, at its place.
+    fn bad_setting(
+        &mut self,
+        error: CatalogError,
+        at: usize,
+        entries: &Entries<'_, '_>,
+        path: &str,
+    ) -> Option<()> {
+        let CatalogError::BadSetting { setting, value, expected, .. } = error else {
+            let place = (ErrorKind::BadValue, at, format!("{path}.path"));
+            return self.values.faults.add(place, error.to_string(), "a field", None);
+        };
+        let (at, path) = match (setting, entries.get("known"), entries.get("default")) {
+            ("with_known", Some(known), _) => {
+                let elements = match &known.value {
+                    Value::List(elements) => elements.as_slice(),
+                    _ => &[],
+                };
+                // A value that is only repeated in another form is not found as it is printed. Its list is its place.
+                let is_own = |node: &Node<'_>| matches!(&node.value, Value::Text(text) if *text == value);
+                match elements.iter().enumerate().rev().find(|(_, node)| is_own(node)) {
+                    Some((number, node)) => (node.at, format!("{path}.known[{number}]")),
+                    None => (known.at, format!("{path}.known")),
+                }
+            }
+            (_, _, Some(default)) => (default.at, format!("{path}.default")),
+            _ => (at, format!("{path}.path")),
+        };
+        self.values.faults.add((ErrorKind::BadValue, at, path), Found::text(&value), expected, None)
     }
 
     /// Checks that the path of a field does not conflict with the paths of the other fields.

@@ -1,7 +1,7 @@
 //! Reads a catalogue file in JSON as a tree of values.
 
 use super::node::{Key, Node, Value};
-use crate::error::{Errors, quote};
+use crate::error::Errors;
 use crate::json::{JsonType, Reader, Result};
 
 /// The maximum depth of values that are read. The deepest valid value is a list of a field: the file, the list of fields, the
@@ -42,7 +42,7 @@ fn node<'t>(reader: &mut Reader<'t>, depth: usize) -> Result<Node<'t>> {
             Value::List(elements)
         }
         JsonType::String => Value::Text(reader.string()?),
-        JsonType::Number => Value::Other(format!("the number {}", quote(reader.number()?))),
+        JsonType::Number => Value::Number(reader.number()?.to_owned()),
         JsonType::Boolean => Value::Boolean(reader.boolean()?),
         JsonType::Null => {
             reader.null()?;

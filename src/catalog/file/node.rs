@@ -23,6 +23,8 @@ pub(super) enum Value<'t> {
     List(Vec<Node<'t>>),
     Text(Cow<'t, str>),
     Boolean(bool),
+    /// A number, as it is written.
+    Number(String),
     /// `null`, which is treated as absent.
     Null,
     /// A value of a type that no key accepts: its description for errors.
@@ -37,6 +39,7 @@ impl Value<'_> {
             Self::List(_) => "a list".to_owned(),
             Self::Text(text) => format!("the string {}", crate::error::quote(text)),
             Self::Boolean(value) => format!("`{value}`"),
+            Self::Number(number) => format!("the number {}", crate::error::quote(number)),
             Self::Null => "null".to_owned(),
             Self::Other(description) => description.clone(),
         }

@@ -110,9 +110,8 @@ fn check(marked: &str, path: &str, message: &str) {
 
 #[test]
 fn every_fault_is_reported_at_its_place() {
-    let types = "one of `string`, `number`, `integer`, `timestamp`, `boolean`";
-    let field_keys =
-        "one of `path`, `type`, `form`, `known`, `default`, `aliases`, `key`, `searchable`, `hidden`";
+    let types = "one of `string`, `number`, `integer`, `decimal`, `timestamp`, `boolean`";
+    let field_keys = "one of `path`, `type`, `scale`, `form`, `known`, `default`, `aliases`, `key`, `searchable`, `hidden`";
     for (text, path, message) in [
         ("|7", "", "found the number `7`, expected an object with `fields`, or a list of fields"),
         (
@@ -155,6 +154,38 @@ fn every_fault_is_reported_at_its_place() {
             r#"[{"path":"a","type":|"nubmer"}]"#,
             "fields[0].type",
             &format!("found `nubmer`, expected {types}; did you mean `number`?"),
+        ),
+        (
+            r#"[{"path":"a","type":|"money"}]"#,
+            "fields[0].type",
+            &format!(
+                "found `money`, expected {types}; did you mean `decimal`, with `scale`, the count of digits after the point?"
+            ),
+        ),
+        (
+            r#"[{"path":"a","type":|"decimal"}]"#,
+            "fields[0].type",
+            "found a decimal field without `scale`, expected `scale`, the count of digits after the point, such as 2",
+        ),
+        (
+            r#"[{"path":"a","type":"decimal","scale":|19}]"#,
+            "fields[0].scale",
+            "found the number `19`, expected the count of digits after the point, an integer from 0 to 18",
+        ),
+        (
+            r#"[{"path":"a","type":"decimal","scale":|"2"}]"#,
+            "fields[0].scale",
+            "found the string `2`, expected the count of digits after the point, an integer from 0 to 18",
+        ),
+        (
+            r#"[{"path":"a","type":"number","scale":|2}]"#,
+            "fields[0].scale",
+            "found `scale` of `a`, a number field, expected `scale` at decimal fields only",
+        ),
+        (
+            r#"[{"path":"a","type":"decimal","scale":2,"default":|"0.005"}]"#,
+            "fields[0].default",
+            "found `0.005`, expected a number with at most 2 digits after the point, from -92233720368547758.08 to 92233720368547758.07",
         ),
         (
             r#"[{"path":"a","type":|"varchar"}]"#,
@@ -216,9 +247,29 @@ fn every_fault_is_reported_at_its_place() {
             "found the number `0`, expected a value in quotes",
         ),
         (
-            r#"[{"path":"a[]","type":"string","default":|"x"}]"#,
+            r#"[{"path":"a[].b","type":"string","default":|"x"}]"#,
             "fields[0].default",
-            "found `default` of `a`, a multi-valued string field, expected `default` at single-valued string fields only",
+            "found `default` of `a.b`, a multi-valued string field, expected `default` at fields that lie in no array of objects only",
+        ),
+        (
+            r#"[{"path":"a","type":"integer","default":|"1.5"}]"#,
+            "fields[0].default",
+            "found `1.5`, expected an integer of 64 bits such as `12` or `-5`",
+        ),
+        (
+            r#"[{"path":"a","type":"number","known":["1","2"],"default":|"3"}]"#,
+            "fields[0].default",
+            "found `3`, expected one of the known values",
+        ),
+        (
+            r#"[{"path":"a","type":"boolean","known":["true",|"no"]}]"#,
+            "fields[0].known[1]",
+            "found `no`, expected `true` or `false`",
+        ),
+        (
+            r#"[{"path":"a","type":"number","known":["1.0",|"1"]}]"#,
+            "fields[0].known[1]",
+            "found `1`, expected each known value once",
         ),
         (
             r#"[{"path":"a","type":"number","form":|"date"}]"#,

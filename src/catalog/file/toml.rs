@@ -32,8 +32,8 @@ fn node(value: Spanned<DeValue<'_>>) -> Node<'_> {
     let value = match value.into_inner() {
         DeValue::String(text) => Value::Text(text),
         DeValue::Boolean(value) => Value::Boolean(value),
-        DeValue::Integer(number) => Value::Other(format!("the number `{number}`")),
-        DeValue::Float(number) => Value::Other(format!("the number `{number}`")),
+        DeValue::Integer(number) => Value::Number(number.to_string()),
+        DeValue::Float(number) => Value::Number(number.to_string()),
         DeValue::Datetime(moment) => Value::Other(format!("the time `{moment}`")),
         DeValue::Array(elements) => Value::List(elements.into_iter().map(node).collect()),
         DeValue::Table(inner) => table(inner),

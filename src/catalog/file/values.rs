@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::super::field_type::FieldType;
 use super::super::id_type::IdType;
 use super::super::timestamp_form::TimestampForm;
 use super::bounds::Bounds;
@@ -10,6 +9,7 @@ use super::faults::Faults;
 use super::node::{Node, Value};
 use super::words::{Word, suggest};
 use crate::error::{ErrorKind, Found, Suggestion, quote, quote_all};
+use crate::value::{FieldType, MAX_SCALE};
 
 /// A reader of values. If a value is wrong, its methods report an error and return `None`.
 pub(super) struct Values<'c, 'f> {
@@ -92,6 +92,19 @@ impl Values<'_, '_> {
             texts.push((element.at, text));
         }
         is_good.then_some(texts)
+    }
+
+    /// Returns the scale of a decimal field.
+    pub(super) fn scale(&mut self, node: &Node<'_>, path: &str) -> Option<u8> {
+        let (kind, found) = match &node.value {
+            Value::Number(number) => match number.parse() {
+                Ok(scale) if scale <= MAX_SCALE => return Some(scale),
+                _ => (ErrorKind::BadValue, node.value.describe()),
+            },
+            other => (ErrorKind::WrongType, other.describe()),
+        };
+        let expected = format!("the count of digits after the point, an integer from 0 to {MAX_SCALE}");
+        self.faults.add((kind, node.at, path.to_owned()), found, expected, None)
     }
 
     pub(super) fn flag(&mut self, node: &Node<'_>, path: &str) -> Option<bool> {

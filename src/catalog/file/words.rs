@@ -7,8 +7,9 @@ type OtherWords = &'static [(&'static [&'static str], &'static str)];
 
 const TYPES: OtherWords = &[
     (&["text", "str", "varchar", "char", "keyword", "uuid", "enum", "word"], "string"),
-    (&["float", "double", "real", "decimal", "numeric", "money", "f64", "amount"], "number"),
+    (&["float", "double", "real", "f64", "amount"], "number"),
     (&["int", "i64", "int64", "int32", "long", "bigint", "whole"], "integer"),
+    (&["numeric", "money", "bigdecimal", "dec", "currency", "fixed"], "decimal"),
     (&["date", "datetime", "time", "instant", "timestamptz", "moment"], "timestamp"),
     (&["bool", "flag", "bit"], "boolean"),
 ];
@@ -35,6 +36,7 @@ const FIELD_KEYS: OtherWords = &[
     (&["name", "field", "column", "property", "member"], "path"),
     (&["kind", "datatype", "fieldtype"], "type"),
     (&["format", "encoding", "representation"], "form"),
+    (&["digits", "precision", "decimals", "places", "decimalplaces"], "scale"),
     (&["values", "enum", "options", "choices", "allowed", "knownvalues"], "known"),
     (&["ifmissing", "missing", "fallback", "absent"], "default"),
     (&["alias", "names", "synonyms", "aka"], "aliases"),
@@ -93,9 +95,11 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
     Some(match (word, &*plain) {
         (Word::Type, "date") => Suggestion::replace_by(meant)
             .with_explanation("with `form = \"date\"` if documents have no time of day"),
-        (Word::Type, "money" | "decimal" | "amount") => {
-            Suggestion::replace_by(meant).with_explanation("or `integer` for amounts in the smallest unit")
+        (Word::Type, "amount") => {
+            Suggestion::replace_by(meant).with_explanation("or `decimal` for exact amounts of money")
         }
+        (Word::Type, _) if meant == "decimal" => Suggestion::replace_by(meant)
+            .with_explanation("with `scale`, the count of digits after the point"),
         _ => Suggestion::replace_by(meant),
     })
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::catalogue::Catalog;
 use super::super::field::Field;
 use super::super::timestamp_form::TimestampForm;
+use crate::value::FieldType;
 
 /// Returns the file in one line, without settings that have their default value.
 pub(super) fn json(catalog: &Catalog) -> String {
@@ -32,6 +33,9 @@ fn field(field: &Field, is_visible: bool, out: &mut String) {
     out.push_str(&quoted(field.path()));
     out.push_str(",\"type\":");
     out.push_str(&quoted(field.field_type().name()));
+    if let FieldType::Decimal { scale } = field.field_type() {
+        out.push_str(&format!(",\"scale\":{scale}"));
+    }
     if field.form() != TimestampForm::default() {
         out.push_str(",\"form\":");
         out.push_str(&quoted(field.form().name()));

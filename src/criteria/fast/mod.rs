@@ -41,6 +41,7 @@ pub(crate) fn read<'a>(text: &'a str, grammar: Grammar, limits: &Limits) -> Opti
         body: Body {
             nodes: Vec::with_capacity(likely),
             texts: Vec::with_capacity(likely.saturating_mul(2)),
+            grammar,
             ..Body::default()
         },
         values: 0,

@@ -26,7 +26,7 @@ pub(crate) fn parse<'a>(
         grammar,
         fields,
         limits,
-        body: Body::default(),
+        body: Body { grammar, ..Body::default() },
         errors: Vec::new(),
         cutoff: usize::MAX,
         faults: 0,

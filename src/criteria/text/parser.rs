@@ -11,7 +11,7 @@ use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::limits::Limits;
-use crate::operator::{Complex, Connective, Language, Syntax};
+use crate::operator::{Complex, Connective, Grammar, Language, Syntax};
 use crate::value::{Clock, is_reserved_word};
 
 /// A parsed text: criteria, or the constant `true` or `false`.
@@ -38,7 +38,7 @@ pub(crate) fn parse<'a>(
         is_negated: false,
         last_word: None,
         limits,
-        body: Body { syntax: Syntax::Text, clock, ..Body::default() },
+        body: Body { syntax: Syntax::Text, grammar: Grammar::Extended, clock, ..Body::default() },
         offsets: Vec::new(),
         errors: Vec::new(),
         open: Vec::new(),

@@ -18,7 +18,7 @@ pub(super) enum Reading {
 
 /// Returns the part of a message that lists the operators for a field. Lists all operators for an unknown field.
 pub(super) fn operators(holds: Option<Holds>) -> String {
-    let listed = Operator::listed(Language::Text, holds.map(|holds| holds.class));
+    let listed = Operator::listed(Language::Text, holds.map(|holds| (holds.class, holds.is_ranked)));
     format!("one of {}", listed.join(", "))
 }
 

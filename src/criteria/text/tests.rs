@@ -254,10 +254,11 @@ fn an_operator_of_another_language_is_recognised() {
         )],
     );
     fails(
-        "name = x and status",
-        &[&format!("19 syntax: found the end of the text, expected one of {OF_STRING}")],
+        "name = x and clientId",
+        &[&format!("21 syntax: found the end of the text, expected one of {OF_STRING}")],
     );
-    fails("status and name = x", &[&format!("7 syntax: found `and`, expected one of {OF_STRING}")]);
+    // Known values compare by rank.
+    fails("status and name = x", &[&format!("7 syntax: found `and`, expected one of {ALL}")]);
     fails("name \"x\"", &[&format!("5 syntax: found `\"x\"`, expected one of {OF_STRING}")]);
 }
 
@@ -516,9 +517,9 @@ fn deep_nesting_does_not_overflow_the_stack() {
 #[test]
 fn messages_spell_operators_as_in_a_text() {
     fails(
-        "status > open",
+        "name > open",
         &[&format!(
-            "7 operator_not_for_type: found `>` on `caseReview.status`, a string field, expected one of {OF_STRING}"
+            "5 operator_not_for_type: found `>` on `name`, a string field, expected one of {OF_STRING}"
         )],
     );
 }

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::batch::{Event, Row};
-use crate::catalog::{ArrayId, Catalog, ElementArray, FieldId};
+use crate::catalog::{ArrayId, Catalog, ElementArray, FieldId, FieldType};
 use crate::operator::{Complex, ValueSet};
 use crate::predicate::{Comparison, Node, Written};
-use crate::value::Value;
+use crate::value::{Operand, Value};
 
 /// The values and the elements of arrays of objects of a document. Each has a place: the number of values and elements before it.
 pub(super) struct Places<'r, 'a> {
@@ -113,6 +113,9 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
 
     fn compare(&self, comparison: &Comparison<'_>, places: &Range<usize>) -> bool {
         let Comparison { field, operator, values } = comparison;
+        if let (FieldType::String, Some(_)) = (self.catalog.field(*field).field_type(), operator.ray()) {
+            return self.compare_by_rank(comparison, places);
+        }
         if *places != self.all() {
             return operator.holds(values, &ValueSet::new(self.values(*field, places)));
         }
@@ -123,5 +126,25 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
             set
         });
         operator.holds(values, &set)
+    }
+
+    /// Evaluates an order comparison of a field with known values on the ranks of the values. Other values have no rank.
+    fn compare_by_rank(&self, comparison: &Comparison<'_>, places: &Range<usize>) -> bool {
+        let field = self.catalog.field(comparison.field);
+        let rank = |value: &Value<'_>| match value {
+            Value::String(text) => field.known_rank(text).and_then(|rank| i64::try_from(rank).ok()),
+            _ => None,
+        };
+        let ranks: Vec<Value<'_>> =
+            self.values(comparison.field, places).filter_map(rank).map(Value::Integer).collect();
+        let operands: Vec<Operand<'_>> = comparison
+            .values
+            .iter()
+            .filter_map(|value| rank(value.first()))
+            .map(Value::Integer)
+            .map(Operand::from)
+            .collect();
+        operands.len() == comparison.values.len()
+            && comparison.operator.holds(&operands, &ValueSet::new(&ranks))
     }
 }

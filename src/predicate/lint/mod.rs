@@ -14,7 +14,7 @@ use super::tree::{Leaf, Node, NodeId, Rounded, Tree, Written};
 use crate::catalog::{Catalog, Field};
 use crate::error::{nearest, quote, quote_all};
 use crate::operator::{Complex, Connective, Language, Pattern};
-use crate::value::{Number, Operand, Value};
+use crate::value::{Number, Operand};
 
 /// The maximum number of warnings on one filter. Further warnings are dropped.
 pub(crate) const MOST_WARNINGS: usize = 100;
@@ -64,7 +64,9 @@ pub(crate) fn lint(
                         found.push((id, Warning { kind, path: places.value_path(id, at), message }));
                     }
                 }
-                unknown_values(field, whole_values, &mut |at, message| {
+                // An order comparison may have any operand. Those of a string field were checked.
+                let tested = if comparison.operator.ray().is_some() { &[] } else { whole_values };
+                unknown_values(field, tested, &mut |at, message| {
                     let path = places.value_path(id, at);
                     found.push((id, Warning { kind: WarningKind::UnknownValue, path, message }));
                 });
@@ -118,8 +120,10 @@ fn unknown_values(field: &Field, values: &[Operand<'_>], warn: &mut impl FnMut(u
         return;
     }
     for (at, value) in values.iter().enumerate().take(MOST_WARNINGS) {
-        let Value::String(text) = value.first() else { continue };
-        if field.known_rank(text).is_none() {
+        // A span of time is not one value.
+        let Some(value) = value.value() else { continue };
+        if !field.is_known(value) {
+            let text = &value.to_string();
             let known = quote_all(field.known_values());
             let mut message =
                 format!("{} is not among the known values of {}: {known}", quote(text), quote(field.name()));

@@ -8,7 +8,7 @@ use super::merge::Merged;
 use super::merge::merge;
 use super::numbers::{Numbers, Rank};
 use super::subtree::below;
-use super::test::test_of;
+use super::test::{constant, test_of};
 use crate::catalog::{Catalog, ElementArray, FieldId};
 use crate::operator::{Connective, Operator};
 
@@ -292,6 +292,11 @@ impl<'c> Builder<'c> {
                 Merged::Decided => return false,
                 Merged::Tests(tests) => {
                     for test in tests {
+                        match constant(field, &test, self.catalog) {
+                            Some(value) if value == connective.neutral() => continue,
+                            Some(_) => return false,
+                            None => {}
+                        }
                         merged.push(self.intern(Node::Leaf(Leaf { field, test })));
                     }
                 }

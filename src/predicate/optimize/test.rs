@@ -2,8 +2,8 @@
 
 use super::super::set::Set;
 use super::super::tree::{Comparison, Test};
-use crate::catalog::{Catalog, FieldId};
-use crate::operator::{Operator, Pattern, Quantifier, Shape};
+use crate::catalog::{Catalog, Field, FieldId};
+use crate::operator::{Operator, Pattern, Quantifier, Ray, Shape, Side};
 
 /// Converts a comparison to a test. If the result is the same for every case, returns the result as `Err`.
 ///
@@ -14,6 +14,8 @@ use crate::operator::{Operator, Pattern, Quantifier, Shape};
 /// tags $all [a, b]              Ok(All {a, b})
 /// status $all [a, b]            Err(false)          a single-valued field cannot have both values
 /// amount > max                  Err(false)          the set is empty
+/// priority >= medium            Ok(Any {high, medium})
+/// priority < low                Err(false)          no known value is before the first
 /// status is present             Ok(Any (every string))
 /// id is present                 Err(true)           every case has an id
 /// ```
@@ -35,8 +37,14 @@ pub(super) fn test_of(
     if pattern == Pattern::Present {
         return presence(field, &operands, catalog);
     }
-    let set = operands.matching(pattern).ok_or(false)?;
+    let set = match (pattern, &operands) {
+        (Pattern::Ray(ray), Set::Strings(_)) => by_rank(catalog.field(field), ray, &operands),
+        _ => operands.matching(pattern),
+    };
+    let set = set.ok_or(false)?;
+    let is_always_present = has_always_a_value(field, catalog) && set.is_every();
     match quantifier {
+        Quantifier::Any | Quantifier::None if is_always_present => Err(quantifier == Quantifier::Any),
         Quantifier::Any => Ok(Test::Any(set)),
         Quantifier::None => Ok(Test::None(set)),
         Quantifier::All if set.len() == 1 => Ok(Test::Any(set)),
@@ -45,10 +53,43 @@ pub(super) fn test_of(
     }
 }
 
+/// Returns the known values of a field on one side of the only operand, which is a known value. Returns `None` if there are none.
+///
+/// `priority > low` becomes `{high, medium}`.
+fn by_rank(field: &Field, ray: Ray, operands: &Set) -> Option<Set> {
+    let rank = operands.texts().next().and_then(|text| field.known_rank(text))?;
+    let is_within = |other: usize| match ray.side {
+        Side::Above => other > rank,
+        Side::Below => other < rank,
+    };
+    let known = field.known_values().enumerate();
+    Set::of_strings(
+        known
+            .filter(|(other, _)| is_within(*other) || ray.inclusive && *other == rank)
+            .map(|(_, value)| value),
+    )
+}
+
+/// Returns true if every document has a value of the field.
+fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
+    field == FieldId::ID || catalog.field(field).default_value().is_some()
+}
+
+/// Returns the result of a test that is the same for every document, because the field has always a value. Returns `None` for other
+/// tests.
+pub(super) fn constant(field: FieldId, test: &Test, catalog: &Catalog) -> Option<bool> {
+    let has_every = |set: &Set| set.is_every() && has_always_a_value(field, catalog);
+    match test {
+        Test::Any(set) if has_every(set) => Some(true),
+        Test::None(set) if has_every(set) => Some(false),
+        _ => None,
+    }
+}
+
 /// Returns the test that a field is present, or that the field is absent if the operand is `false`. The result is as in [`test`].
 fn presence(field: FieldId, operands: &Set, catalog: &Catalog) -> Result<Test, bool> {
     let is_wanted = matches!(operands, Set::Booleans(truth) if truth.contains(&true));
-    if field == FieldId::ID || catalog.field(field).default_value().is_some() {
+    if has_always_a_value(field, catalog) {
         return Err(is_wanted);
     }
     let every = Set::every(catalog.field(field).field_type());

@@ -1,5 +1,7 @@
 //! Writes SQL for ClickHouse: literals, parameters, conditions, and the script that creates the table.
 
+use std::borrow::Cow;
+
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::catalog::FieldType;
 use crate::sql::column::Column;
@@ -19,13 +21,14 @@ const FEW_ELEMENTS: usize = 64;
 /// The maximum number of strings that `multiSearchAny` and `multiSearchAllPositions` accept. Longer lists are split.
 const MOST_SUBSTRINGS: usize = 255;
 
-fn type_name(kind: ColumnType) -> &'static str {
-    match kind {
+fn type_name(kind: ColumnType) -> Cow<'static, str> {
+    Cow::Borrowed(match kind {
         ColumnType::Text => "String",
         ColumnType::Number => "Float64",
         ColumnType::Integer => "Int64",
+        ColumnType::Decimal { scale } => return Cow::Owned(format!("Decimal(19, {scale})")),
         ColumnType::Boolean => "Bool",
-    }
+    })
 }
 
 fn push_string(text: &str, quote: char, out: &mut String) {
@@ -62,6 +65,7 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     match datum {
         Datum::Number(number) => out.push_str(&format!("{number:e}")),
         Datum::Integer(integer) => out.push_str(&integer.to_string()),
+        Datum::Decimal(decimal) => out.push_str(&format!("'{decimal}'")),
         _ => ClickHouse.literal(datum, out),
     }
 }
@@ -77,6 +81,14 @@ impl Syntax for ClickHouse {
             Datum::Text(text) => push_string(text, '\'', out),
             Datum::Number(number) => out.push_str(&format!("toFloat64({number:e})")),
             Datum::Integer(integer) => out.push_str(&format!("toInt64({integer})")),
+            Datum::Decimal(decimal) => {
+                out.push_str(&format!("'{decimal}'::Decimal(19, {})", decimal.scale()));
+            }
+            Datum::Decimals(_) => {
+                out.push('[');
+                separated(datum.scalars().iter(), ", ", out, bare);
+                out.push_str(&format!("]::Array({})", datum.kind().map(type_name).unwrap_or_default()));
+            }
             Datum::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
             // Without a cast, integers beyond 32 bits are unsigned, and cannot be compared with a column of signed ones.
             Datum::Integers(_) => {
@@ -93,7 +105,7 @@ impl Syntax for ClickHouse {
     }
 
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
-        let kind = datum.kind().map_or("String", type_name);
+        let kind = datum.kind().map_or(Cow::Borrowed("String"), type_name);
         if datum.is_list() {
             out.push_str(&format!("{{p{number}:Array({kind})}}"));
         } else {
@@ -223,7 +235,7 @@ impl Syntax for ClickHouse {
         let field = column.field().map(|field| table.catalog().field(field));
         let few = column.kind() == ColumnType::Text
             && field.is_some_and(|field| field.known_values().len() > 0 || field.path().ends_with("[]"));
-        let mut out = type_name(column.kind()).to_owned();
+        let mut out = type_name(column.kind()).into_owned();
         if column.is_nullable() {
             out = format!("Nullable({out})");
         }
@@ -235,7 +247,7 @@ impl Syntax for ClickHouse {
         }
         if let Some(default) = table.default_of(column) {
             out.push_str(" DEFAULT ");
-            self.literal(&Datum::Text(default.into_owned().into()), &mut out);
+            self.literal(&default, &mut out);
         }
         out
     }
@@ -277,7 +289,11 @@ impl Syntax for ClickHouse {
                 // A Bloom filter finds complete strings, but a folded column is searched for substrings.
                 (ColumnType::Text, _) if column.is_folded() => continue,
                 (ColumnType::Text, _) if column.is_list() || field.is_key() => "bloom_filter(0.01)",
-                (ColumnType::Integer | ColumnType::Number, _) if !column.is_list() => "minmax",
+                (ColumnType::Integer | ColumnType::Number | ColumnType::Decimal { .. }, _)
+                    if !column.is_list() =>
+                {
+                    "minmax"
+                }
                 _ => continue,
             };
             out.push_str(&format!(",\n    INDEX {} {quoted} TYPE {index} GRANULARITY 1", {

@@ -1,5 +1,7 @@
 //! Writes SQL for DuckDB: literals, parameters, conditions, and the script that creates the table.
 
+use std::borrow::Cow;
+
 use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::sql::column::Column;
 use crate::sql::datum::{ColumnType, Datum};
@@ -11,18 +13,19 @@ pub(super) struct DuckDb;
 /// join. Short lists are not joined, because planning many joins is slow.
 const FEW_ELEMENTS: usize = 64;
 
-fn type_name(kind: ColumnType) -> &'static str {
-    match kind {
+fn type_name(kind: ColumnType) -> Cow<'static, str> {
+    Cow::Borrowed(match kind {
         ColumnType::Text => "VARCHAR",
         ColumnType::Number => "DOUBLE",
         ColumnType::Integer => "BIGINT",
+        ColumnType::Decimal { scale } => return Cow::Owned(format!("DECIMAL(19,{scale})")),
         ColumnType::Boolean => "BOOLEAN",
-    }
+    })
 }
 
 fn cast(datum: &Datum<'_>) -> String {
     let list = if datum.is_list() { "[]" } else { "" };
-    format!("::{}{list}", datum.kind().map_or("VARCHAR", type_name))
+    format!("::{}{list}", datum.kind().map_or(Cow::Borrowed("VARCHAR"), type_name))
 }
 
 /// Appends a value without a cast. The cast is written once, after the complete literal.
@@ -32,8 +35,13 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
         Datum::Text(text) => string(text, out),
         Datum::Number(number) => out.push_str(&format!("'{number:e}'")),
         Datum::Integer(integer) => out.push_str(&format!("'{integer}'")),
+        Datum::Decimal(decimal) => out.push_str(&format!("'{decimal}'")),
         Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
-        Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+        Datum::Texts(_)
+        | Datum::Numbers(_)
+        | Datum::Integers(_)
+        | Datum::Decimals(_)
+        | Datum::Booleans(_) => {
             out.push('[');
             separated(datum.scalars().iter(), ", ", out, bare);
             out.push(']');
@@ -207,7 +215,7 @@ impl Syntax for DuckDb {
     }
 
     fn column_type(&self, column: &Column, table: &Table) -> String {
-        let mut out = type_name(column.kind()).to_owned();
+        let mut out = type_name(column.kind()).into_owned();
         if column.is_list() {
             out.push_str("[]");
         }
@@ -216,7 +224,10 @@ impl Syntax for DuckDb {
         }
         if let Some(default) = table.default_of(column) {
             out.push_str(" DEFAULT ");
-            string(&default, &mut out);
+            match &default {
+                Datum::Text(text) => string(text, &mut out),
+                other => self.literal(other, &mut out),
+            }
         }
         out
     }

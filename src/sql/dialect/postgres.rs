@@ -1,5 +1,7 @@
 //! Writes SQL for PostgreSQL and Citus: literals, parameters, conditions, and the script that creates the table.
 
+use std::borrow::Cow;
+
 use super::syntax::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
 use crate::catalog::FieldId;
 use crate::sql::column::Column;
@@ -12,17 +14,18 @@ pub(super) struct Postgres;
 /// lists, each element of the column is tested by `= ANY`, which PostgreSQL evaluates with a hash table.
 const FEW_ELEMENTS: usize = 64;
 
-fn type_name(kind: ColumnType) -> &'static str {
-    match kind {
+fn type_name(kind: ColumnType) -> Cow<'static, str> {
+    Cow::Borrowed(match kind {
         ColumnType::Text => "text",
         ColumnType::Number => "double precision",
         ColumnType::Integer => "bigint",
+        ColumnType::Decimal { scale } => return Cow::Owned(format!("numeric(19,{scale})")),
         ColumnType::Boolean => "boolean",
-    }
+    })
 }
 
-fn cast(datum: &Datum<'_>) -> &'static str {
-    match (datum, datum.is_list()) {
+fn cast(datum: &Datum<'_>) -> Cow<'static, str> {
+    Cow::Borrowed(match (datum, datum.is_list()) {
         (Datum::Text(_) | Datum::Null, _) => "::text",
         (Datum::Texts(_), _) => "::text[]",
         (Datum::Number(_), _) => "::float8",
@@ -30,8 +33,14 @@ fn cast(datum: &Datum<'_>) -> &'static str {
         (Datum::Integer(_), _) => "::bigint",
         (Datum::Integers(_), _) => "::bigint[]",
         (Datum::Boolean(_), _) => "::boolean",
+        // The parameter itself is a text, so that it is exact in every driver.
+        (Datum::Decimal(_) | Datum::Decimals(_), is_list) => {
+            let kind = datum.kind().map(type_name).unwrap_or_default();
+            let list = if is_list { "[]" } else { "" };
+            return Cow::Owned(format!("::text{list}::{kind}{list}"));
+        }
         (Datum::Booleans(_), _) => "::boolean[]",
-    }
+    })
 }
 
 impl Syntax for Postgres {
@@ -53,14 +62,26 @@ impl Syntax for Postgres {
             }
             Datum::Number(number) => out.push_str(&format!("'{number:e}'")),
             Datum::Integer(integer) => out.push_str(&format!("'{integer}'")),
+            Datum::Decimal(decimal) => out.push_str(&format!("'{decimal}'")),
             Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
-            Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+            Datum::Texts(_)
+            | Datum::Numbers(_)
+            | Datum::Integers(_)
+            | Datum::Decimals(_)
+            | Datum::Booleans(_) => {
                 out.push_str("ARRAY[");
                 separated(datum.scalars().iter(), ", ", out, |scalar, out| self.literal(scalar, out));
                 out.push(']');
             }
         }
-        out.push_str(cast(datum));
+        let cast = cast(datum);
+        // The text of a literal needs no type of its own.
+        let is_list = datum.is_list();
+        let own = cast.strip_prefix(if is_list { "::text[]::" } else { "::text::" });
+        match own {
+            Some(kind) => out.push_str(&format!("::{kind}")),
+            None => out.push_str(&cast),
+        }
     }
 
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
@@ -175,7 +196,7 @@ impl Syntax for Postgres {
     }
 
     fn column_type(&self, column: &Column, table: &Table) -> String {
-        let mut out = type_name(column.kind()).to_owned();
+        let mut out = type_name(column.kind()).into_owned();
         if column.is_list() {
             out.push_str("[]");
         }
@@ -188,7 +209,7 @@ impl Syntax for Postgres {
         }
         if let Some(default) = table.default_of(column) {
             out.push_str(" DEFAULT ");
-            self.literal(&Datum::Text(default.into_owned().into()), &mut out);
+            self.literal(&default, &mut out);
         }
         out
     }

@@ -1,5 +1,7 @@
 //! Writes SQL for Spark: literals, parameters, conditions, and the script that creates the table.
 
+use std::borrow::Cow;
+
 use super::syntax::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
 use crate::sql::column::Column;
 use crate::sql::datum::{ColumnType, Datum};
@@ -14,13 +16,14 @@ const FEW_ELEMENTS: usize = 64;
 /// selected by `row_number()`.
 const MAX_LIMIT: u64 = i32::MAX.cast_unsigned() as u64;
 
-fn type_name(kind: ColumnType) -> &'static str {
-    match kind {
+fn type_name(kind: ColumnType) -> Cow<'static, str> {
+    Cow::Borrowed(match kind {
         ColumnType::Text => "STRING",
         ColumnType::Number => "DOUBLE",
         ColumnType::Integer => "BIGINT",
+        ColumnType::Decimal { scale } => return Cow::Owned(format!("DECIMAL(19,{scale})")),
         ColumnType::Boolean => "BOOLEAN",
-    }
+    })
 }
 
 /// Appends a string literal with the escapes of Java.
@@ -56,8 +59,15 @@ impl Syntax for Spark {
             // Spark has no literal for the smallest integer.
             Datum::Integer(i64::MIN) => out.push_str("CAST('-9223372036854775808' AS BIGINT)"),
             Datum::Integer(integer) => out.push_str(&format!("{integer}L")),
+            Datum::Decimal(decimal) => {
+                out.push_str(&format!("CAST('{decimal}' AS DECIMAL(19,{}))", decimal.scale()));
+            }
             Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
-            Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+            Datum::Texts(_)
+            | Datum::Numbers(_)
+            | Datum::Integers(_)
+            | Datum::Decimals(_)
+            | Datum::Booleans(_) => {
                 out.push_str("array(");
                 separated(datum.scalars().iter(), ", ", out, |scalar, out| self.literal(scalar, out));
                 out.push(')');
@@ -65,8 +75,13 @@ impl Syntax for Spark {
         }
     }
 
-    fn parameter(&self, _number: usize, _datum: &Datum<'_>, out: &mut String) {
-        out.push('?');
+    /// Casts the parameter of a decimal, which is a string. Spark would convert both sides of a comparison to doubles.
+    fn parameter(&self, _number: usize, datum: &Datum<'_>, out: &mut String) {
+        match (datum, datum.kind().map(type_name)) {
+            (Datum::Decimal(_), Some(kind)) => out.push_str(&format!("CAST(? AS {kind})")),
+            (Datum::Decimals(_), Some(kind)) => out.push_str(&format!("CAST(? AS ARRAY<{kind}>)")),
+            _ => out.push('?'),
+        }
     }
 
     fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String) {
@@ -192,7 +207,7 @@ impl Syntax for Spark {
 
     fn column_type(&self, column: &Column, _table: &Table) -> String {
         let name = type_name(column.kind());
-        if column.is_list() { format!("ARRAY<{name}>") } else { name.to_owned() }
+        if column.is_list() { format!("ARRAY<{name}>") } else { name.into_owned() }
     }
 
     fn script(&self, table: &Table, file: &str) -> String {

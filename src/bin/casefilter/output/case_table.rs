@@ -109,7 +109,8 @@ impl OwnColumn {
             (name.to_owned(), key.len().saturating_sub(name.len()) / 2)
         });
         let is_number =
-            matches!(field.field_type(), FieldType::Number | FieldType::Integer) && !field.is_many();
+            matches!(field.field_type(), FieldType::Number | FieldType::Integer | FieldType::Decimal { .. })
+                && !field.is_many();
         Self {
             heading: escape(field.name()).into_owned(),
             keys: keys.collect(),

@@ -14,7 +14,7 @@ use crate::predicate::optimize::{joined, normalize};
 use crate::predicate::tree::{Leaf, Node, Test, Tree};
 
 /// The name, path and type of each field. In documents, `t` and `ts` are Unix milliseconds.
-const FIELDS: [(&str, &str, FieldType); 10] = [
+const FIELDS: [(&str, &str, FieldType); 12] = [
     ("s", "s", FieldType::String),
     ("o.n", "o.n", FieldType::Number),
     ("t", "t", FieldType::Timestamp),
@@ -25,6 +25,8 @@ const FIELDS: [(&str, &str, FieldType); 10] = [
     ("bs", "bs[]", FieldType::Boolean),
     ("i", "i", FieldType::Integer),
     ("is", "is[]", FieldType::Integer),
+    ("d", "d", FieldType::Decimal { scale: 1 }),
+    ("ds", "ds[]", FieldType::Decimal { scale: 1 }),
 ];
 
 const STRINGS: [&str; 9] =
@@ -52,6 +54,16 @@ const INTEGERS: [&str; 7] = [
     "9007199254740993",
     "9223372036854775806",
     "9223372036854775807",
+];
+/// Decimals of the scale 1 as text, and in tenths.
+const DECIMALS: [(&str, i64); 7] = [
+    ("-922337203685477580.8", i64::MIN),
+    ("-1", -10),
+    ("0.0", 0),
+    ("0.1", 1),
+    ("2e-1", 2),
+    ("1.50", 15),
+    ("922337203685477580.7", i64::MAX),
 ];
 /// Timestamps as text and in milliseconds.
 const TIMESTAMPS: [(&str, i64); 8] = [
@@ -85,7 +97,7 @@ fn catalog(hide_id: bool) -> Catalog {
 enum Plain {
     String(String),
     Number(f64),
-    /// A timestamp in milliseconds, or an integer.
+    /// A timestamp in milliseconds, an integer, or a decimal in tenths.
     Millis(i64),
     Boolean(bool),
 }
@@ -96,6 +108,9 @@ impl Plain {
             FieldType::String => Self::String(text.to_owned()),
             FieldType::Number => Self::Number(text.parse().unwrap()),
             FieldType::Integer => Self::Millis(text.parse().unwrap()),
+            FieldType::Decimal { .. } => {
+                Self::Millis(DECIMALS.iter().find(|(own, _)| *own == text).unwrap().1)
+            }
             FieldType::Timestamp => Self::Millis(TIMESTAMPS.iter().find(|(own, _)| *own == text).unwrap().1),
             FieldType::Boolean => Self::Boolean(text == "true"),
         }
@@ -363,6 +378,7 @@ fn text_of(kind: FieldType) -> BoxedStrategy<&'static str> {
         FieldType::String => select(STRINGS.to_vec()).boxed(),
         FieldType::Number => select(NUMBERS.to_vec()).boxed(),
         FieldType::Integer => select(INTEGERS.to_vec()).boxed(),
+        FieldType::Decimal { .. } => select(DECIMALS.map(|(text, _)| text).to_vec()).boxed(),
         FieldType::Timestamp => select(TIMESTAMPS.map(|(text, _)| text).to_vec()).boxed(),
         FieldType::Boolean => select(vec!["true", "false"]).boxed(),
     }
@@ -371,7 +387,7 @@ fn text_of(kind: FieldType) -> BoxedStrategy<&'static str> {
 fn leaf(field: usize) -> BoxedStrategy<Criterion> {
     let kind = name_and_kind(field).1;
     let is_string = kind == FieldType::String;
-    let ordered = matches!(kind, FieldType::Number | FieldType::Integer | FieldType::Timestamp);
+    let ordered = !matches!(kind, FieldType::String | FieldType::Boolean);
     let operators: Vec<&str> = OPERATORS
         .into_iter()
         .filter(|operator| ordered || !operator.starts_with('>') && !matches!(*operator, "<" | "<="))

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::builder::{
+    BooleanBuilder, Decimal128Builder, Float64Builder, Int64Builder, ListBuilder, StringBuilder,
+};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use casefilter::arrow::SQL_TABLE_KEY;
@@ -62,6 +64,7 @@ fn field(column: &Column) -> Field {
         ColumnType::Text => DataType::Utf8,
         ColumnType::Number => DataType::Float64,
         ColumnType::Integer => DataType::Int64,
+        ColumnType::Decimal { scale } => decimal_type(scale),
         ColumnType::Boolean => DataType::Boolean,
     };
     if column.is_list() {
@@ -71,15 +74,26 @@ fn field(column: &Column) -> Field {
     }
 }
 
+/// Returns the type of a column of decimals. They have up to 19 digits.
+fn decimal_type(scale: u8) -> DataType {
+    DataType::Decimal128(19, scale.cast_signed())
+}
+
+fn decimals(scale: u8) -> Decimal128Builder {
+    Decimal128Builder::new().with_data_type(decimal_type(scale))
+}
+
 /// A builder for the array of one column.
 enum Builder {
     Text(StringBuilder),
     Number(Float64Builder),
     Integer(Int64Builder),
+    Decimal(Decimal128Builder),
     Boolean(BooleanBuilder),
     Texts(ListBuilder<StringBuilder>),
     Numbers(ListBuilder<Float64Builder>),
     Integers(ListBuilder<Int64Builder>),
+    Decimals(ListBuilder<Decimal128Builder>),
     Booleans(ListBuilder<BooleanBuilder>),
 }
 
@@ -89,6 +103,8 @@ impl Builder {
             (ColumnType::Text, false) => Self::Text(StringBuilder::new()),
             (ColumnType::Number, false) => Self::Number(Float64Builder::new()),
             (ColumnType::Integer, false) => Self::Integer(Int64Builder::new()),
+            (ColumnType::Decimal { scale }, false) => Self::Decimal(decimals(scale)),
+            (ColumnType::Decimal { scale }, true) => Self::Decimals(ListBuilder::new(decimals(scale))),
             (ColumnType::Boolean, false) => Self::Boolean(BooleanBuilder::new()),
             (ColumnType::Text, true) => Self::Texts(ListBuilder::new(StringBuilder::new())),
             (ColumnType::Number, true) => Self::Numbers(ListBuilder::new(Float64Builder::new())),
@@ -102,6 +118,12 @@ impl Builder {
             (Self::Text(builder), Datum::Text(text)) => builder.append_value(text),
             (Self::Number(builder), Datum::Number(number)) => builder.append_value(*number),
             (Self::Integer(builder), Datum::Integer(integer)) => builder.append_value(*integer),
+            (Self::Decimal(builder), Datum::Decimal(decimal)) => {
+                builder.append_value(decimal.unscaled().into());
+            }
+            (Self::Decimals(builder), Datum::Decimals(decimals)) => {
+                builder.append_value(decimals.iter().map(|decimal| Some(i128::from(decimal.unscaled()))));
+            }
             (Self::Boolean(builder), Datum::Boolean(boolean)) => builder.append_value(*boolean),
             (Self::Texts(builder), Datum::Texts(texts)) => builder.append_value(texts.iter().map(Some)),
             (Self::Numbers(builder), Datum::Numbers(numbers)) => {
@@ -118,6 +140,8 @@ impl Builder {
             (Self::Text(builder), _) => builder.append_null(),
             (Self::Number(builder), _) => builder.append_null(),
             (Self::Integer(builder), _) => builder.append_null(),
+            (Self::Decimal(builder), _) => builder.append_null(),
+            (Self::Decimals(builder), _) => builder.append_null(),
             (Self::Boolean(builder), _) => builder.append_null(),
             (Self::Texts(builder), _) => builder.append_null(),
             (Self::Numbers(builder), _) => builder.append_null(),
@@ -131,6 +155,8 @@ impl Builder {
             Self::Text(builder) => Arc::new(builder.finish()),
             Self::Number(builder) => Arc::new(builder.finish()),
             Self::Integer(builder) => Arc::new(builder.finish()),
+            Self::Decimal(builder) => Arc::new(builder.finish()),
+            Self::Decimals(builder) => Arc::new(builder.finish()),
             Self::Boolean(builder) => Arc::new(builder.finish()),
             Self::Texts(builder) => Arc::new(builder.finish()),
             Self::Numbers(builder) => Arc::new(builder.finish()),
