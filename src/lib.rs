@@ -52,6 +52,7 @@
 //! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |
 //! | `postgres` | searches in a table of a PostgreSQL database |
 //! | `service` | the HTTP service of the compliance domain, and the domain's records (applicants, AML cases and others) |
+//! | `toml` | `Catalog::from_toml`: catalogues from TOML files |
 //! | `serde` | `Serialize` and `Deserialize` for catalogues, limits, filters, orders, parameters, errors, reports, explanations |
 //! | `sample` | generated sample cases; the same seed gives the same cases |
 //! | `cli`, `jemalloc`, `full` | the command line, an allocator for it, all features together |
@@ -64,7 +65,7 @@
 //! - **Types** are strings, doubles, integers of 64 bits, timestamps and booleans. In a field of doubles, integers beyond 2^53 are
 //!   rounded. The `id` is a string.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
-//!   elements.
+//!   elements, except in `$elem` (in texts, `has`).
 //! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
 //! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
 //!   [database](guide::scaling_out).

@@ -298,6 +298,9 @@ impl Catalog {
     /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the interface
     /// document. Documents are not changed.
     ///
+    /// This concerns the values of documents only. Bodies still accept only `yyyy-MM-dd HH:mm:ss`, with or without an offset. Texts
+    /// accept RFC 3339 in every catalogue.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter};
     /// let filter = Filter::compile_text(&Catalog::cases().with_rfc3339(), "createdAt = '2025-12-01 10:00:00'")?;

@@ -27,7 +27,7 @@ impl Catalog {
     /// Returns this catalogue narrowed to an allow-list of field names or aliases.
     ///
     /// A request that uses a hidden field gets the same error as for a name that does not exist. Filters of a narrowed catalogue
-    /// run on engines of the original catalogue.
+    /// run on engines of the original catalogue. The narrowed catalogue is extended if this catalogue is.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["caseReview.status", "createdAt"])?;

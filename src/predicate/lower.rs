@@ -609,10 +609,24 @@ fn meant_by_span(
     written: &str,
 ) -> Option<Suggestion> {
     let string = |text: &str| format!("\"{text}\"");
-    let replace_by = |text: &str| quote_whole(text).map(Suggestion::from);
+    // In a body, the path of the error is that of the value. So a comparison cannot replace the value, and is only explained.
+    let replace_by = |text: &str, note: Option<String>| match language {
+        Language::Text => {
+            let meant = Suggestion::from(quote_whole(text)?);
+            Some(note.into_iter().fold(meant, Suggestion::with_explanation))
+        }
+        Language::Interface | Language::Extended => {
+            let note = note.map_or_else(String::new, |note| format!(", {note}"));
+            Some(Suggestion::explain(format!("the comparison {}{note}", quote_whole(text)?)))
+        }
+    };
     let start = string(&span.start);
+    let replace_value = || match language {
+        Language::Text => replace_by(&start, None),
+        Language::Interface | Language::Extended => quote_whole(&span.start).map(Suggestion::from),
+    };
     if span.end.is_none() && !span.is_within {
-        return replace_by(&start);
+        return replace_value();
     }
     let operator = operator?;
     if span.is_within {
@@ -621,29 +635,29 @@ fn meant_by_span(
             return None;
         }
         return match operator.ray()?.side {
-            Side::Above => replace_by(&format!("> {start}")),
-            Side::Below => replace_by(&format!("<= {start}")),
+            Side::Above => replace_by(&format!("> {start}"), None),
+            Side::Below => replace_by(&format!("<= {start}"), None),
         };
     }
     let end = span.end.as_deref().map(string)?;
     let written = escaped(written);
     match operator.ray() {
         Some(Ray { side: Side::Above, inclusive: true } | Ray { side: Side::Below, inclusive: false }) => {
-            replace_by(&start)
+            replace_value()
         }
         Some(Ray { side: Side::Below, inclusive: true }) => {
             let explanation = format!("all of {written} included");
-            replace_by(&format!("< {end}")).map(|meant| meant.with_explanation(explanation))
+            replace_by(&format!("< {end}"), Some(explanation))
         }
         Some(Ray { side: Side::Above, inclusive: false }) => {
             let explanation = format!("all of {written} left out");
-            replace_by(&format!(">= {end}")).map(|meant| meant.with_explanation(explanation))
+            replace_by(&format!(">= {end}"), Some(explanation))
         }
         // On a multi-valued field, two different values could satisfy the two bounds. In the text syntax, a `not` before the
         // criterion would negate only the first bound.
         None if operator == Operator::Equal && !field.is_many() && language != Language::Text => {
-            let both = replace_by(&format!(">= {start} and {} < {end}", field.name()));
-            both.map(|both| both.with_explanation(format!("which is all of {written}")))
+            let both = format!(">= {start} and {} < {end}", field.name());
+            replace_by(&both, Some(format!("which is all of {written}")))
         }
         // `<>` has no equivalent range: it also selects cases without the field.
         None => None,

@@ -3,7 +3,6 @@
 use std::io;
 
 use super::found_rows::FoundRows;
-#[cfg(any(feature = "postgres", feature = "store"))]
 use super::written_page::WrittenPage;
 use crate::filter::SearchRequest;
 
@@ -37,7 +36,6 @@ pub struct SearchAnswer {
 #[derive(Clone)]
 enum Page {
     Rows(FoundRows),
-    #[cfg(any(feature = "postgres", feature = "store"))]
     Written(WrittenPage),
 }
 
@@ -47,7 +45,6 @@ impl SearchAnswer {
         Self { page: Page::Rows(rows), offset_and_limit: (request.offset, request.limit) }
     }
 
-    #[cfg(any(feature = "postgres", feature = "store"))]
     pub(super) fn of_written(page: WrittenPage, offset_and_limit: (u64, u64)) -> Self {
         Self { page: Page::Written(page), offset_and_limit }
     }
@@ -57,7 +54,6 @@ impl SearchAnswer {
     pub fn len(&self) -> usize {
         match &self.page {
             Page::Rows(rows) => rows.len(),
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.len(),
         }
     }
@@ -73,7 +69,6 @@ impl SearchAnswer {
     pub fn total(&self) -> Option<u64> {
         match &self.page {
             Page::Rows(rows) => rows.total,
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.total,
         }
     }
@@ -85,7 +80,6 @@ impl SearchAnswer {
     pub fn examined(&self) -> u64 {
         match &self.page {
             Page::Rows(rows) => rows.examined,
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.examined,
         }
     }
@@ -94,7 +88,6 @@ impl SearchAnswer {
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| match &self.page {
             Page::Rows(rows) => rows.id(place),
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.id(place),
         })
     }
@@ -104,7 +97,6 @@ impl SearchAnswer {
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| match &self.page {
             Page::Rows(rows) => rows.document(place),
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.document(place),
         })
     }
@@ -116,7 +108,6 @@ impl SearchAnswer {
     pub fn to_json(&self) -> String {
         match &self.page {
             Page::Rows(rows) => rows.to_json(self.offset_and_limit),
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.json.clone(),
         }
     }
@@ -125,7 +116,6 @@ impl SearchAnswer {
     #[must_use]
     pub fn into_json(self) -> String {
         match self.page {
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => page.json,
             Page::Rows(_) => self.to_json(),
         }
@@ -150,7 +140,6 @@ impl SearchAnswer {
     pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
         match &self.page {
             Page::Rows(rows) => rows.write_json(out, self.offset_and_limit),
-            #[cfg(any(feature = "postgres", feature = "store"))]
             Page::Written(page) => {
                 let mut out = out;
                 out.write_all(page.json.as_bytes())

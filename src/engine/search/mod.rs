@@ -14,7 +14,6 @@
 
 mod analyze;
 mod answer;
-#[cfg(any(feature = "postgres", feature = "store"))]
 mod answer_writer;
 mod bound_request;
 mod counting;
@@ -25,7 +24,6 @@ mod found_rows;
 mod frame;
 mod requests;
 mod strategy;
-#[cfg(any(feature = "postgres", feature = "store"))]
 mod written_page;
 
 pub use self::answer::SearchAnswer;
