@@ -31,7 +31,8 @@ pub enum CatalogError {
         /// True if the field is multi-valued.
         is_many: bool,
     },
-    /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting.
+    /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting other
+    /// than `key` and `searchable`.
     BadIdField,
     /// There are more than 65,535 fields.
     TooManyFields,
