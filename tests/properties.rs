@@ -308,7 +308,7 @@ fn counts_of_ranges_and_listed_rows_match_the_documents() {
 /// are replaced, and batches are merged.
 #[test]
 fn searchable_fields_match_the_documents() {
-    const ROWS: u64 = 9_000;
+    const ROWS: u64 = 5_000;
     const SYLLABLES: [&str; 12] =
         ["ga", "RCI", "a ", "ló", "lo\u{301}", "pez", "ß", "ﬁ", "İ", "ова", "王", "\u{ac01}"];
     let mut state = 17_u64;
@@ -335,8 +335,8 @@ fn searchable_fields_match_the_documents() {
         };
         Catalog::new(fields.iter().map(field)).unwrap()
     };
-    let engine = Engine::builder(catalog(true)).batch_rows(4_000).build();
-    let plain = Engine::builder(catalog(false)).batch_rows(4_000).build();
+    let engine = Engine::builder(catalog(true)).batch_rows(2_000).build();
+    let plain = Engine::builder(catalog(false)).batch_rows(2_000).build();
     for engine in [&engine, &plain] {
         engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
     }
@@ -361,7 +361,7 @@ fn searchable_fields_match_the_documents() {
                 engine.upsert(document.as_bytes()).unwrap();
             }
         }
-        for round in 0..60_u64 {
+        for round in 0..24_u64 {
             let field = ["id", "few", "name", "tags"][round as usize % 4];
             let part = |length: u64| {
                 format!("{:x}", (round + 7).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (4 * (16 - length)))
@@ -392,7 +392,7 @@ fn searchable_fields_match_the_documents() {
             }
         }
     }
-    assert!(by_index > 300, "{by_index} criteria by the index");
+    assert!(by_index > 100, "{by_index} criteria by the index");
 }
 
 #[test]

@@ -52,7 +52,8 @@ pub enum CatalogError {
         /// The scale.
         scale: u8,
     },
-    /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting.
+    /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting other
+    /// than `key` and `searchable`.
     BadIdField,
     /// The name of the id is empty or is a path: the id is a member of the document itself.
     BadIdName(String),

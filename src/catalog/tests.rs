@@ -94,6 +94,10 @@ fn conflicting_fields_are_rejected() {
     assert_eq!(err(vec![text("a.b"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
     assert_eq!(err(vec![text("a[]"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
     assert_eq!(err(vec![text("id[]")]), CatalogError::BadIdField);
+    assert_eq!(err(vec![text("id").with_default("a")]), CatalogError::BadIdField);
+    let searchable = Catalog::new([text("a"), text("id").searchable()]).unwrap();
+    assert_eq!(searchable.field(FieldId::ID), &text("id").searchable().key());
+    assert_eq!(Catalog::from_json(searchable.to_json()).unwrap().to_json(), searchable.to_json());
     assert_eq!(err(vec![text("")]), CatalogError::BadPath("".into()));
     assert_eq!(err(vec![text("a..b")]), CatalogError::BadPath("a..b".into()));
     assert_eq!(err(vec![text("[].b")]), CatalogError::BadPath("[].b".into()));
