@@ -76,6 +76,12 @@ impl TextPattern {
         Some(Self::Words(keep(all, &is_kept)))
     }
 
+    /// Returns true if a string must contain all values of the pattern, and is folded first: `$match`.
+    #[cfg(feature = "sql")]
+    pub(crate) fn has_words(&self) -> bool {
+        matches!(self, Self::Words(_))
+    }
+
     /// Returns the values of the pattern. Empty if the pattern matches every string.
     pub(crate) fn values(&self) -> &[CompactString] {
         match self {

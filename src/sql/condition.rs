@@ -21,8 +21,9 @@ enum StackItem {
 /// Appends the condition of a predicate, without recursion.
 ///
 /// # Errors
-/// Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the predicate tests elements of an array for which the table has no element columns. Returns [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the predicate
-/// uses `$match` on a field that has no folded column in the table.
+/// Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the predicate tests elements of an array for which the table has
+/// no element columns. Returns [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the predicate uses `$match` on a
+/// field that has no folded column in the table.
 pub(super) fn write_predicate(
     tree: &Tree<Leaf>,
     table: &Table,

@@ -36,7 +36,7 @@ impl PatternTests {
         let mut values: Vec<&str> = pattern.values().iter().map(|value| &**value).collect();
         let all = values.len();
         values.retain(|value| syntax.can_hold(value));
-        let is_all = matches!(pattern, TextPattern::Words(_));
+        let is_all = pattern.has_words();
         if values.is_empty() || (is_all && values.len() < all) {
             return None;
         }

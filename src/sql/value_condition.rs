@@ -11,13 +11,12 @@ use super::table::Table;
 use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind};
 use crate::operator::Operator;
-use crate::predicate::{Leaf, Set, Test, TextPattern, bound};
+use crate::predicate::{Leaf, Set, Test, bound};
 use crate::value::{OrdinalRange, Value};
 
 /// Returns the column that a test reads. For `$match`, this is the folded column. Returns `None` if the catalogue hides the field.
 pub(super) fn column_of<'t>(leaf: &Leaf, table: &'t Table) -> Result<Option<&'t Column>, Error> {
-    let has_words =
-        matches!(leaf.test.set(), Some(Set::Matching(pattern)) if matches!(**pattern, TextPattern::Words(_)));
+    let has_words = matches!(leaf.test.set(), Some(Set::Matching(pattern)) if pattern.has_words());
     let column = table.column_of(leaf.field);
     if column.is_none() || !has_words {
         return Ok(column);

@@ -250,7 +250,17 @@ def limits(documents):
     digits = [f"{number:05}" for number in range(65533)]
     words = [f"w{number:04}" for number in range(5000)]
     matches = [{"field": "name", "op": "$match", "values": [" ".join(words[start : start + 500])]} for start in range(0, 5000, 500)]
-    bodies = [
+    checklist = "caseReview.checklistState.checklist"
+    checked = {"field": f"{checklist}.checked", "op": "=", "values": ["true"]}
+    names = lambda op, values: {"field": f"{checklist}.name", "op": op, "values": values}
+    elements = [
+        [{"op": "$or", "children": [{"op": "$and", "children": [names("=", [f"n{number}"]), checked]} for number in range(200)]}],
+        [names("$all", digits[:20000]), checked],
+        [{"op": "$not", "children": [names("$contains", digits[:60000])]}, checked],
+        [names("$startsWith", digits[:30000] + ["I"]), {"op": "$not", "children": [checked]}],
+    ]
+    elements = [{"criteria": [{"op": "$elem", "field": checklist, "children": children}]} for children in elements]
+    bodies = elements + [
         {"criteria": [{"field": "name", "op": "$startsWith", "values": digits + ["a", "c", "n"]}]},
         {"criteria": [{"op": "$not", "children": [{"field": "id", "op": "$startsWith", "values": some[:100] + many[-1000:]}]}]},
         {"criteria": [{"field": "tags", "op": "$startsWith", "values": digits + ["v"]}]},

@@ -225,28 +225,42 @@ fn check_restricted(
     }
 }
 
-/// Returns the criteria of a body, built by [`Criteria`]. Returns `None` if the body has `ids`, or criteria without children.
+/// Returns the criteria of a body, built by [`Criteria`].
+///
+/// Returns `None` if the body has `ids`, criteria without children, or a branch directly below a branch of the same connective. The
+/// builder joins such branches, and the normal form of the joined branch may differ from that of the nested ones.
 fn built(body: &Value) -> Option<Criteria> {
-    fn criterion(json: &Value) -> Option<Criteria> {
-        let name = |key: &str| json[key].as_str();
-        let Some(children) = json["children"].as_array() else {
-            let values = json["values"].as_array()?.iter().map(|value| value.as_str().unwrap());
-            return Some(field(name("field")?).test(name("op")?.parse::<Operator>().unwrap(), values));
-        };
-        let mut children = children.iter().map(criterion).collect::<Option<Vec<_>>>()?.into_iter();
-        match name("op")? {
-            "$and" => children.reduce(Criteria::and),
-            "$or" => children.reduce(Criteria::or),
-            "$not" => children.next().map(Criteria::negated),
-            "$elem" => Some(field(name("field")?).has_element(children.reduce(Criteria::and)?)),
-            op => panic!("{op}"),
-        }
-    }
     let criteria = body.get("criteria")?.as_array()?;
     if body.get("ids").is_some_and(|ids| !ids.is_null()) {
         return None;
     }
-    criteria.iter().map(criterion).collect::<Option<Vec<_>>>()?.into_iter().reduce(Criteria::and)
+    joined("$and", criteria).map(|(built, _)| built)
+}
+
+/// Returns the criterion that joins these criteria, and its connective. The connective is empty if the criterion is not a branch.
+fn joined<'v>(connective: &'v str, criteria: &'v [Value]) -> Option<(Criteria, &'v str)> {
+    let mut children = criteria.iter().map(built_criterion).collect::<Option<Vec<_>>>()?;
+    if children.len() == 1 {
+        return children.pop();
+    }
+    let is_nested = children.iter().any(|(_, own)| *own == connective);
+    let join = if connective == "$and" { Criteria::and } else { Criteria::or };
+    let built = children.into_iter().map(|(child, _)| child).reduce(join)?;
+    (!is_nested).then_some((built, connective))
+}
+
+fn built_criterion(json: &Value) -> Option<(Criteria, &str)> {
+    let (field_name, op) = (json["field"].as_str(), json["op"].as_str()?);
+    let Some(children) = json["children"].as_array() else {
+        let values = json["values"].as_array()?.iter().map(|value| value.as_str().unwrap());
+        return Some((field(field_name?).test(op.parse::<Operator>().unwrap(), values), ""));
+    };
+    match op {
+        "$and" | "$or" => joined(op, children),
+        "$not" => Some((built_criterion(children.first()?)?.0.negated(), "")),
+        "$elem" => Some((field(field_name?).has_element(joined("$and", children)?.0), "")),
+        op => panic!("{op}"),
+    }
 }
 
 /// Checks a filter that was made from others, printed, and compiled again.
