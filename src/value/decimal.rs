@@ -103,7 +103,7 @@ impl Decimal {
 
     /// Returns the number multiplied by 10^[`MAX_SCALE`], which needs at most 124 bits.
     fn at_max_scale(self) -> i128 {
-        let power = 10_i128.pow(u32::from(MAX_SCALE.saturating_sub(self.scale)));
+        let power = 10_i128.wrapping_pow(MAX_SCALE.saturating_sub(self.scale).into());
         i128::from(self.unscaled).wrapping_mul(power)
     }
 }

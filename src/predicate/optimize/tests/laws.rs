@@ -351,12 +351,15 @@ impl Body {
 impl Document {
     fn json(&self) -> String {
         let mut document = json!({"id": self.id});
-        for ((name, path, _), values) in FIELDS.iter().zip(&self.fields) {
+        for ((name, path, kind), values) in FIELDS.iter().zip(&self.fields) {
             let values: Vec<Json> = values
                 .iter()
                 .map(|value| match value {
                     Plain::String(text) => json!(text),
                     Plain::Number(number) => json!(number),
+                    Plain::Millis(tenths) if matches!(kind, FieldType::Decimal { .. }) => {
+                        json!(format!("{tenths}e-1"))
+                    }
                     Plain::Millis(millis) => json!(millis),
                     Plain::Boolean(boolean) => json!(boolean),
                 })
