@@ -539,3 +539,12 @@ fn sql_names_the_column_of_the_id() {
         assert!(page.contains("'12'"), "{page}");
     }
 }
+
+#[test]
+fn integers_in_rust_test_integer_ids() {
+    use casefilter::Operator;
+    let catalog = catalog("ticketId", IdType::Integer);
+    let filter = Filter::test(&catalog, "ticketId", Operator::Contains, [5_i64, -7]).unwrap();
+    assert_eq!(filter, Filter::compile_text(&catalog, "ticketId in (5, -7)").unwrap());
+    assert!(Filter::test(&catalog, "ticketId", Operator::Equal, [true]).is_err());
+}

@@ -3,7 +3,7 @@
 use super::builder::of_json;
 use super::compiled::{Filter, Origin};
 use super::limits::no_limits;
-use crate::catalog::{Catalog, FieldType};
+use crate::catalog::{Catalog, FieldType, IdType};
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::operator::{Complex, Connective, Grammar, Operands, Operator};
 use crate::predicate::{self, json_string};
@@ -257,7 +257,8 @@ fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<E
         |kind: FieldType| matches!(kind, FieldType::Number | FieldType::Integer | FieldType::Decimal { .. });
     let is_other = |value: &Value<'_>| {
         let (own, kind) = (value.field_type(), field.field_type());
-        own != FieldType::String && own != kind && !(is_numeric(own) && is_numeric(kind))
+        let is_id = own == FieldType::Integer && field.id_type() == IdType::Integer;
+        own != FieldType::String && own != kind && !(is_numeric(own) && is_numeric(kind)) && !is_id
     };
     let error = |(at, value): (usize, &Value<'_>)| {
         let found = format!("the {} {}", value.field_type(), quote(&value.to_string()));
