@@ -776,6 +776,11 @@ fn elements_are_tested_by_sets_of_their_numbers() {
     let filter = Filter::compile(&legs().extended(), nothing.as_bytes()).unwrap();
     let table = Table::new(&legs()).with_elements();
     assert!(table.count(Dialect::Postgres, &filter).unwrap().to_sql().ends_with(" WHERE FALSE"));
+    // One boolean is not enough for both.
+    let flags = Catalog::new([Field::new("legs[].flags[]", FieldType::Boolean)]).unwrap();
+    let both = Filter::compile_text(&flags, "legs has (flags all (true, false))").unwrap();
+    let both = Table::new(&flags).with_elements().count(Dialect::Postgres, &both).unwrap();
+    assert!(both.to_sql().contains(" INTERSECT "), "{}", both.to_sql());
     // Many values of one element are counted.
     let values: Vec<String> = (0..9).map(|number| format!("m{number}")).collect();
     let all = format!("legs has (marks all ({}) and amount = 1)", values.join(", "));

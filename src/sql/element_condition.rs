@@ -176,7 +176,8 @@ impl<'l> Parts<'_, '_, 'l> {
             return Ok(Passing::Constant(is_negated));
         }
         let numbers = self.column(array, |_| Numbered::Values(leaf.field))?;
-        let part = match set.is_every() {
+        // `$all` of both booleans is a set of every value, but one value is not enough for it.
+        let part = match set.is_every() && !is_every {
             true => Part::Column(numbers),
             false => {
                 let (values, own) = (self.quoted(column), self.own_column(array)?);
