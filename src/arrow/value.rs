@@ -49,11 +49,11 @@ pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
         (FieldType::String, Some(ScalarKind::Text))
         | (FieldType::Number, Some(ScalarKind::Number))
         | (FieldType::Boolean, Some(ScalarKind::Boolean))
+        | (FieldType::Decimal { .. }, Some(ScalarKind::Text))
         | (FieldType::Timestamp, Some(ScalarKind::Text | ScalarKind::Instant)) => true,
         (FieldType::Integer, Some(ScalarKind::Number)) => kind.is_integer(),
         // A float is not an exact decimal number.
         (FieldType::Decimal { .. }, Some(ScalarKind::Number)) => !kind.is_floating(),
-        (FieldType::Decimal { .. }, Some(ScalarKind::Text)) => true,
         (FieldType::Timestamp, Some(ScalarKind::Number)) => !field.form().is_text() && kind.is_integer(),
         _ => false,
     }
