@@ -20,7 +20,7 @@ mod words;
 pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
 pub(crate) use fold::{fold, words};
-pub(crate) use id::{canonical_id, id_or_text, part_of_id};
+pub(crate) use id::{canonical_id, part_of_id};
 pub(crate) use integer::parse_integer;
 pub use literal::Value;
 pub(crate) use moment::{Clock, ParseMomentError, is_moment, is_shift, is_shiftable, parse_printed};
