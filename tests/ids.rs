@@ -396,7 +396,7 @@ mod serialized {
 
     #[test]
     fn ids_of_rust_values_are_read_like_their_json() {
-        for id_type in [IdType::Integer, IdType::Uuid, IdType::String] {
+        for id_type in [IdType::Integer, IdType::Uuid] {
             check(id_type, 5_i64);
             check(id_type, 0_u8);
             check(id_type, i64::MIN);

@@ -183,7 +183,8 @@ impl Filter {
         let has_elements =
             |node: &Node<predicate::Leaf>| matches!(node, Node::Leaf(leaf) if leaf.test.elements().is_some());
         // Each test of an element is copied twice, with at most one more node.
-        let of_nodes = nodes.len().saturating_add(1).saturating_mul(2 * size_of::<Node<predicate::Leaf>>());
+        let of_node = size_of::<Node<predicate::Leaf>>();
+        let of_nodes = nodes.len().saturating_add(1).saturating_mul(2).saturating_mul(of_node);
         let copies = self.predicate().size_bytes().saturating_mul(3).saturating_add(of_nodes);
         if nodes.iter().any(has_elements) { copies } else { 0 }
     }

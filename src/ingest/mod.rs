@@ -18,7 +18,7 @@ mod template;
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::parse_instant;
-pub(crate) use rules::case_limit;
+pub(crate) use rules::{case_limit, stored_id};
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{complete, expected_value};
 #[cfg(feature = "serde")]

@@ -70,6 +70,11 @@ fn bad_id(offset: usize, found: impl Into<Found>, catalog: &Catalog) -> Error {
     Error::new(ErrorKind::BadId, offset, found, catalog.id_type().expected())
 }
 
+/// Returns the text by which documents with this id are found. If the text is not an id, no document has it.
+pub(crate) fn stored_id<'t>(catalog: &Catalog, text: &'t str) -> Cow<'t, str> {
+    canonical_id(catalog.id_type(), text).unwrap_or(Cow::Borrowed(text))
+}
+
 /// Returns the id for its text in a document. Returns `None` if the text is not an id of the type.
 pub(super) fn id_of<'a>(id_type: IdType, text: Cow<'a, str>) -> Option<Value<'a>> {
     match text {

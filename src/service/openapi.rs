@@ -149,9 +149,8 @@ fn insert(properties: &mut Map<String, Value>, keys: &[&str], field: &Field) {
 fn value_schema(field: &Field) -> Value {
     let (kind, format, form) = match field.field_type() {
         FieldType::String => ("string", None, None),
-        FieldType::Number => ("number", None, None),
+        FieldType::Number | FieldType::Decimal { .. } => ("number", None, None),
         FieldType::Integer => ("integer", Some("int64"), None),
-        FieldType::Decimal { .. } => ("number", None, None),
         FieldType::Boolean => ("boolean", None, None),
         FieldType::Timestamp => match field.form() {
             TimestampForm::Interface => (

@@ -27,11 +27,6 @@ pub(crate) fn canonical_id(id_type: IdType, text: &str) -> Option<Cow<'_, str>> 
     }
 }
 
-/// Returns the canonical text of an id, or the text itself if it is not an id of this type. No document has such an id.
-pub(crate) fn id_or_text(id_type: IdType, text: &str) -> Cow<'_, str> {
-    canonical_id(id_type, text).unwrap_or(Cow::Borrowed(text))
-}
-
 /// Returns a part of a canonical id, which a pattern searches. The digits of a UUID are in lower case.
 pub(crate) fn part_of_id(id_type: IdType, text: &str) -> Cow<'_, str> {
     match id_type {

@@ -25,7 +25,7 @@ pub(crate) use decimal::MAX_SCALE;
 pub use decimal::{Decimal, ParseDecimalError};
 pub use field_type::FieldType;
 pub(crate) use fold::{fold, folded_starters, words};
-pub(crate) use id::{canonical_id, id_or_text, part_of_id};
+pub(crate) use id::{canonical_id, part_of_id};
 pub(crate) use integer::parse_integer;
 pub use literal::Value;
 pub(crate) use moment::{Clock, ParseMomentError, is_moment, is_shift, is_shiftable, parse_printed};

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::catalog::{Catalog, IdType};
-use crate::value::canonical_id;
 
 /// The number of bytes to reserve for the JSON around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
@@ -107,8 +106,7 @@ impl IdMember {
         let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let name = self.own.as_ref().map_or("id", Catalog::id_name);
         let is_integer = self.own.as_ref().is_some_and(|own| own.id_type() == IdType::Integer);
-        let value =
-            if is_integer && canonical_id(IdType::Integer, id).is_some() { id.into() } else { quoted(id) };
+        let value = if is_integer && id.parse::<i64>().is_ok() { id.into() } else { quoted(id) };
         format!("{{{}:{value}}}", quoted(name))
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::snapshot::{Head, Snapshot, StoredAddr};
 use crate::engine::write::lookup::Lookup;
 use crate::engine::write::report::UpsertOutcome;
 use crate::error::{Error, ErrorKind};
-use crate::value::id_or_text;
+use crate::ingest::stored_id;
 
 /// The maximum size of the documents in the head, in bytes. If a write exceeds it, the head is sealed. Otherwise the first search
 /// of a snapshot would take long, because it converts the head to a batch.
@@ -142,7 +142,7 @@ impl<'e> WriteTxn<'e> {
     pub(crate) fn delete(&mut self, id: &str) -> bool {
         debug_assert_eq!(self.ids.len(), 0, "a transaction that stores does not delete");
         let Some(attached) = &self.attached else { return false };
-        let id = &*id_or_text(self.engine.catalog().id_type(), id);
+        let id = &*stored_id(self.engine.catalog(), id);
         let hash = self.hasher.hash_one(id);
         let Some(found) = attached.find(hash, id).filter(|at| !self.deleted.contains_key(at)) else {
             return false;
