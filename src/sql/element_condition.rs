@@ -94,13 +94,11 @@ fn implied(elements: &Elements) -> Vec<&Leaf> {
     };
     let mut leaves = Vec::new();
     for id in all {
-        match tree.get(*id) {
-            Some(Node::Leaf(leaf)) => match &leaf.test {
-                Test::Any(_) | Test::All(_) => leaves.push(leaf),
-                Test::Elem(inner) => leaves.extend(implied(inner)),
-                Test::None(_) | Test::NotAll(_) | Test::NoElem(_) => {}
-            },
-            _ => {}
+        let Some(Node::Leaf(leaf)) = tree.get(*id) else { continue };
+        match &leaf.test {
+            Test::Any(_) | Test::All(_) => leaves.push(leaf),
+            Test::Elem(inner) => leaves.extend(implied(inner)),
+            Test::None(_) | Test::NotAll(_) | Test::NoElem(_) => {}
         }
     }
     leaves
