@@ -18,7 +18,8 @@ pub(crate) const MAX_SCALE: u8 = 18;
 /// use casefilter::Decimal;
 /// let price: Decimal = "12.50".parse()?;
 /// assert_eq!((price.unscaled(), price.scale()), (1250, 2));
-/// assert!(price == "12.5".parse()? && price > "12.499".parse()?);
+/// let (same, smaller): (Decimal, Decimal) = ("12.5".parse()?, "12.499".parse()?);
+/// assert!(price == same && price > smaller);
 /// assert_eq!(price.to_string(), "12.50");
 /// # Ok::<(), casefilter::ParseDecimalError>(())
 /// ```
