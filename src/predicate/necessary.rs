@@ -52,7 +52,7 @@ pub(crate) fn with_necessary_conditions(tree: &Tree<Leaf>) -> Option<Tree<Leaf>>
                 for child in children {
                     match made.get_mut(*child) {
                         Some(Made::Joined(inner, merged)) if inner == connective => {
-                            all.extend_from_slice(merged)
+                            all.extend_from_slice(merged);
                         }
                         Some(other) => all.push(other.id(&mut nodes)),
                         None => {}

@@ -44,7 +44,7 @@ impl Table {
         let syntax = dialect.syntax();
         let mut wanted = String::new();
         separated([self.id_column(), DOCUMENT].iter(), ", ", &mut wanted, |name, out| {
-            syntax.identifier(name, out)
+            syntax.identifier(name, out);
         });
         let order = self.order_by(syntax, order);
         let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
