@@ -100,8 +100,8 @@ fn the_extended_vectors_pass() {
     }
 }
 
-/// Folding of strings as in `tests/data/folding.tsv`: code points of a string, a tab, and those of its folding. The file was made with the
-/// `unicodedata` of Python, which shares no code with the library.
+/// Folding of strings as in `tests/data/folding.tsv`: code points of a string, a tab, and those of its folding. The file was made
+/// with the `unicodedata` of Python, which shares no code with the library.
 #[test]
 fn strings_fold_as_another_implementation_folds_them() {
     let text = |codes: &str| -> String {

@@ -1,9 +1,9 @@
 //! Tests every kind of error, with position and message, by the cases in `tests/data/errors.txt`.
 //!
-//! Each case in the file is a block of lines: one input (`body`, `extended`, `text` or `case`; `extended` is a body that may use all
-//! operators), optionally `limits` and `params`, then one line for each error: `> kind path @offset: message`, where `-` is the empty path. In an input, `‹FF›` is the byte 0xFF, `‹x*9›` is `x`
-//! nine times, and `‹nl›` is a line feed. With `BLESS=1`, the test writes the actual errors to the file. Review the changes of the
-//! file before you commit them.
+//! Each case in the file is a block of lines: one input (`body`, `extended`, `text` or `case`; `extended` is a body that may use
+//! all operators), optionally `limits` and `params`, then one line for each error: `> kind path @offset: message`, where `-` is the
+//! empty path. In an input, `‹FF›` is the byte 0xFF, `‹x*9›` is `x` nine times, and `‹nl›` is a line feed. With `BLESS=1`, the test
+//! writes the actual errors to the file. Review the changes of the file before you commit them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Tests the files of the command line. Files that it writes must be complete and private. It also reads damaged files and files with
-//! extra bytes.
+//! Tests the files of the command line. Files that it writes must be complete and private. It also reads damaged files and files
+//! with extra bytes.
 
 #![cfg(all(feature = "full", unix))]
 

@@ -304,8 +304,8 @@ fn counts_of_ranges_and_listed_rows_match_the_documents() {
     }
 }
 
-/// Searches of parts of many different strings, by the index of substrings and by the rows of each string. Some rows are deleted, some
-/// are replaced, and batches are merged.
+/// Searches of parts of many different strings, by the index of substrings and by the rows of each string. Some rows are deleted,
+/// some are replaced, and batches are merged.
 #[test]
 fn searchable_fields_match_the_documents() {
     const ROWS: u64 = 5_000;

@@ -844,7 +844,8 @@ const CORPUS: &[(&str, Told)] = &[
     ("select * from cases where status = open", Nothing),
 ];
 
-/// The text that the suggestions make of one, and its first error, if one stays. `Err` when a suggestion does not move the first error on.
+/// The text that the suggestions make of one, and its first error, if one stays. `Err` when a suggestion does not move the first
+/// error on.
 fn followed(text: &str) -> Result<(String, Option<Error>), String> {
     let mut made = text.to_owned();
     let mut read = 0;

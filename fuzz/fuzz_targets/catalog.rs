@@ -1,5 +1,5 @@
-//! Reads any bytes as a catalogue file, in JSON and in TOML. An error must have a position in the file. A catalogue that is read must be
-//! the same after it is written and read again, by both readers of JSON.
+//! Reads any bytes as a catalogue file, in JSON and in TOML. An error must have a position in the file. A catalogue that is read
+//! must be the same after it is written and read again, by both readers of JSON.
 
 #![no_main]
 

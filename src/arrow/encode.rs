@@ -16,8 +16,9 @@ use crate::limits::Limits;
 /// Returns the Arrow schema for the documents of a catalogue. Structs and lists nest as objects and arrays do in documents. Columns
 /// are in the order of the catalogue.
 ///
-/// Strings are `Utf8`, numbers `Float64`, integers `Int64`, decimals `Decimal128(19, scale)`, booleans `Boolean`, timestamps `Timestamp(Millisecond, "+00:00")`.
-/// Timestamps in Unix seconds or [milliseconds](crate::Field::unix_millis) are `Utf8`: they remain text. All columns are nullable.
+/// Strings are `Utf8`, numbers `Float64`, integers `Int64`, decimals `Decimal128(19, scale)`, booleans `Boolean`, timestamps
+/// `Timestamp(Millisecond, "+00:00")`. Timestamps in Unix seconds or [milliseconds](crate::Field::unix_millis) are `Utf8`: they
+/// remain text. All columns are nullable.
 ///
 /// ```
 /// use casefilter::{Catalog, arrow};

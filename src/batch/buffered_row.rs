@@ -49,7 +49,8 @@ enum Scalar {
 }
 
 impl BufferedRow {
-    /// Copies a row, with its insertion-order number. The total size of its strings fits a `u32`, because its document is shorter than 4 GiB.
+    /// Copies a row, with its insertion-order number. The total size of its strings fits a `u32`, because its document is shorter
+    /// than 4 GiB.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, order: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
         // The list `ends` has one entry per field, which has three meanings in turn. First it is the number of the field's values.

@@ -19,8 +19,8 @@ use crate::rows::{MAX_ROWS, Selection};
 /// The format version of all parts but those of fields below arrays of objects.
 const VERSION: u8 = 1;
 
-/// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). Parts of version 1
-/// of such fields are read too.
+/// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). Parts of
+/// version 1 of such fields are read too.
 const VERSION_WITH_ELEMENTS: u8 = 2;
 
 /// Returns the format version that a part is written in.
@@ -117,7 +117,8 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
     out.into_bytes()
 }
 
-/// Checks the version and the checksum of a part. Returns its contents, and true if they are of the [version](version) that is written.
+/// Checks the version and the checksum of a part. Returns its contents, and true if they are of the [version](version) that is
+/// written.
 fn open<'b>(catalog: &Catalog, number: u64, part: Part, bytes: &'b [u8]) -> Result<(&'b [u8], bool), Fault> {
     let mut reader = ByteReader::new(bytes);
     let (own, written) = (reader.u8()?, version(catalog, part));
@@ -135,8 +136,8 @@ fn open<'b>(catalog: &Catalog, number: u64, part: Part, bytes: &'b [u8]) -> Resu
 /// A batch that was read.
 pub(crate) struct ReadBatch {
     pub(crate) batch: Batch,
-    /// The fields below arrays of objects whose parts are of a version without elements. Their columns take all values of a row for values
-    /// of elements of their own; see [`Batch::set_elements`].
+    /// The fields below arrays of objects whose parts are of a version without elements. Their columns take all values of a row for
+    /// values of elements of their own; see [`Batch::set_elements`].
     pub(crate) outdated: Vec<FieldId>,
 }
 

@@ -12,8 +12,9 @@ use crate::value::{OrderedType, Value};
 ///
 /// Unlike a [`Row`], it borrows nothing, and finds the values of a field without searching through all values.
 ///
-/// Each value and each element of an array of objects has a *place*: the number of values and elements before it in the document. The values
-/// and elements below an array that belong to one of its elements are those from its place up to that of the next element.
+/// Each value and each element of an array of objects has a *place*: the number of values and elements before it in the document.
+/// The values and elements below an array that belong to one of its elements are those from its place up to that of the next
+/// element.
 ///
 /// Invariant after it has been [sorted](Self::sort): `starts` has one entry more than the catalogue has fields. The values of field
 /// `f` are `values[starts[f]..starts[f + 1]]`, in document order.
@@ -57,8 +58,8 @@ impl OwnedRow {
         own
     }
 
-    /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other work on a
-    /// small document.
+    /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other
+    /// work on a small document.
     #[cfg(feature = "serde")]
     pub(crate) fn with_memory_for(fields: usize) -> Self {
         let values = fields.saturating_add(fields / 4).clamp(4, USUAL_VALUES);
@@ -70,7 +71,8 @@ impl OwnedRow {
         }
     }
 
-    /// Returns a row with these values. They are ordered by field, or in document order if the row has elements of arrays of objects.
+    /// Returns a row with these values. They are ordered by field, or in document order if the row has elements of arrays of
+    /// objects.
     pub(crate) fn to_row(&self) -> Row<'_> {
         let mut row = Row::default();
         if self.elements.is_empty() {

@@ -97,8 +97,8 @@ impl<'a> Row<'a> {
         self.values.push((field, value));
     }
 
-    /// Begins an element of an array of objects. The values and elements below the array that are added before its next element belong to
-    /// this one.
+    /// Begins an element of an array of objects. The values and elements below the array that are added before its next element
+    /// belong to this one.
     #[inline(always)]
     pub(crate) fn begin_element(&mut self, array: ArrayId) {
         // A document is shorter than 4 GiB.

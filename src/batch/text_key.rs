@@ -2,7 +2,8 @@
 
 /// The ends and the length of a string: its first and its last eight bytes.
 ///
-/// Strings with different keys are different. Strings of at most [`WHOLE_BYTES`](Self::WHOLE_BYTES) bytes with equal keys are equal.
+/// Strings with different keys are different. Strings of at most [`WHOLE_BYTES`](Self::WHOLE_BYTES) bytes with equal keys are
+/// equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TextKey {
     first: u64,

@@ -91,7 +91,8 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if names or paths clash, if a path is malformed, or if a setting does not fit its field; see [`CatalogError`].
+    /// Returns an error if names or paths clash, if a path is malformed, or if a setting does not fit its field; see
+    /// [`CatalogError`].
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         Self::of_id(Self::id_field(), fields)
     }

@@ -57,8 +57,8 @@ impl Field {
         Self { id_type, ..Self::new(name, FieldType::String).key() }
     }
 
-    /// Sets the known values, in the form that criteria use. A filter that tests for any other value gets a warning. A document with
-    /// any other value is stored without a warning.
+    /// Sets the known values, in the form that criteria use. A filter that tests for any other value gets a warning. A document
+    /// with any other value is stored without a warning.
     ///
     /// The known values of a string field are in their order, from the lowest to the highest: documents are sorted by it, and `>`,
     /// `>=`, `<` and `<=` compare by it. These are [extended](crate::Catalog::extended) operators on string fields. In ascending
@@ -151,9 +151,9 @@ impl Field {
 
     /// Declares that filters often search parts of the values, by `includes`, `starts with` or `matches`.
     ///
-    /// Engines then keep an index of substrings, in each batch with at least 1,024 different values. It takes at most 24 bytes for each value,
-    /// and changes no answer. A search tests only the values that the index does not exclude: for a text of five letters, about one in 500.
-    /// Texts of one or two letters are searched without the index. Only for string fields.
+    /// Engines then keep an index of substrings, in each batch with at least 1,024 different values. It takes at most 24 bytes for
+    /// each value, and changes no answer. A search tests only the values that the index does not exclude: for a text of five
+    /// letters, about one in 500. Texts of one or two letters are searched without the index. Only for string fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Field, FieldType, Filter};

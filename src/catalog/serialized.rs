@@ -166,7 +166,8 @@ impl<'f> Form<'f> {
     }
 }
 
-/// The members are `path` and `type`, the `scale` of a decimal, and those of `aliases`, `known`, `default`, `key` and `form` that are set.
+/// The members are `path` and `type`, the `scale` of a decimal, and those of `aliases`, `known`, `default`, `key` and `form` that
+/// are set.
 ///
 /// ```
 /// use casefilter::{Field, FieldType};

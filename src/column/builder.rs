@@ -92,8 +92,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the builder for a field with these arrays of objects around it, from the outermost on. It notes which elements the values
-    /// belong to.
+    /// Returns the builder for a field with these arrays of objects around it, from the outermost on. It notes which elements the
+    /// values belong to.
     pub(crate) fn within(self, arrays: &[ArrayId]) -> Self {
         Self { elements: ElementsBuilder::new(arrays), ..self }
     }

@@ -101,7 +101,8 @@ impl<'s> MergeInput<'s> {
         }
     }
 
-    /// Returns the elements of arrays of objects that the merged values belong to. `levels` is the number of arrays around the field.
+    /// Returns the elements of arrays of objects that the merged values belong to. `levels` is the number of arrays around the
+    /// field.
     fn elements(&self, levels: usize) -> Option<Box<Elements>> {
         if self.columns.iter().flatten().all(|column| column.elements.is_none()) {
             return None;

@@ -33,8 +33,8 @@ pub(crate) struct Column {
     pub(super) rows: usize,
     pub(crate) layout: ColumnLayout,
     pub(crate) data: ColumnData,
-    /// The elements of arrays of objects that the values belong to. `None` if they belong to none, if no row has an element, or if each
-    /// value is an element of one array.
+    /// The elements of arrays of objects that the values belong to. `None` if they belong to none, if no row has an element, or if
+    /// each value is an element of one array.
     pub(super) elements: Option<Box<Elements>>,
 }
 
@@ -60,8 +60,8 @@ impl ColumnLayout {
 /// The values of a column, and the indexes from values to rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnData {
-    /// `postings` contains the rows of each code. It is `None` if most strings occur in only a few rows. `search` is `None` unless the
-    /// field is searchable and there are many strings.
+    /// `postings` contains the rows of each code. It is `None` if most strings occur in only a few rows. `search` is `None` unless
+    /// the field is searchable and there are many strings.
     Strings {
         dictionary: Dictionary,
         codes: Codes,
@@ -163,7 +163,8 @@ impl Column {
         }
     }
 
-    /// Returns the elements of `level + 1` of a range of elements of a level, or the values of a range of innermost elements. Rows have level
+    /// Returns the elements of `level + 1` of a range of elements of a level, or the values of a range of innermost elements. Rows
+    /// have level
     /// 0. The column must be of a field below at least `level` arrays of objects.
     #[inline]
     pub(crate) fn below(&self, level: usize, range: Range<usize>) -> Range<usize> {
@@ -206,8 +207,8 @@ impl Column {
         }
     }
 
-    /// Returns for each element of a level, or for each row if that is 0, the end index of its elements of the next level, or of its values.
-    /// Returns `None` if these are the same.
+    /// Returns for each element of a level, or for each row if that is 0, the end index of its elements of the next level, or of
+    /// its values. Returns `None` if these are the same.
     pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
         match (&self.elements, &self.layout) {
             (Some(elements), _) => Some(elements.ends_of(level)),

@@ -1,7 +1,7 @@
 //! The indexes of a column of a [searchable](crate::Field::searchable) field with many different strings.
 //!
-//! A column with few different strings needs no such index: its strings are searched in a few microseconds, and its postings have the rows of
-//! each string.
+//! A column with few different strings needs no such index: its strings are searched in a few microseconds, and its postings have
+//! the rows of each string.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -29,19 +29,20 @@ struct RowsByCode {
     ends: Option<Slice<u32>>,
 }
 
-/// The minimum number of different strings of a column with a search index. A scan of fewer strings takes about as long as a search in the
-/// index. In builds for tests, small columns get an index too.
+/// The minimum number of different strings of a column with a search index. A scan of fewer strings takes about as long as a search
+/// in the index. In builds for tests, small columns get an index too.
 pub(super) const FEWEST_STRINGS: usize = if cfg!(debug_assertions) { 3 } else { 1 << 10 };
 
 /// Up to this number of rows, a set of rows is a sorted list. Above it, it is a bitmap, because sorting takes longer.
 const LISTED: usize = 1 << 7;
 
-/// The rows that have a code are collected if they are at most this fraction of the rows. A scan of the codes finds more rows faster.
+/// The rows that have a code are collected if they are at most this fraction of the rows. A scan of the codes finds more rows
+/// faster.
 const SCANNED_FRACTION: usize = 8;
 
 impl SearchIndex {
-    /// Creates the index of a column. `row_codes` contains each row with each of its codes once, in ascending order of rows. It is `None` if
-    /// the column has postings.
+    /// Creates the index of a column. `row_codes` contains each row with each of its codes once, in ascending order of rows. It is
+    /// `None` if the column has postings.
     pub(super) fn new(dictionary: &Dictionary, row_codes: Option<Vec<(u16, u32)>>) -> Self {
         let rows = row_codes.map(|row_codes| RowsByCode::new(dictionary.len(), row_codes));
         let of_ends = rows.as_ref().and_then(|rows| rows.ends.as_ref()).map_or(0, |_| size_of::<u32>());
@@ -49,8 +50,8 @@ impl SearchIndex {
         Self { substrings, rows }
     }
 
-    /// Returns the rows that have one of these codes, which are ascending and distinct, and the number of these rows. The column has `rows`
-    /// rows. Returns `None` if the column has postings, and if a scan of the codes is faster.
+    /// Returns the rows that have one of these codes, which are ascending and distinct, and the number of these rows. The column
+    /// has `rows` rows. Returns `None` if the column has postings, and if a scan of the codes is faster.
     pub(crate) fn rows_of(&self, codes: &[u32], rows: usize) -> Option<(RowSet<'static>, usize)> {
         let by_code = self.rows.as_ref()?;
         let most = rows / SCANNED_FRACTION;

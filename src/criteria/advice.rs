@@ -1,9 +1,10 @@
 //! Recognises the operators of other query languages, and chooses what an error message advises to write instead.
 //!
-//! A *foreign operator* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. One table, [`FOREIGN_OPERATORS`],
-//! serves both syntaxes. Plain synonyms of an operator are in the row of the [`Operator`] instead. A row of `FOREIGN_OPERATORS` maps
-//! spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the meaning into an equivalent operator, if the field allows this
-//! operator, or into an [`Unsupported`] test. The advice never contains an operator that the request may not use.
+//! A *foreign operator* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. One table,
+//! [`FOREIGN_OPERATORS`], serves both syntaxes. Plain synonyms of an operator are in the row of the [`Operator`] instead. A row of
+//! `FOREIGN_OPERATORS` maps spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the meaning into an equivalent operator,
+//! if the field allows this operator, or into an [`Unsupported`] test. The advice never contains an operator that the request may
+//! not use.
 
 use super::foreign_search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
@@ -70,8 +71,8 @@ enum Meaning {
 /// Lists of spellings, each list with its meaning. Spaces separate the spellings of a list. Each spelling is in lower case,
 /// without its own spaces, `_`, `-` and `$`.
 ///
-/// For a phrase that is not listed, [`ForeignOperator::find`] strips leading words of [`VERBS`] and [`NEGATIONS`]. It finds `is not like`
-/// as the negation of `like`.
+/// For a phrase that is not listed, [`ForeignOperator::find`] strips leading words of [`VERBS`] and [`NEGATIONS`]. It finds
+/// `is not like` as the negation of `like`.
 const FOREIGN_OPERATORS: &[(&str, Meaning)] = &[
     ("all allof every everyof eachof each", Meaning::Operator(Operator::All)),
     (

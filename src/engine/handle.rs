@@ -19,8 +19,8 @@ use crate::limits::Limits;
 
 /// An in-memory collection of documents that answers searches.
 ///
-/// An engine is `Send + Sync`. A search uses the snapshot that was current when the search started. Searches and imports never wait for
-/// each other.
+/// An engine is `Send + Sync`. A search uses the snapshot that was current when the search started. Searches and imports never wait
+/// for each other.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, ImportMode, SearchRequest};

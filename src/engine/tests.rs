@@ -384,7 +384,8 @@ fn numbers_of_dropped_batches_are_reused() {
     assert!(numbers < 400, "{numbers} numbers");
 }
 
-/// Filters over single-valued and multi-valued fields of every type. The first searches evaluate rows; later searches build columns.
+/// Filters over single-valued and multi-valued fields of every type. The first searches evaluate rows; later searches build
+/// columns.
 #[test]
 fn the_head_selects_the_same_by_rows_and_by_columns() {
     const FILTERS: [&str; 10] = [

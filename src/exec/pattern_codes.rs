@@ -1,8 +1,8 @@
 //! Finds the strings of a dictionary that match a pattern of strings, such as all strings with a given prefix.
 //!
-//! A dictionary stores its strings as one text, in ascending order. Prefixes are looked up in this order. For substrings and words, the
-//! column of a searchable field has an index that excludes most strings. Without it, all strings are candidates. Adjacent candidates are
-//! searched at once, which takes about as long as reading their text.
+//! A dictionary stores its strings as one text, in ascending order. Prefixes are looked up in this order. For substrings and words,
+//! the column of a searchable field has an index that excludes most strings. Without it, all strings are candidates. Adjacent
+//! candidates are searched at once, which takes about as long as reading their text.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "positions in a text and codes of a dictionary, which are within both"
@@ -21,8 +21,8 @@ use crate::stop::Pace;
 /// values.
 const FEW: usize = 4;
 
-/// Up to this number of windows, the values are looked up in the index of substrings. Above it, looking them up could take as long as
-/// testing all strings.
+/// Up to this number of windows, the values are looked up in the index of substrings. Above it, looking them up could take as long
+/// as testing all strings.
 const MOST_WINDOWS: usize = 1 << 10;
 
 /// A pattern that is prepared for the dictionaries of many batches.
@@ -136,8 +136,8 @@ impl<'q> PatternSearch<'q> {
     }
 }
 
-/// Returns the windows of each substring, or of all words together. Returns `None` if a substring or all words are too short for windows,
-/// and if there are too many windows.
+/// Returns the windows of each substring, or of all words together. Returns `None` if a substring or all words are too short for
+/// windows, and if there are too many windows.
 fn windows(pattern: &TextPattern) -> Option<Vec<Windows>> {
     let values = pattern.values().iter().map(|value| &**value);
     let windows: Vec<Windows> = match pattern {
@@ -155,8 +155,8 @@ pub(super) fn work_of_matching(text: &str) -> usize {
     text.len().saturating_mul(20).saturating_add(400)
 }
 
-/// Calls `take` with the code of each string of a range that contains a value, in ascending order. `text` has the strings of the range one
-/// after the other.
+/// Calls `take` with the code of each string of a range that contains a value, in ascending order. `text` has the strings of the
+/// range one after the other.
 fn containing(
     dictionary: &Dictionary,
     text: &str,
@@ -330,7 +330,8 @@ mod tests {
         column(&Field::new("name", FieldType::String), texts)
     }
 
-    /// Generates characters that fold to several characters or to none, that change their order, or that are parts of other characters.
+    /// Generates characters that fold to several characters or to none, that change their order, or that are parts of other
+    /// characters.
     fn hostile_char() -> impl Strategy<Value = char> {
         const HARD: &str = "abA sSσςΣßẞİıﬁ﬷ﷺé각나中国王\u{1100}\u{1161}\u{11a8}\u{301}\u{323}\u{345}\u{302e}\u{302f}\u{16ff0}\u{1d165}\u{1d16d}\u{5b0}\u{f71}\u{0}\u{378}\u{7ff}\u{800}\u{1f600}";
         prop_oneof![

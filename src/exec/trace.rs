@@ -20,8 +20,8 @@ pub struct Work {
     pub rows_evaluated: u64,
     /// The number of rows that were tested one by one within a batch, most of them in the order of the page.
     pub rows_asked: u64,
-    /// The number of distinct strings of batches that were searched for a substring or for words. Strings that an index of substrings excluded
-    /// are not included.
+    /// The number of distinct strings of batches that were searched for a substring or for words. Strings that an index of
+    /// substrings excluded are not included.
     pub strings_tested: u64,
     /// The number of top rows over all batches that were tested one by one.
     pub rows_ranked: u64,

@@ -16,7 +16,8 @@ impl Filter {
     /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. No [`Limits`](crate::Limits)
     /// apply.
     ///
-    /// Strings, booleans, `i32`, `u32`, `i64` and timestamps convert to values. Doubles, `u64` and `usize` convert by `Value::try_from`.
+    /// Strings, booleans, `i32`, `u32`, `i64` and timestamps convert to values. Doubles, `u64` and `usize` convert by
+    /// `Value::try_from`.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -83,7 +84,8 @@ impl Filter {
             .map_err(|errors| errors.map(of_test))
     }
 
-    /// Creates the filter of the document with this id, also for a catalogue that hides `id`. Returns `None` if no document can have the id.
+    /// Creates the filter of the document with this id, also for a catalogue that hides `id`. Returns `None` if no document can
+    /// have the id.
     pub(crate) fn of_id(catalog: &Catalog, id: &str) -> Option<Self> {
         let mut body = String::from("{\"ids\":[");
         json_string(id, &mut body);

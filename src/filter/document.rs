@@ -147,8 +147,8 @@ impl Document {
         self.row.id()
     }
 
-    /// Returns the JSON of the document, without whitespace around it. Returns `None` for a document [of a value](Self#method.of), unless its
-    /// text was kept.
+    /// Returns the JSON of the document, without whitespace around it. Returns `None` for a document [of a value](Self#method.of),
+    /// unless its text was kept.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()

@@ -63,7 +63,8 @@ impl<'a> SearchParams<'a> {
         Self::default()
     }
 
-    /// Reads parameters from the decoded names and values of a query string. Unlike deserialising, it rejects unknown and repeated names.
+    /// Reads parameters from the decoded names and values of a query string. Unlike deserialising, it rejects unknown and repeated
+    /// names.
     ///
     /// ```
     /// use casefilter::SearchParams;
@@ -75,8 +76,8 @@ impl<'a> SearchParams<'a> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for each name that is not a parameter ([`ErrorKind::UnknownKey`]) or occurs twice ([`ErrorKind::DuplicateKey`]); ten
-    /// at most. [`parse`](Self::parse) checks the values.
+    /// Returns an error for each name that is not a parameter ([`ErrorKind::UnknownKey`]) or occurs twice
+    /// ([`ErrorKind::DuplicateKey`]); ten at most. [`parse`](Self::parse) checks the values.
     pub fn from_pairs<N: AsRef<str>, V: Into<Cow<'a, str>>>(
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Self, Errors> {

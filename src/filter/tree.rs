@@ -40,7 +40,8 @@ use crate::value::{Operand, Timestamp, Value};
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
 ///
-/// Filters of clients are nested at most as deep as [`Limits::depth`](crate::Limits::depth) allows, and a few levels more. A host that
+/// Filters of clients are nested at most as deep as [`Limits::depth`](crate::Limits::depth) allows, and a few levels more. A host
+/// that
 /// [joins](Filter::and) filters itself may nest them deeper; a walk that recurses then needs a bound.
 #[derive(Clone)]
 pub struct FilterTree {
@@ -149,8 +150,8 @@ impl<'t> FieldTest<'t> {
         self.comparison.operator
     }
 
-    /// Returns the values, ascending. [`Operator::Exists`] has `true` or `false`, operators of strings have strings, and all others have
-    /// values of the field's type.
+    /// Returns the values, ascending. [`Operator::Exists`] has `true` or `false`, operators of strings have strings, and all others
+    /// have values of the field's type.
     pub fn values(&self) -> impl ExactSizeIterator<Item = TestValue<'t>> + Clone + use<'t> {
         self.comparison.values.iter().map(TestValue::of)
     }

@@ -69,11 +69,11 @@ pub enum FilterSource<'f> {
 }
 
 impl Filter {
-    /// Returns the body or text that the filter was compiled from, byte for byte. For [criteria](crate::Criteria) made in Rust, it is the
-    /// body that they stand for.
+    /// Returns the body or text that the filter was compiled from, byte for byte. For [criteria](crate::Criteria) made in Rust, it
+    /// is the body that they stand for.
     ///
-    /// Returns `None` for a filter that was joined or negated, and for [`all`](Self::all) and [`none`](Self::none). To store any filter, store
-    /// this or else [`to_json`](Self::to_json).
+    /// Returns `None` for a filter that was joined or negated, and for [`all`](Self::all) and [`none`](Self::none). To store any
+    /// filter, store this or else [`to_json`](Self::to_json).
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterSource};

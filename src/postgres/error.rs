@@ -122,8 +122,8 @@ impl PostgresError {
         Self::new(kind, message)
     }
 
-    /// Converts an error of SQL generation. The request was built with a different catalogue, or it needs columns that the table does
-    /// not have.
+    /// Converts an error of SQL generation. The request was built with a different catalogue, or it needs columns that the table
+    /// does not have.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
             ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => PostgresErrorKind::Unsupported,

@@ -108,18 +108,19 @@
 //!
 //! # Spool
 //!
-//! The signature covers the body. It is computed as the body arrives, so the body of an unverified request need not be in memory. Bytes
-//! beyond the 32 KiB of a request are in an unnamed file that only its owner can read (mode 0600), until the signature is verified. The
-//! system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
+//! The signature covers the body. It is computed as the body arrives, so the body of an unverified request need not be in memory.
+//! Bytes beyond the 32 KiB of a request are in an unnamed file that only its owner can read (mode 0600), until the signature is
+//! verified. The system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
 //!
 //! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database, or the temporary
-//! folder of the system if the former cannot be written. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
-//! (1 GiB). A token at one peer gets at most as much as remains free, so at most half. A token at all peers, and a peer with all tokens,
-//! get at most two thirds. Requests beyond that get 503. `casefilter_spooled_bytes` reports the sum.
+//! folder of the system if the former cannot be written. Together they have at most
+//! [`spooled_bytes`](ServiceOptions::spooled_bytes) (1 GiB). A token at one peer gets at most as much as remains free, so at most
+//! half. A token at all peers, and a peer with all tokens, get at most two thirds. Requests beyond that get 503.
+//! `casefilter_spooled_bytes` reports the sum.
 //!
-//! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034, and the log
-//! has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read on at most
-//! 16 blocking threads.
+//! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034, and
+//! the log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and
+//! read on at most 16 blocking threads.
 //!
 //! # Memory
 //!

@@ -38,7 +38,8 @@ impl ColumnType {
 
 /// A value or a list of values, as a parameter of a statement or in a column of a row.
 ///
-/// With the feature `serde`, it serialises as a plain JSON value, such as a string, a number or an array of strings. Decimals are strings.
+/// With the feature `serde`, it serialises as a plain JSON value, such as a string, a number or an array of strings. Decimals are
+/// strings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Datum<'a> {

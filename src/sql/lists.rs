@@ -1,4 +1,5 @@
-//! Splits lists of values that are too long for a dialect, and joins the tests of the parts. The files in `dialect/` write each test.
+//! Splits lists of values that are too long for a dialect, and joins the tests of the parts. The files in `dialect/` write each
+//! test.
 
 use super::datum::Datum;
 use super::statement::{OperandTest, Statement};

@@ -148,7 +148,8 @@ impl Table {
         let names = self.names();
         let had = self.folded_by_field.clone();
         let arrays = self.element_arrays();
-        // The folded columns are in the order of the catalogue, and the element columns come last. The order of the calls has no effect.
+        // The folded columns are in the order of the catalogue, and the element columns come last. The order of the calls has no
+        // effect.
         self.columns.retain(|column| !column.is_folded && !column.is_element());
         for (id, name) in self.catalog.field_ids().zip(names.of_folded) {
             let is_text = self.catalog.field(id).field_type() == FieldType::String;
@@ -164,8 +165,8 @@ impl Table {
     /// Adds element columns for each array of objects, after all other columns. `$elem` on an array needs its element columns.
     ///
     /// A list column has no entry for an element without a value. So the lists of one array do not show which of their values
-    /// belong to the same element. The element columns do: for each value, they contain the number of its element. Each number takes
-    /// at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
+    /// belong to the same element. The element columns do: for each value, they contain the number of its element. Each number
+    /// takes at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
     ///
     /// An element column has the name of a field's column or the path of the array, with `_element` at the end.
     /// [`with_elements_of`](Self::with_elements_of) adds the columns of some arrays only.

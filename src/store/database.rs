@@ -31,7 +31,8 @@ pub struct Store {
     pub(super) engine: Engine,
     pub(super) file: File,
     pub(super) options: StoreOptions,
-    /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the engine.
+    /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the
+    /// engine.
     pub(super) definition: Catalog,
 }
 
@@ -214,8 +215,8 @@ impl Store {
         is_store(path.as_ref())
     }
 
-    /// Returns the catalogue that the file at a path was made with: with all known values and aliases, and with the operators of its
-    /// JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
+    /// Returns the catalogue that the file at a path was made with: with all known values and aliases, and with the operators of
+    /// its JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Store, StoreOptions};

@@ -126,8 +126,8 @@ impl<'s> StoreImport<'s> {
     /// later.
     ///
     /// # Errors
-    /// Returns [`TemporaryFile`](StoreErrorKind::TemporaryFile) if documents could not be written to the temporary file, for example
-    /// on a full disk. The database is unchanged and accepts other writes.
+    /// Returns [`TemporaryFile`](StoreErrorKind::TemporaryFile) if documents could not be written to the temporary file, for
+    /// example on a full disk. The database is unchanged and accepts other writes.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let spool = lock(&self.spool);
         match spool.as_ref().and_then(Spool::fault) {

@@ -148,8 +148,8 @@ pub(super) fn load(
     })
 }
 
-/// Reads from the documents of a batch which elements of arrays of objects the values of these fields belong to. The batch was stored by a
-/// version of this library that did not keep them.
+/// Reads from the documents of a batch which elements of arrays of objects the values of these fields belong to. The batch was
+/// stored by a version of this library that did not keep them.
 fn read_elements(
     batch: &mut Batch,
     fields: &[FieldId],

@@ -89,7 +89,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). Returns [`StoreErrorKind::RejectedDocument`](super::StoreErrorKind) with an error of
+    /// Returns the errors of [`upsert`](Self::upsert). Returns [`StoreErrorKind::RejectedDocument`](super::StoreErrorKind) with an
+    /// error of
     /// [`Engine::upsert_document`](crate::Engine::upsert_document).
     pub fn upsert_document(
         &self,

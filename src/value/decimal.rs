@@ -143,8 +143,8 @@ fn parts(text: &str) -> Option<(Vec<u8>, i64, bool)> {
 impl FromStr for Decimal {
     type Err = ParseDecimalError;
 
-    /// Parses a number in the JSON grammar. Its scale is the number of digits after the point that it needs, at least as many as are
-    /// written without an exponent.
+    /// Parses a number in the JSON grammar. Its scale is the number of digits after the point that it needs, at least as many as
+    /// are written without an exponent.
     fn from_str(text: &str) -> Result<Self, ParseDecimalError> {
         let (digits, exponent, _) = parts(text).ok_or(ParseDecimalError(()))?;
         let needed = if digits.is_empty() { 0 } else { exponent.saturating_neg().max(0) };

@@ -7,15 +7,16 @@
 //! - `value/field_type.rs`: the enum below;
 //! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;
 //! - `ingest/ordered_form.rs`: the forms of the values in JSON;
-//! - `ingest/serialized.rs`: the values of Rust types that implement `Serialize`;
+//! - `ingest/serialized/mod.rs`: the values of Rust types that implement `Serialize`;
 //! - `predicate/lower.rs` and `filter/build.rs` (`of_other_types`): the operands of filters;
 //! - `criteria/advice.rs` (`Holds`, and the advice for foreign spellings) and `filter/completions.rs` (suggested values);
 //! - `catalog/file/words.rs`: the advice for type names of other systems;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
 //! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
-//! - `sql/{copy,dialect/*}.rs`, `postgres/{bound,check}.rs` and `bin/casefilter/output/rows/flat_parquet.rs`, if no SQL type of another
-//!   field type fits;
-//! - `catalog/{field,parse_name,serialized}.rs` and `catalog/file/{fields,values,write}.rs`, if the type has a property such as a scale;
+//! - `sql/{copy,dialect/*}.rs`, `postgres/{bound,check}.rs` and `bin/casefilter/output/rows/flat_parquet.rs`, if no SQL type of
+//!   another field type fits;
+//! - `catalog/{field,parse_name,serialized}.rs` and `catalog/file/{fields,values,write}.rs`, if the type has a property such as a
+//!   scale;
 //! - `bin/casefilter/output/case_table.rs`: the alignment of values in tables;
 //! - `batch/codec.rs` (`check_stored_batch`) and `tests/world`: the tests.
 

@@ -38,8 +38,8 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
 /// Folds a string, and drops all characters whose canonical combining class is not zero. The characters that are left are called
 /// starters.
 ///
-/// Unlike [`fold`], this function maps each character by itself: the result for `ab` is the result for `a`, followed by the result for `b`.
-/// `column/substring_index.rs` has the proof.
+/// Unlike [`fold`], this function maps each character by itself: the result for `ab` is the result for `a`, followed by the result
+/// for `b`. `column/substring_index.rs` has the proof.
 pub(crate) fn folded_starters(text: &str) -> Cow<'_, str> {
     let folded = fold(text);
     if folded.is_ascii() || folded.chars().all(is_starter) {

@@ -10,8 +10,8 @@ use super::number::Number;
 
 /// A value of a field.
 ///
-/// Values of one type are ordered: strings by code point, numbers, integers and decimals by value, timestamps by time, `false` before `true`.
-/// All values of one field are of the same variant.
+/// Values of one type are ordered: strings by code point, numbers, integers and decimals by value, timestamps by time, `false`
+/// before `true`. All values of one field are of the same variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Value<'a> {

@@ -1,7 +1,7 @@
 //! Runs readers concurrently with writers, under the thread sanitizer (`tests/race/run`).
 //!
-//! The assertions are the same as in `src/engine/interleavings.rs`. Here the swap of the snapshot, the writer lock and all other code
-//! run on real threads, and the sanitizer checks each access to memory.
+//! The assertions are the same as in `src/engine/interleavings.rs`. Here the swap of the snapshot, the writer lock and all other
+//! code run on real threads, and the sanitizer checks each access to memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -357,7 +357,8 @@ fn status_in_two_parts(server: &Server, key: &Key, body: &[u8]) -> u16 {
 
 #[test]
 fn bodies_with_an_unknown_token_or_an_old_timestamp_use_no_space() {
-    // A token at one peer gets at most half, 1000 bytes, and only while nothing else is reserved. One byte of each body stays in memory.
+    // A token at one peer gets at most half, 1000 bytes, and only while nothing else is reserved. One byte of each body stays in
+    // memory.
     let server = with(ServiceOptions { buffered_bytes: 4000, spooled_bytes: 2000, ..options() });
     let all = key("all");
     let body = [b' '; 900];

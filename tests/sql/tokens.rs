@@ -1,5 +1,5 @@
-//! Tokenisers of the four SQL dialects, for the tests of statements. They follow the manuals of the databases, and share no code with
-//! the library, which writes the statements.
+//! Tokenisers of the four SQL dialects, for the tests of statements. They follow the manuals of the databases, and share no code
+//! with the library, which writes the statements.
 
 use casefilter::sql::{Datum, Dialect, Statement};
 
@@ -175,8 +175,8 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
     out
 }
 
-/// Removes the numbers that are part of a test in ClickHouse and not values: `> 0` and `= 1`, where a value would be in a call, the range
-/// of `substring`, and the index of `tupleElement`.
+/// Removes the numbers that are part of a test in ClickHouse and not values: `> 0` and `= 1`, where a value would be in a call, the
+/// range of `substring`, and the index of `tupleElement`.
 fn without_constants(dialect: Dialect, tokens: Vec<Token>) -> Vec<Token> {
     if dialect != Dialect::ClickHouse {
         return tokens;

@@ -452,8 +452,8 @@ fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
     format!("({})", children.join(between))
 }
 
-/// Checks `why`: its result for each criterion is that of a request with this criterion alone. A criterion on an element of an array is true
-/// if those below it are.
+/// Checks `why`: its result for each criterion is that of a request with this criterion alone. A criterion on an element of an
+/// array is true if those below it are.
 fn check_why(
     why: &Why,
     query: &Query,

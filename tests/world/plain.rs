@@ -557,8 +557,8 @@ fn holds(criterion: &Criterion, scope: Scope<'_>) -> bool {
     }
 }
 
-/// Compares a value with the operand of an order comparison. Strings compare by their place in the table of known values, so a string
-/// that is not in the table compares with none.
+/// Compares a value with the operand of an order comparison. Strings compare by their place in the table of known values, so a
+/// string that is not in the table compares with none.
 fn order(field: &Field, value: &Scalar, operand: &Scalar) -> Option<Ordering> {
     let place = |text: &String| field.known.iter().position(|known| known == text);
     match (value, operand) {
@@ -579,8 +579,8 @@ fn some_text(set: &[Scalar], test: impl Fn(&str) -> bool) -> bool {
     texts(set).any(test)
 }
 
-/// Folds a string by a table of the letters that the worlds have. It lists their NFKD, marks and case by hand, so that it shares nothing
-/// with the library. Other characters fold to themselves.
+/// Folds a string by a table of the letters that the worlds have. It lists their NFKD, marks and case by hand, so that it shares
+/// nothing with the library. Other characters fold to themselves.
 ///
 /// # Panics
 /// Panics on a letter that is in no table: a world must not have one.

@@ -26,9 +26,10 @@
 //!      For each array, from the outermost to the innermost, another list has one count for each element: the number of elements
 //!      of the next array in this element. In the list of the innermost array, a count is the number of values in the element.
 //!
-//! All other indexes are computed when a column is read: zone maps, postings, indexes of searchable fields, the rows of `false` and of
-//! `true`, and the bitmaps and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored copies. A computed index always
-//! agrees with the values. Sorted rows are stored, because verifying an order is faster than sorting.
+//! All other indexes are computed when a column is read: zone maps, postings, indexes of searchable fields, the rows of `false` and
+//! of `true`, and the bitmaps and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored
+//! copies. A computed index always agrees with the values. Sorted rows are stored, because verifying an order is faster than
+//! sorting.
 //!
 //! The reader does not trust the bytes. It returns either a column that satisfies every invariant, or a fault. It takes linear
 //! time, and memory of at most a small multiple of the size of the bytes.

@@ -23,8 +23,8 @@
 //! `today`. A shift may follow a day or `now`, as in `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<`
 //! before it, `>=` from its start on, `<=` before its end and `>` from its end on. Only timestamp fields accept `on`.
 //!
-//! The expression after `has` tests single elements of an array of objects. The fields and arrays in it lie below that array, and may be
-//! written from there on. `has` before a list of values is no criterion, but is taken for an operator of another language.
+//! The expression after `has` tests single elements of an array of objects. The fields and arrays in it lie below that array, and
+//! may be written from there on. `has` before a list of values is no criterion, but is taken for an operator of another language.
 //!
 //! The operands of the outermost `and` become the list of criteria of the body. Any other expression
 //! becomes a list with one criterion. Parentheses may nest as deeply as criteria. Redundant parentheses

@@ -131,7 +131,8 @@ pub struct Analysis {
     pub selected: u64,
     /// The number of documents on the page.
     pub on_page: u64,
-    /// The strategy that found the page. If the planned strategy found no page, this is a later strategy of the list in [`PageStrategy`].
+    /// The strategy that found the page. If the planned strategy found no page, this is a later strategy of the list in
+    /// [`PageStrategy`].
     pub page_by: PageStrategy,
     /// The work that the search did.
     pub work: Work,

@@ -59,8 +59,8 @@ impl Engine {
 
     /// Returns the document with this id; `None` if there is none. The text is empty if the engine does not keep documents.
     ///
-    /// It takes about a microsecond: the id is looked up in an index. For a document that a filter must select too, as one of a tenant,
-    /// search for both; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
+    /// It takes about a microsecond: the id is looked up in an index. For a document that a filter must select too, as one of a
+    /// tenant, search for both; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};

@@ -32,8 +32,8 @@ pub enum TotalStrategy {
     #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
     /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are
-    /// subtracted per string, and recent small batches are evaluated. This takes one look-up per string, for any number of documents
-    /// (lines `c1` and `p5`).
+    /// subtracted per string, and recent small batches are evaluated. This takes one look-up per string, for any number of
+    /// documents (lines `c1` and `p5`).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
     /// Each batch is evaluated once, both for its part of the page and for its count. Evaluating it twice would cost more.

@@ -15,7 +15,8 @@ use crate::error::Error;
 use crate::ingest::FileFault;
 use crate::ingest::Splitter;
 
-/// An import in progress. Searches do not see its documents until [`commit`](Import::commit). Dropping the import discards its documents.
+/// An import in progress. Searches do not see its documents until [`commit`](Import::commit). Dropping the import discards its
+/// documents.
 ///
 /// An import is `Send`. Until it commits, it only reads documents and fills batches. So other writes do not have to wait for it.
 ///

@@ -49,8 +49,8 @@ impl Engine {
     /// # Complexity
     /// Linear in the size of the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).
     ///
-    /// Only one call at a time uses the fast path of the parser. Concurrent calls use the strict parser, which takes about 2.4 times
-    /// as many instructions. To store from many threads, use [`upsert_many`](Self::upsert_many).
+    /// Only one call at a time uses the fast path of the parser. Concurrent calls use the strict parser, which takes about 2.4
+    /// times as many instructions. To store from many threads, use [`upsert_many`](Self::upsert_many).
     pub fn upsert(&self, document: &[u8]) -> Result<UpsertOutcome, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
@@ -62,8 +62,8 @@ impl Engine {
 
     /// Stores a document that was parsed before, without parsing it again. See [`upsert`](Self::upsert).
     ///
-    /// Parse it under the limits of the engine ([`Document::parse_within`](crate::Document::parse_within)): only the size of its text is
-    /// checked again.
+    /// Parse it under the limits of the engine ([`Document::parse_within`](crate::Document::parse_within)): only the size of its
+    /// text is checked again.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Engine, Filter, UpsertOutcome};

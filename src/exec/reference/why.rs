@@ -48,7 +48,8 @@ pub struct Criterion {
     /// The test.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub test: Test,
-    /// The values of the field in the element that the criterion was tested on. `None` for a criterion that tests the whole document.
+    /// The values of the field in the element that the criterion was tested on. `None` for a criterion that tests the whole
+    /// document.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub element: Option<Vec<String>>,
 }
@@ -75,8 +76,9 @@ pub enum Test {
         field: String,
         /// The operator: `$elem`.
         op: &'static str,
-        /// The index of the element that the criteria below are explained for: one that makes all of them true, or otherwise as many as
-        /// possible. It counts the elements of the array in the document, or in the element around it. `None` if there is no element.
+        /// The index of the element that the criteria below are explained for: one that makes all of them true, or otherwise as
+        /// many as possible. It counts the elements of the array in the document, or in the element around it. `None` if there is
+        /// no element.
         element: Option<usize>,
     },
     /// A test of the values of one field.
@@ -190,7 +192,8 @@ struct Told {
     element: Option<usize>,
 }
 
-/// Returns the truth of every node. The children of a criterion on elements are tested on the element that makes the most of them true.
+/// Returns the truth of every node. The children of a criterion on elements are tested on the element that makes the most of them
+/// true.
 fn told(written: &Written<'_>, places: &super::elements::Places<'_, '_>) -> Vec<Told> {
     let mut told = vec![Told::default(); written.nodes().len()];
     let mut open = vec![(written.root(), Some(places.all()), false)];

@@ -1,7 +1,7 @@
 //! Receives the body of a request.
 //!
-//! The signature covers the body, so it is computed as the body arrives. Until it is verified, only a small part of the body is in memory;
-//! the rest is in a temporary file.
+//! The signature covers the body, so it is computed as the body arrives. Until it is verified, only a small part of the body is in
+//! memory; the rest is in a temporary file.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -1,7 +1,7 @@
 //! Temporary files for large request bodies whose signature is not verified yet.
 //!
-//! A file has no name and can be read by its owner only. The system frees its space when it is closed or the process ends. It is written
-//! and read on blocking threads: a slow disk does not delay other requests.
+//! A file has no name and can be read by its owner only. The system frees its space when it is closed or the process ends. It is
+//! written and read on blocking threads: a slow disk does not delay other requests.
 
 use std::env;
 use std::fs::File;
@@ -54,8 +54,8 @@ struct SpoolFile {
 }
 
 impl BodySpool {
-    /// Creates a spool of at most `capacity` bytes in `chosen`; by default in the folder of the database or the temporary folder of the
-    /// system.
+    /// Creates a spool of at most `capacity` bytes in `chosen`; by default in the folder of the database or the temporary folder of
+    /// the system.
     pub(in crate::service) fn new(
         chosen: Option<PathBuf>,
         database: Option<PathBuf>,
@@ -119,8 +119,8 @@ impl SpooledBody {
         file.map_or(0, |file| file.len)
     }
 
-    /// Returns the error that [`write`](Self::write) of `bytes` bytes in total would return now, without writing. A request that will be
-    /// rejected must not differ from others.
+    /// Returns the error that [`write`](Self::write) of `bytes` bytes in total would return now, without writing. A request that
+    /// will be rejected must not differ from others.
     ///
     /// # Errors
     /// Returns 503 if the share of the account is used up, or if files cannot be written.

@@ -88,12 +88,13 @@ pub(in crate::sql) trait Syntax: Sync {
     /// Returns SQL to write before, between and after two sets. The complete expression is their union.
     fn union(&self) -> [&'static str; 3];
 
-    /// Returns SQL to write before and after a set. The complete expression is the set of all other elements. `own` is the column of
-    /// all elements.
+    /// Returns SQL to write before and after a set. The complete expression is the set of all other elements. `own` is the column
+    /// of all elements.
     fn complement(&self, own: &str) -> (String, String);
 
-    /// Returns SQL to write before and after a set. The complete expression is the set of the outer elements that contain an element
-    /// of the set. `own` is the column of all elements of the inner array, and `outer` has the number of the outer element for each.
+    /// Returns SQL to write before and after a set. The complete expression is the set of the outer elements that contain an
+    /// element of the set. `own` is the column of all elements of the inner array, and `outer` has the number of the outer element
+    /// for each.
     fn outer_elements(&self, own: &str, outer: &str) -> (String, String);
 
     /// Returns SQL to write before and after a set. The complete expression is a test: the set is not empty.
@@ -230,8 +231,8 @@ pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     });
 }
 
-/// Returns the name of the first timestamp column that is not a list, or of the id if there is no such column. Rows should be clustered
-/// by it.
+/// Returns the name of the first timestamp column that is not a list, or of the id if there is no such column. Rows should be
+/// clustered by it.
 pub(super) fn time_column(table: &Table) -> &str {
     let is_time = |column: &&Column| {
         let kind = column.field().map(|field| table.catalog().field(field).field_type());

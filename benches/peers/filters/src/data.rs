@@ -37,7 +37,8 @@ pub struct Ticket {
     pub escalated: bool,
 }
 
-/// The constants of one filter: `clientId (= | <>) client and status in states and createdAt >= from and (tags in tags or costCents > cost)`.
+/// The constants of one filter:
+/// `clientId (= | <>) client and status in states and createdAt >= from and (tags in tags or costCents > cost)`.
 pub struct Rule {
     /// True for `<>`, which most tickets pass.
     pub is_negated: bool,

@@ -1,7 +1,7 @@
 //! The hidden command `complete`, which the scripts of `casefilter completions` call: completes the last word of a command line.
 //!
-//! The answer has one line `words` or `files`. After `words`, each line is a completion. After `files`, the shell completes the name
-//! of a file. The command prints no errors, because they would be printed into the line that is being written.
+//! The answer has one line `words` or `files`. After `words`, each line is a completion. After `files`, the shell completes the
+//! name of a file. The command prints no errors, because they would be printed into the line that is being written.
 
 mod shell_word;
 
@@ -254,7 +254,8 @@ fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
     }
 }
 
-/// Returns the completions with the values of a database. Returns `None` if the database is large, or if another process has it open.
+/// Returns the completions with the values of a database. Returns `None` if the database is large, or if another process has it
+/// open.
 fn values(path: &Path, catalog: &Catalog, text: &str) -> Option<Completions> {
     if std::fs::metadata(path).ok()?.len() > MOST_BYTES {
         return None;

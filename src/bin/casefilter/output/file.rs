@@ -1,4 +1,5 @@
-//! Writes output files, and compresses them if their names end in `.gz` or `.zst`. A file is either written completely or stays unchanged.
+//! Writes output files, and compresses them if their names end in `.gz` or `.zst`. A file is either written completely or stays
+//! unchanged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};

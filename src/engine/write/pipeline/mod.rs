@@ -9,10 +9,10 @@
 //! ```
 //!
 //! - **Split** ([`Splitter`](crate::ingest::Splitter)) cuts bytes into documents. [`Import`](crate::engine::Import) calls it.
-//! - **Group** ([`Documents`](documents::Documents)) collects the documents of one batch. The readers of Parquet files and record batches
-//!   form groups of rows themselves.
-//! - **Build** ([`GroupBuilder`](group::GroupBuilder)) reads each document or row of a group and fills column builders. It seals them into
-//!   batches, and looks up their ids and keys in the index. It does nearly all of the work of an import.
+//! - **Group** ([`Documents`](documents::Documents)) collects the documents of one batch. The readers of Parquet files and record
+//!   batches form groups of rows themselves.
+//! - **Build** ([`GroupBuilder`](group::GroupBuilder)) reads each document or row of a group and fills column builders. It seals
+//!   them into batches, and looks up their ids and keys in the index. It does nearly all of the work of an import.
 //! - **Store** ([`CaseStore`](store::CaseStore)) registers each row of the batches under its id in the write transaction. It gives
 //!   the row its insertion-order number. If there is a durable store, it passes the document to this store.
 //!

@@ -285,7 +285,8 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Checks that the engine can hold one more batch of the transaction. `rows` is passed to [`check_batches`](Self::check_batches).
+    /// Checks that the engine can hold one more batch of the transaction. `rows` is passed to
+    /// [`check_batches`](Self::check_batches).
     fn check_next_batch(&self, rows: usize) -> Result<(), Box<Error>> {
         match &self.attached {
             Some(Attached { snapshot, .. }) => self.check_batches(snapshot, rows),
