@@ -835,7 +835,7 @@ fn elements_need_element_columns() {
 #[test]
 fn element_columns_number_the_elements_of_a_document() {
     let table = Table::new(&legs()).with_elements().with_folded_fields(["legs.bank"]).unwrap();
-    let names: Vec<&str> = table.columns().iter().map(Column::name).collect();
+    let names: Vec<&str> = table.columns().iter().map(casefilter::sql::Column::name).collect();
     assert_eq!(
         names,
         [
