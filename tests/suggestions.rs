@@ -326,9 +326,19 @@ fn a_json_body_gets_the_same_advice() {
         ("name", "$regex", "garcia", None),
         ("name", "$exists", "true", None),
         ("name", "!=", "x", Some("`<>`")),
-        ("createdAt", "<=", "2026-01-02", Some("`< \"2026-01-03 00:00:00\"`, all of 2026-01-02 included")),
-        ("createdAt", ">", "2026-01-02", Some("`>= \"2026-01-03 00:00:00\"`, all of 2026-01-02 left out")),
-        ("createdAt", ">=", "2026-01-02", Some("`\"2026-01-02 00:00:00\"`")),
+        (
+            "createdAt",
+            "<=",
+            "2026-01-02",
+            Some("the comparison `< \"2026-01-03 00:00:00\"`, all of 2026-01-02 included"),
+        ),
+        (
+            "createdAt",
+            ">",
+            "2026-01-02",
+            Some("the comparison `>= \"2026-01-03 00:00:00\"`, all of 2026-01-02 left out"),
+        ),
+        ("createdAt", ">=", "2026-01-02", Some("`2026-01-02 00:00:00`")),
         ("createdAt", "<>", "2026-01-02", None),
         ("totalAmountInDefaultCurrency", ">", "10,000", Some("`10000`")),
     ] {

@@ -9,10 +9,10 @@ use super::error::CatalogError;
 use super::field::Field;
 use super::grammar::Grammar;
 use super::id::FieldId;
-use super::id_type::IdType;
 use super::names::Names;
 use super::paths::Paths;
 use super::timestamp_form::TimestampForm;
+use crate::value::IdType;
 use crate::value::{FieldType, Value};
 
 /// The fields of a kind of document, with an allow-list of the fields that requests may name.

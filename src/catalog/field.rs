@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::error::CatalogError;
 use super::grammar::Grammar;
-use super::id_type::IdType;
 use super::timestamp_form::TimestampForm;
+use crate::value::IdType;
 use crate::value::{FieldType, MAX_SCALE, Value};
 
 /// A filterable leaf of a document.

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::catalogue::Catalog;
 use super::error::CatalogError;
 use super::field::Field;
-use super::id_type::IdType;
 use super::timestamp_form::TimestampForm;
 use crate::value::FieldType;
+use crate::value::IdType;
 
 impl Serialize for FieldType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

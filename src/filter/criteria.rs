@@ -139,7 +139,7 @@ impl FieldName<'_> {
     /// ])?;
     /// let large_and_unnamed = field("legs").has_element(field("legs.amount").above(5000) & field("legs.bank").is_absent());
     /// let filter = large_and_unnamed.compile(&catalog)?;
-    /// assert_eq!(filter.to_text(), "legs has (legs.bank is absent and legs.amount > 5000)");
+    /// assert_eq!(filter.to_text(), "legs has (bank is absent and amount > 5000)");
     /// // No single leg is both large and without a bank.
     /// assert!(!filter.matches(br#"{"id":"1","legs":[{"amount":9000,"bank":"x"},{"amount":1}]}"#)?);
     /// assert!(filter.matches(br#"{"id":"2","legs":[{"amount":9000}]}"#)?);

@@ -250,8 +250,8 @@ pub(super) fn describe(catalog: &Catalog) -> String {
         let field = catalog.field(id);
         // Only the id of a catalogue of one's own can have another type than `String`. It is then a key with the name of this type.
         let kind = match field.id_type() {
-            IdType::String => field.field_type().name(),
-            id_type => id_type.name(),
+            IdType::String => field.field_type().to_string(),
+            id_type => id_type.name().to_owned(),
         };
         text.push_str(&format!("{} {kind}", field.path()));
         if field.field_type() == FieldType::Timestamp && field.form() != TimestampForm::Interface {

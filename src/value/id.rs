@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::id_type::IdType;
 use super::integer::parse_integer;
-use crate::catalog::IdType;
 
 /// The prefix of a UUID that is written as a URN.
 const URN: &str = "urn:uuid:";

@@ -195,7 +195,7 @@ fn a_fault_in_a_catalogue_file_is_shown_at_its_place() {
  --> a.toml:7:8
   |
 7 | type = \"nubmer\"
-  |        ^^^^^^^^ expected one of `string`, `number`, `integer`, `timestamp`, `boolean`
+  |        ^^^^^^^^ expected one of `string`, `number`, `integer`, `decimal`, `timestamp`, `boolean`
   |
   = note: at fields[1].type
   = help: did you mean `number`?

@@ -6,7 +6,6 @@ use super::super::catalogue::Catalog;
 use super::super::error::CatalogError;
 use super::super::field::Field;
 use super::super::id::FieldId;
-use super::super::id_type::IdType;
 use super::super::paths::Paths;
 use super::super::timestamp_form::TimestampForm;
 use super::bounds::Bounds;
@@ -17,6 +16,7 @@ use super::values::Values;
 use super::words::Word;
 use crate::error::{ErrorKind, Found, Suggestion, quote};
 use crate::value::FieldType;
+use crate::value::IdType;
 
 const KEYS: [&str; 10] =
     ["path", "type", "scale", "form", "known", "default", "aliases", "key", "searchable", "hidden"];

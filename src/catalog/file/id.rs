@@ -2,7 +2,6 @@
 
 use super::super::catalogue::Catalog;
 use super::super::field::Field;
-use super::super::id_type::IdType;
 use super::bounds::Bounds;
 use super::faults::Faults;
 use super::keys::known_key;
@@ -10,6 +9,7 @@ use super::node::{Node, Value};
 use super::values::Values;
 use super::words::Word;
 use crate::error::{ErrorKind, Found, Suggestion};
+use crate::value::IdType;
 
 const KEYS: [&str; 2] = ["path", "type"];
 

@@ -508,7 +508,7 @@ fn faults_of_the_id_are_reported_at_their_place() {
         (
             r#"{"id":{"path":"n","type":"integer"},"fields":[{"path":|"n","type":"integer"}]}"#,
             "fields[0].path",
-            "found `n` as another field, expected a single-valued string field without any setting but `hidden`".to_owned(),
+            "found `n` as another field, expected a single-valued string field without any setting but `searchable` and `hidden`".to_owned(),
         ),
     ] {
         check(text, path, &message);

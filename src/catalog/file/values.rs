@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::super::id_type::IdType;
 use super::super::timestamp_form::TimestampForm;
 use super::bounds::Bounds;
 use super::faults::Faults;
 use super::node::{Node, Value};
 use super::words::{Word, suggest};
 use crate::error::{ErrorKind, Found, Suggestion, quote, quote_all};
+use crate::value::IdType;
 use crate::value::{FieldType, MAX_SCALE};
 
 /// A reader of values. If a value is wrong, its methods report an error and return `None`.

@@ -4,46 +4,8 @@ use serde::Serialize;
 use serde::ser;
 
 use super::key::KeyReader;
-use super::{ReadError, Segment, ValueReader};
+use super::reader::{Open, ReadError, Segment, ValueReader};
 use crate::catalog::PathId;
-use crate::error::{Error, ErrorKind, quote};
-
-/// An open array or object.
-pub(super) struct Open {
-    /// The node in the catalogue's paths. `None` if there is no field below the array or object.
-    pub(super) node: Option<PathId>,
-    /// The index of the child that is expected next. Values usually have their members in the same order.
-    pub(super) likely: usize,
-    /// A bit for each of the node's first 64 children. The bit is set if the child has been read.
-    pub(super) seen: u64,
-    /// The index of the next element.
-    pub(super) index: usize,
-}
-
-impl Open {
-    /// Finds the node of a member by its key.
-    pub(super) fn member(
-        &mut self,
-        reader: &ValueReader<'_>,
-        key: &str,
-    ) -> Result<Option<PathId>, ReadError> {
-        let Some((place, child)) =
-            self.node.and_then(|node| reader.catalog.paths().child_near(node, key, self.likely))
-        else {
-            return Ok(None);
-        };
-        self.likely = place.saturating_add(1);
-        if let Some(bit) = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)) {
-            if self.seen & bit != 0 {
-                let found = format!("{} again", quote(key));
-                let error = Error::new(ErrorKind::DuplicateKey, 0, found, "each key at most once");
-                return Err(ReadError(Box::new(error.at(reader.path()))));
-            }
-            self.seen |= bit;
-        }
-        Ok(Some(child))
-    }
-}
 
 /// An array or object that is being read.
 pub(super) struct Compound<'r, 'c> {

@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde::ser::{self, Impossible, Serializer};
 
-use super::compound::Open;
-use super::{ReadError, ValueReader};
+use super::reader::{Open, ReadError, ValueReader};
 use crate::catalog::PathId;
 
 /// A reader of the keys of a map. It returns the node of a key in the catalogue's paths.

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::*;
 use crate::batch::Row;
-use crate::catalog::Field;
+use crate::catalog::{Field, FieldType};
+use crate::error::ErrorKind;
 
 fn catalog() -> Catalog {
     Catalog::new([

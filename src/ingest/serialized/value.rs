@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use super::compound::Compound;
-use super::{ReadError, Scalar, Segment, ValueReader};
+use super::reader::{ReadError, Scalar, Segment, ValueReader};
 use crate::json::JsonType;
 
 impl<'c> ValueReader<'c> {

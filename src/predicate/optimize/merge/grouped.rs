@@ -7,7 +7,7 @@ use crate::predicate::text_pattern::TextPattern;
 use crate::predicate::tree::Test;
 
 /// The result of merging the tests on one field.
-pub(in super::super) enum Merged {
+pub(crate) enum Merged {
     /// The tests decide the branch: the conjunction is false, or the disjunction is true.
     Decided,
     /// The equivalent tests. Empty if the tests do not affect the branch.
@@ -15,7 +15,7 @@ pub(in super::super) enum Merged {
 }
 
 /// A list of tests on one field. Most lists have one test.
-pub(in super::super) type Tests = SmallVec<[Test; 1]>;
+pub(crate) type Tests = SmallVec<[Test; 1]>;
 
 impl Merged {
     /// Returns `Decided` if the set satisfies the condition, and otherwise the test on this set.
