@@ -252,7 +252,7 @@ impl Column {
     }
 
     /// Returns the heap memory of the elements of arrays that the values belong to, in bytes.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "sample"))]
     pub(crate) fn elements_bytes(&self) -> usize {
         self.elements.as_ref().map_or(0, |elements| elements.size_bytes())
     }

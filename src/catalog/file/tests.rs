@@ -2,6 +2,7 @@ use super::*;
 use crate::catalog::{Field, FieldType, TimestampForm};
 use crate::error::Error;
 
+#[cfg(feature = "toml")]
 const ORDERS: &str = r#"
 # Orders of a shop.
 rfc3339 = true
