@@ -294,7 +294,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
                     Value::List(elements) => elements.as_slice(),
                     _ => &[],
                 };
-                // A value that is only repeated in another form is not found as it is printed. Its list is its place.
+                // The printed form of a value can differ from its text in the file. The error then points at the whole list.
                 let is_own = |node: &Node<'_>| matches!(&node.value, Value::Text(text) if *text == value);
                 match elements.iter().enumerate().rev().find(|(_, node)| is_own(node)) {
                     Some((number, node)) => (node.at, format!("{path}.known[{number}]")),

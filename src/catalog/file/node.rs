@@ -23,7 +23,7 @@ pub(super) enum Value<'t> {
     List(Vec<Node<'t>>),
     Text(Cow<'t, str>),
     Boolean(bool),
-    /// A number, as it is written.
+    /// A number: its text in the file.
     Number(String),
     /// `null`, which is treated as absent.
     Null,
