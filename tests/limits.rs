@@ -136,6 +136,27 @@ fn values() {
 }
 
 #[test]
+fn known_values_of_order_comparisons() {
+    let known: Vec<String> = (0..1 << 12).map(|rank| rank.to_string()).collect();
+    let field = casefilter::Field::new("grade", casefilter::FieldType::String).with_known(known);
+    let catalog = Catalog::new([field]).unwrap().extended();
+    let body = |n: usize| {
+        let criterion = r#"{"field":"grade","op":">=","values":["4095"]}"#;
+        let body = format!(r#"{{"criteria":[{{"op":"$or","children":[{}]}}]}}"#, list(n, criterion));
+        FilterBuilder::new(&catalog).json(body.as_bytes())
+    };
+    let text = |n: usize| FilterBuilder::new(&catalog).text(&vec!["grade >= \"4095\""; n].join(" or "));
+    let expected = "order comparisons with at most 1048576 known values in all";
+    check(ErrorKind::TooManyValues, 256, expected, body);
+    check(ErrorKind::TooManyValues, 256, expected, text);
+    let errors = body(300).unwrap_err();
+    assert_eq!(errors.as_slice()[0].path, "criteria[0].children[256].op");
+    // Other comparisons are not counted.
+    let others = format!("grade in ({})", list(60_000, "x"));
+    assert!(FilterBuilder::new(&catalog).text(&others).is_ok());
+}
+
+#[test]
 fn ids() {
     for n in [2, Limits::default().ids] {
         let limits = Limits::default().with_ids(n);

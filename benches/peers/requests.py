@@ -1,4 +1,7 @@
-"""The requests, as lines for `casefilter bench --requests`: the thirteen of the interface, and those of the extended criteria."""
+"""The requests, as lines for `casefilter bench --requests`.
+
+There are the thirteen of the interface, those of the extended criteria, and counts by value.
+"""
 
 import json
 
@@ -144,8 +147,50 @@ def extended(_cases):
     }
 
 
+FACET_TITLES = {
+    "f1": "status of all cases",
+    "f2": "priority of the open ones of one month",
+    "f3": "72 countries of the open ones",
+    "f4": "the 10 most frequent of 500 assignees, priority = high",
+    "f5": "histogram by month of createdAt, status in 2",
+    "f6": "60 tags, priority = high",
+    "f7": "count, minimum, maximum and sum of the amount, status = open",
+    "f8": "five fields of the open ones at once",
+}
+
+
+def _facets(*facets, criteria=()):
+    # A body without criteria selects no case.
+    return {"body": {"criteria": list(criteria)}, "facets": list(facets)}
+
+
+def facets(_cases):
+    """Returns the requests for counts by value, by name."""
+    month = [_field("createdAt", ">=", "2025-03-01 00:00:00"), _field("createdAt", "<", "2025-04-01 00:00:00")]
+    is_open = _field(STATUS, "=", "open")
+    of = lambda field, limit=1000: {"field": field, "limit": limit}
+    return {
+        "f1": _facets(of(STATUS), criteria=[_field("createdAt", ">=", "2000-01-01 00:00:00")]),
+        "f2": _facets(of("priority"), criteria=[is_open, *month]),
+        "f3": _facets(of(COUNTRY), criteria=[is_open]),
+        "f4": _facets(of(ASSIGNEE, 10), criteria=[_field("priority", "=", "high")]),
+        "f5": _facets(
+            {"field": "createdAt", "interval": "month"}, criteria=[_field(STATUS, "$contains", "open", "awaitingUser")]
+        ),
+        "f6": _facets(of("tags"), criteria=[_field("priority", "=", "high")]),
+        "f7": _facets({"field": AMOUNT, "stats": True}, criteria=[is_open]),
+        "f8": _facets(
+            *map(of, (COUNTRY, "priority", "createdByType", "clientId", BLUEPRINT)), criteria=[is_open]
+        ),
+    }
+
+
 # The sets of requests by name: titles, and the function from the number of cases to the requests.
-SETS = {"thirteen": (TITLES, thirteen), "extended": (EXTENDED_TITLES, extended)}
+SETS = {
+    "thirteen": (TITLES, thirteen),
+    "extended": (EXTENDED_TITLES, extended),
+    "facets": (FACET_TITLES, facets),
+}
 
 
 def of_set(name, cases):
@@ -164,7 +209,22 @@ def write(path, requests):
 
 
 def is_count(request):
-    return request["limit"] == 0
+    return request.get("limit") == 0
+
+
+def is_facets(request):
+    return "facets" in request
+
+
+def counted(facet, answer):
+    """Returns the part of an answer to a facet that is compared: the counts by value or bucket, or the statistics."""
+    if "stats" in facet:
+        return [answer["stats"][name] for name in ("count", "min", "max", "sum")]
+    if "interval" in facet:
+        return {bucket["from"][:10]: bucket["count"] for bucket in answer["buckets"] if bucket["count"]}
+    counts = {value["value"]: value["count"] for value in answer["values"] if value["count"]}
+    # The most frequent values alone do not tell how many cases have none.
+    return counts if len(counts) == facet["limit"] else counts | ({"": answer["absent"]} if answer["absent"] else {})
 
 
 def tree(request):

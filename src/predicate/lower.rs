@@ -8,27 +8,33 @@
 //!
 //! Invariant: `compile` returns a tree if and only if `lower` finds no error and no criterion is broken.
 
+mod errors;
+mod operand;
+mod rounded;
 mod scope;
-
-use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use self::errors::{bad_id, no_array, no_field, noted};
+use self::operand::{set_of_ids, value};
+pub(crate) use self::rounded::rounded_numbers;
 use self::scope::{Scope, negated, scopes};
 use super::optimize::Builder;
 use super::reading::Reading;
 use super::set::Set;
-use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values, Written};
+use super::tree::{Children, Comparison, Leaf, Node, NodeId, Tree, Values, Written};
 use crate::catalog::{Catalog, Field, FieldId, FieldType, IdType};
-use crate::criteria::{Body, Criterion, Text, Unsupported, meant_by_bad_value};
-use crate::error::{
-    Error, ErrorKind, REPORTED_ERRORS, Suggestion, escaped, nearest, quote, quote_all, quote_whole,
-};
-use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier, Ray, Side};
-use crate::value::{
-    Clock, Number, Operand, OrderedType, ParseMomentError, ParseTimestampError, Span, Timestamp, Value,
-    ValueClass, canonical_id, is_moment, parse_integer, part_of_id, words,
-};
+use crate::criteria::{Body, Criterion, Text};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier};
+use crate::value::{Value, ValueClass, canonical_id, words};
+
+/// The number of known values that the order comparisons of a body may be compared with. `priority >= low` is compared with all
+/// known values of `priority`, and its normal form contains those that it selects.
+const MOST_RANKED: usize = 1 << 20;
+
+/// The number of errors that are kept until they are sorted.
+const MOST_ERRORS: usize = 8 * REPORTED_ERRORS;
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
@@ -39,6 +45,8 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     let reading = Reading { language, grammar: body.grammar, clock: body.clock };
     let negated = negated(body);
     let scopes = scopes(body, catalog, reading.language);
+    // The count of known values that order comparisons were compared with.
+    let mut ranked: usize = 0;
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
     for (at, criterion) in body.nodes.iter().enumerate() {
@@ -55,10 +63,15 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
                 }
                 let texts = body.texts(values).iter().map(|value| &*value.text);
                 let id_type = catalog.field(id).id_type();
-                // Only known values have a rank.
-                let is_ranked = kind == FieldType::String && operator.ray().is_some();
-                if is_ranked && texts.clone().any(|text| field.known_rank(text).is_none()) {
-                    return None;
+                if is_ranked(field, operator) {
+                    // Only known values have a rank.
+                    if texts.clone().any(|text| field.known_rank(text).is_none()) {
+                        return None;
+                    }
+                    ranked = ranked.saturating_add(field.known_values().len());
+                    if ranked > MOST_RANKED {
+                        return None;
+                    }
                 }
                 let operands = match operator.operands() {
                     // Filters rarely test ids that are not plain strings.
@@ -139,6 +152,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
         Vec::with_capacity(body.nodes.len().saturating_add(3));
     // A stack of node ids: criteria whose parent has not been reached yet.
     let mut open: Vec<NodeId> = Vec::new();
+    let mut ranked: usize = 0;
     for (at, criterion) in body.nodes.iter().enumerate() {
         let scope = scopes.get(at).copied().unwrap_or_default();
         let node = match criterion {
@@ -167,6 +181,16 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
                 let comparison = body.text(*field).and_then(|name| {
                     comparison(catalog, reading, scope, (name, *operator), texts, &mut errors)
                 });
+                if let (Some(comparison), Some((operator, offset))) = (&comparison, operator)
+                    && is_ranked(catalog.field(comparison.field), *operator)
+                    && ranked <= MOST_RANKED
+                {
+                    let field = catalog.field(comparison.field);
+                    ranked = ranked.saturating_add(field.known_values().len());
+                    if ranked > MOST_RANKED {
+                        errors.push(too_many_ranked(field, *offset));
+                    }
+                }
                 comparison.map_or(Node::Constant(false), Node::Leaf)
             }
         };
@@ -192,114 +216,23 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
     (Tree::from_nodes(nodes), errors)
 }
 
-/// Returns the numbers of a body that change when they are rounded to a double, with their nodes in the tree of [`lower`].
-///
-/// The body must not have errors.
-pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {
-    let mut rounded = Vec::new();
-    let language = Language::new(body.syntax, catalog.grammar());
-    let scopes = scopes(body, catalog, language);
-    for (node, criterion) in body.nodes.iter().enumerate() {
-        let Criterion::Field { field, operator, values } = criterion else { continue };
-        if operator.is_some_and(|(operator, _)| operator.operands() != Operands::OfField) {
-            continue;
-        }
-        let scope = scopes.get(node).copied().unwrap_or_default();
-        let id = body.text(*field).and_then(|name| scope.field(&name.text, catalog, language));
-        let kind = id.map(|id| catalog.field(id).field_type());
-        if kind != Some(FieldType::Number) {
-            continue;
-        }
-        for (value, text) in body.texts(values).iter().enumerate() {
-            if let Some(number) =
-                Number::parse(&text.text).filter(|number| number.is_rounded_from(&text.text))
-            {
-                rounded.push(Rounded { node, value, written: text.text.to_string(), number });
-            }
-        }
-    }
-    rounded
+/// Returns true if an order comparison by this operator compares the known values of the field by their rank.
+fn is_ranked(field: &Field, operator: Operator) -> bool {
+    field.field_type() == FieldType::String && operator.ray().is_some()
 }
 
-/// The number of errors that are kept until they are sorted.
-const MOST_ERRORS: usize = 8 * REPORTED_ERRORS;
-
-/// The number of arrays that an error lists.
-const MOST_ARRAYS: usize = 10;
-
-/// Returns the error of a path that is not an array of objects of this scope.
-fn no_array(catalog: &Catalog, language: Language, scope: Scope, name: &Text<'_>) -> Error {
-    let is_within = |array: &&str| match scope {
-        Scope::Element(around) => {
-            catalog.find_array(array).is_some_and(|array| catalog.is_array_below(array, around))
-        }
-        _ => true,
-    };
-    let names: Vec<&str> = catalog.array_names().filter(is_within).collect();
-    let around = match scope {
-        Scope::Element(around) => format!(" below {}", quote(catalog.array_name(around))),
-        _ => String::new(),
-    };
-    let field = scope.field(&name.text, catalog, language).map(|field| catalog.field(field));
-    let expected = match names.as_slice() {
-        [] => format!("an array of objects{around}, of which the catalogue has none"),
-        names => {
-            let more = if names.len() > MOST_ARRAYS { " and others" } else { "" };
-            let listed = quote_all(names.iter().take(MOST_ARRAYS).copied());
-            format!("an array of objects{around}: {listed}{more}")
-        }
-    };
-    let note = match (field, language) {
-        (Some(field), _) if !field.is_many() => "; a field is tested without an array around it",
-        (Some(_), _) => "; the values of a field are tested by a criterion on the field",
-        (None, _) => "",
-    };
-    let nearest = nearest(&name.text, names.iter().copied());
-    Error::new(ErrorKind::UnknownField, name.offset, quote(&name.text), format!("{expected}{note}"))
-        .suggest(nearest.map(Suggestion::replace_by))
-}
-
-/// Returns the error of a name that is not a field of this scope. Returns `None` if the scope has an error itself.
-fn no_field(catalog: &Catalog, language: Language, scope: Scope, name: &Text<'_>) -> Option<Error> {
-    let array = match scope {
-        Scope::Unknown => return None,
-        Scope::Element(array) => array,
-        Scope::Document => {
-            let error = catalog.resolve(&name.text, name.offset).err()?;
-            return Some(match (catalog.find_array(&name.text), language) {
-                (None, _) | (_, Language::Interface) => error,
-                (Some(_), Language::Extended) => {
-                    let note = format!("; {} tests an array", quote(Complex::ELEM.name()));
-                    Error { expected: format!("{}{note}", error.expected), ..error }
-                }
-                (Some(_), Language::Text) => {
-                    let note = "; `has (…)` tests an array";
-                    Error { expected: format!("{}{note}", error.expected), ..error }
-                }
-            });
-        }
-    };
-    let around = catalog.array_name(array);
-    let expected = match catalog.find(&name.text) {
-        Some(_) => format!(
-            "a field below {}: the criteria of an element test the values of that element alone",
-            quote(around)
+/// Returns the error of an order comparison after which the comparisons have too many known values.
+fn too_many_ranked(field: &Field, offset: usize) -> Error {
+    Error::new(
+        ErrorKind::TooManyValues,
+        offset,
+        format!(
+            "a comparison with the {} known values of {}",
+            field.known_values().len(),
+            quote(field.name())
         ),
-        None => format!("a field below {}", quote(around)),
-    };
-    // A text may write names from the array on.
-    let written = |field: &FieldId| {
-        let full = catalog.field(*field).name();
-        let rest = full.strip_prefix(around).and_then(|rest| rest.strip_prefix('.'));
-        if language == Language::Text { rest.unwrap_or(full) } else { full }
-    };
-    let below = catalog.fields_of_array(array);
-    let last_key = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-    let key = last_key(&name.text);
-    let by_key = below.iter().find(|field| last_key(catalog.field(**field).name()) == key).map(written);
-    let meant = by_key.or_else(|| nearest(&name.text, below.iter().map(written)));
-    let error = Error::new(ErrorKind::UnknownField, name.offset, quote(&name.text), expected);
-    Some(error.suggest(meant.map(Suggestion::replace_by)))
+        format!("order comparisons with at most {MOST_RANKED} known values in all"),
+    )
 }
 
 /// Returns the comparison that is equivalent to `ids`.
@@ -314,37 +247,6 @@ fn by_ids<'b>(catalog: &Catalog, ids: &'b [Text<'_>], errors: &mut Vec<Error>) -
         }
     }
     Comparison { field: FieldId::ID, operator: Operator::Contains, values }
-}
-
-/// Returns the error of a text that is not an id.
-fn bad_id(field: &Field, text: &Text<'_>) -> Error {
-    let (kind, expected) = match field.id_type() {
-        IdType::Integer => (ErrorKind::BadNumber, "an integer of 64 bits such as `12` or `-5`"),
-        other => (ErrorKind::BadValue, other.expected()),
-    };
-    let expected = format!("{expected}, since {} has such ids", quote(field.name()));
-    let meant = match field.id_type() {
-        IdType::Integer => Number::respell(&text.text).filter(|meant| parse_integer(meant).is_some()),
-        _ => None,
-    };
-    let meant = meant.and_then(|meant| quote_whole(&meant));
-    Error::new(kind, text.offset, quote(&text.text), expected).suggest(meant)
-}
-
-/// Returns the set of these operands of an id that is not a plain string. Returns `None` if an operand is malformed, or if there is
-/// no operand.
-fn set_of_ids(id_type: IdType, operator: Operator, texts: &[Text<'_>]) -> Option<Set> {
-    let mut ids = Vec::with_capacity(texts.len());
-    for text in texts {
-        ids.push(match operator.operands() {
-            Operands::OfField | Operands::Truth => canonical_id(id_type, &text.text)?,
-            Operands::NotEmpty if text.text.is_empty() => return None,
-            Operands::NotEmpty => part_of_id(id_type, &text.text),
-            Operands::Words if words(&text.text).is_empty() => return None,
-            Operands::Words => Cow::Borrowed(&*text.text),
-        });
-    }
-    Set::of_strings(ids.iter().map(|id| &**id))
 }
 
 /// Lowers a field criterion. Returns `None` if it has an error, which is then in `errors` or was reported by the parser.
@@ -406,260 +308,4 @@ fn comparison<'b>(
     }
     let (operator, _) = operator.filter(|_| valid && !values.is_empty())?;
     Some(Comparison { field: id, operator, values })
-}
-
-/// Parses an operand. `is_only` is true if it is the only operand of its criterion.
-fn value<'b>(
-    field: &Field,
-    reading: Reading,
-    operator: Option<Operator>,
-    is_only: bool,
-    text: &'b Text<'_>,
-) -> Result<Operand<'b>, Box<Error>> {
-    let language = reading.language;
-    let error = |kind, expected: &str| {
-        Box::new(Error::new(
-            kind,
-            text.offset,
-            quote(&text.text),
-            format!(
-                "{expected}, since {} is {} field",
-                quote(field.name()),
-                field.field_type().with_article()
-            ),
-        ))
-    };
-    if let Some(operator) = operator
-        && operator.operands() != Operands::OfField
-    {
-        let operand = operand(operator, language, text)?;
-        return Ok(match operand {
-            Value::String(Cow::Borrowed(part)) if operator.operands() == Operands::NotEmpty => {
-                Value::String(part_of_id(field.id_type(), part))
-            }
-            other => other,
-        }
-        .into());
-    }
-    let value = match field.field_type() {
-        FieldType::String => match operator.filter(|operator| operator.ray().is_some()) {
-            Some(operator) if field.is_ranked(reading.grammar) && field.known_rank(&text.text).is_none() => {
-                return Err(Box::new(no_rank(field, operator, text)));
-            }
-            _ => match canonical_id(field.id_type(), &text.text) {
-                Some(text) => Ok(Value::String(text)),
-                None => Err(Box::new(bad_id(field, text))),
-            },
-        },
-        FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
-            let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
-            Box::new(error(ErrorKind::BadNumber, &FieldType::Number.expected()).suggest(meant))
-        }),
-        FieldType::Integer => parse_integer(&text.text).map(Value::Integer).ok_or_else(|| {
-            let is_integer = |meant: &String| parse_integer(meant).is_some();
-            let meant = Number::respell(&text.text).filter(is_integer).and_then(|meant| quote_whole(&meant));
-            Box::new(error(ErrorKind::BadNumber, &FieldType::Integer.expected()).suggest(meant))
-        }),
-        kind @ FieldType::Decimal { .. } => Value::parse(kind, &text.text).ok_or_else(|| {
-            let is_decimal = |meant: &String| Value::parse(kind, meant).is_some();
-            let meant = Number::respell(&text.text).filter(is_decimal).and_then(|meant| quote_whole(&meant));
-            Box::new(error(ErrorKind::BadNumber, &kind.expected()).suggest(meant))
-        }),
-        FieldType::Timestamp => {
-            let is_all = operator.is_some_and(|operator| operator.shape().quantifier == Quantifier::All);
-            let range = reading.range(OrderedType::Timestamp, &text.text);
-            if let Some((first, last)) = range.filter(|(first, last)| first == last || !is_all) {
-                return Ok(Operand::of_range(Timestamp::from_millis(first), Timestamp::from_millis(last)));
-            }
-            let span = Timestamp::respell(&text.text);
-            let operator = operator.filter(|_| is_only);
-            let meant = span.and_then(|span| meant_by_span(field, language, operator, &span, &text.text));
-            let (expected, meant) = match language {
-                Language::Text => {
-                    let expected = reading.clock.parse(&text.text).err().map(ParseMomentError::expected);
-                    let has_present = reading.clock.now.is_some();
-                    let respelt = || Clock::respell(&text.text).filter(|_| has_present);
-                    let meant = meant
-                        .or_else(|| respelt().and_then(|meant| quote_whole(&meant)).map(Suggestion::from));
-                    (expected, meant)
-                }
-                _ => (Timestamp::parse(&text.text).err().map(ParseTimestampError::expected), meant),
-            };
-            let expected = expected.unwrap_or("an instant");
-            Err(Box::new(error(ErrorKind::BadTimestamp, expected).suggest(meant)))
-        }
-        FieldType::Boolean => truth(&text.text).map(Value::Boolean).map_err(|near| {
-            Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote)))
-        }),
-    };
-    value.map(Operand::from)
-}
-
-/// The number of known values that an error lists.
-const MOST_KNOWN: usize = 20;
-
-/// Returns the error of an order comparison with a string that is not a known value of the field.
-fn no_rank(field: &Field, operator: Operator, text: &Text<'_>) -> Error {
-    let more = if field.known_values().len() > MOST_KNOWN { " and others" } else { "" };
-    let expected = format!(
-        "one of {}{more}, since {} compares {} by the order of its known values",
-        quote_all(field.known_values().take(MOST_KNOWN)),
-        quote(operator.name()),
-        quote(field.name())
-    );
-    Error::new(ErrorKind::BadValue, text.offset, quote(&text.text), expected)
-        .suggest(nearest(&text.text, field.known_values()).map(Suggestion::replace_by))
-}
-
-/// Parses `true` or `false`. The error is the word that the client probably meant, if only the letter case differs.
-fn truth(text: &str) -> Result<bool, Option<&'static str>> {
-    match text {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        other => Err(["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(other))),
-    }
-}
-
-/// Parses an operand of an operator that does not take values of the field's type.
-fn operand<'b>(operator: Operator, language: Language, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
-    let error = |kind, expected: &str| {
-        let expected = format!("{expected} after {}", quote(operator.spelled(language.syntax())));
-        Box::new(Error::new(kind, text.offset, quote(&text.text), expected))
-    };
-    match operator.operands() {
-        Operands::Truth => truth(&text.text).map(Value::Boolean).map_err(|near| {
-            Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote)))
-        }),
-        Operands::NotEmpty if text.text.is_empty() => {
-            Err(error(ErrorKind::EmptyText, "a string that is not empty"))
-        }
-        Operands::Words if words(&text.text).is_empty() => {
-            Err(error(ErrorKind::EmptyText, "a string with a word in it"))
-        }
-        Operands::OfField | Operands::NotEmpty | Operands::Words => {
-            Ok(Value::String(Cow::Borrowed(&*text.text)))
-        }
-    }
-}
-
-/// Adds a note to the error of an invalid value that expresses an unsupported test, such as `null` or the name of another field.
-fn noted(
-    error: Error,
-    catalog: &Catalog,
-    language: Language,
-    field: &Field,
-    operator: Option<Operator>,
-    text: &Text<'_>,
-) -> Error {
-    let is_timestamp = field.field_type() == FieldType::Timestamp;
-    let is_day = || {
-        let span =
-            Timestamp::respell(&text.text).filter(|_| !(language == Language::Text && is_moment(&text.text)));
-        span.is_some_and(|span| span.end.is_some())
-    };
-    let unsupported = if is_timestamp && operator.is_some_and(|operator| operator.ray().is_none()) && is_day()
-    {
-        Some(Unsupported::Day).filter(|_| error.suggestion.is_none())
-    } else if catalog.find(&text.text).is_some() {
-        Some(Unsupported::TwoFields)
-    } else {
-        meant_by_bad_value(&text.text, is_timestamp && !(language == Language::Text && is_moment(&text.text)))
-    };
-    let is_null = unsupported == Some(Unsupported::Absence) && !text.text.is_empty();
-    if let Some(is_present) = operator.filter(|_| is_null).and_then(compared)
-        && language.is_extended()
-    {
-        let meant = match language {
-            Language::Text if is_present => "`is present`",
-            Language::Text => "`is absent`",
-            _ if is_present => "`$exists` with the value `\"true\"`",
-            _ => "`$exists` with the value `\"false\"`",
-        };
-        return error.suggest(Some(Suggestion::explain(meant)));
-    }
-    match unsupported {
-        // In the text syntax, the error already names the valid forms of relative times.
-        Some(Unsupported::RelativeTime) if language == Language::Text => error,
-        Some(unsupported) => {
-            Error { expected: format!("{}; {}", error.expected, unsupported.note(language)), ..error }
-        }
-        None => error,
-    }
-}
-
-/// Returns the test that a comparison with `null` by this operator means. True requires that the field has a value, and false that
-/// it has no value.
-fn compared(operator: Operator) -> Option<bool> {
-    match operator {
-        Operator::Equal => Some(false),
-        Operator::NotEqual => Some(true),
-        _ => None,
-    }
-}
-
-/// Suggests a correction for a timestamp that is a day, a minute, or an instant within a second. Returns `None` if no criterion is
-/// equivalent.
-///
-/// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
-fn meant_by_span(
-    field: &Field,
-    language: Language,
-    operator: Option<Operator>,
-    span: &Span,
-    written: &str,
-) -> Option<Suggestion> {
-    let string = |text: &str| format!("\"{text}\"");
-    // In a body, the path of the error is that of the value. So a comparison cannot replace the value, and is only explained.
-    let replace_by = |text: &str, note: Option<String>| match language {
-        Language::Text => {
-            let meant = Suggestion::from(quote_whole(text)?);
-            Some(note.into_iter().fold(meant, Suggestion::with_explanation))
-        }
-        Language::Interface | Language::Extended => {
-            let note = note.map_or_else(String::new, |note| format!(", {note}"));
-            Some(Suggestion::explain(format!("the comparison {}{note}", quote_whole(text)?)))
-        }
-    };
-    let start = string(&span.start);
-    let replace_value = || match language {
-        Language::Text => replace_by(&start, None),
-        Language::Interface | Language::Extended => quote_whole(&span.start).map(Suggestion::from),
-    };
-    if span.end.is_none() && !span.is_within {
-        return replace_value();
-    }
-    let operator = operator?;
-    if span.is_within {
-        // Timestamps in documents have whole seconds, except in fields of Unix milliseconds.
-        if field.form().has_millis() {
-            return None;
-        }
-        return match operator.ray()?.side {
-            Side::Above => replace_by(&format!("> {start}"), None),
-            Side::Below => replace_by(&format!("<= {start}"), None),
-        };
-    }
-    let end = span.end.as_deref().map(string)?;
-    let written = escaped(written);
-    match operator.ray() {
-        Some(Ray { side: Side::Above, inclusive: true } | Ray { side: Side::Below, inclusive: false }) => {
-            replace_value()
-        }
-        Some(Ray { side: Side::Below, inclusive: true }) => {
-            let explanation = format!("all of {written} included");
-            replace_by(&format!("< {end}"), Some(explanation))
-        }
-        Some(Ray { side: Side::Above, inclusive: false }) => {
-            let explanation = format!("all of {written} left out");
-            replace_by(&format!(">= {end}"), Some(explanation))
-        }
-        // On a multi-valued field, two different values could satisfy the two bounds. In the text syntax, a `not` before the
-        // criterion would negate only the first bound.
-        None if operator == Operator::Equal && !field.is_many() && language != Language::Text => {
-            let both = format!(">= {start} and {} < {end}", field.name());
-            replace_by(&both, Some(format!("which is all of {written}")))
-        }
-        // `<>` has no equivalent range: it also selects cases without the field.
-        None => None,
-    }
 }

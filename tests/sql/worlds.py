@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from decimal import Decimal
 
 # Strings that quoting often gets wrong.
 STRINGS = [
@@ -30,6 +31,8 @@ INTEGERS = [
     "0", "1", "-1", "2", "255", "65536", "4294967296", "-2147483649", "9007199254740991", "9007199254740992", "9007199254740993",
     "9007199254740994", "-9007199254740993", "9223372036854775806", "9223372036854775807", "-9223372036854775807", "-9223372036854775808",
 ]
+# The digits of decimals, without the point.
+DECIMALS = ["0", "1", "-1", "10", "-250", "1000", "9223372036854775807", "-9223372036854775808", "9007199254740993", "123456"]
 RFC3339 = [
     "0000-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "1970-01-01t01:00:00.001+01:00", "2024-02-29T23:59:59-09:30",
     "2024-02-29T23:59:59.5Z", "9999-12-31T23:59:59.999Z",
@@ -59,6 +62,7 @@ class World:
 
 def hard(chance, fields, cases, requests, zeros=False, catalog=None):
     """Generates cases and requests full of hard values."""
+    fields = [typed(field) for field in fields]
     strings = STRINGS + FOLDED * 2 + (ZEROS * 3 if zeros else [])
     documents = [case(chance, fields, f"{chance.choice(strings)[:40]}{number}", strings) for number in range(cases)]
     # Some cases are repeated with changes, and keep their place.
@@ -71,6 +75,12 @@ def hard(chance, fields, cases, requests, zeros=False, catalog=None):
     for one in wanted[::7]:
         one["body"]["ids"] = chance.sample(ids, chance.randrange(4)) + ["none such"]
     return world
+
+
+def typed(field):
+    """Splits the type `decimal(2)` into type and scale."""
+    kind, _, scale = field["type"].rstrip(")").partition("(")
+    return {**field, "type": kind, "scale": int(scale or 0)}
 
 
 def case(chance, fields, name, strings):
@@ -129,6 +139,10 @@ def value(chance, field, strings):
         return float(chance.choice(NUMBERS))
     if field["type"] == "integer":
         return int(chance.choice(ELEMENT_INTEGERS if strings is ELEMENT_STRINGS else INTEGERS))
+    if field["type"] == "decimal":
+        # A number of JSON only if Python writes its digits exactly.
+        digits = decimal(chance, field, strings)
+        return chance.choice([digits, int(digits)]) if digits.lstrip("-").isdigit() else digits
     if field["type"] == "boolean":
         return chance.random() < 0.5
     form = field.get("form")
@@ -137,6 +151,13 @@ def value(chance, field, strings):
         return chance.choice([number, int(number)])
     forms = {"rfc3339": RFC3339, "interface_or_rfc3339": TIMES + RFC3339, "date": DATES}
     return chance.choice(forms.get(form, TIMES))
+
+
+def decimal(chance, field, strings):
+    """Returns the text of a decimal, with or without zeros at the end."""
+    digits = chance.choice(DECIMALS[:5] if strings is ELEMENT_STRINGS else DECIMALS)
+    exact = format(Decimal(digits).scaleb(-field["scale"]), "f")
+    return chance.choice([exact, exact.rstrip("0").rstrip(".") if "." in exact else exact])
 
 
 def put(document, keys, leaf):
@@ -180,7 +201,7 @@ def criterion(chance, fields, strings, depth, array=""):
     if field["name"].startswith(("legs.", "grid.")):
         strings = ELEMENT_STRINGS
     operators = ["=", "<>", "<>", "$contains", "$contains", "$all", "$exists"]
-    if field["type"] in ("number", "integer", "timestamp"):
+    if field["type"] in ("number", "integer", "decimal", "timestamp"):
         operators += [">", ">=", "<", "<="] * 2
     if field["type"] == "string":
         operators += ["$startsWith", "$substring", "$match"] * 2
@@ -220,6 +241,8 @@ def text(chance, field, strings):
         return chance.choice(NUMBERS)
     if field["type"] == "integer":
         return chance.choice(ELEMENT_INTEGERS if strings is ELEMENT_STRINGS else INTEGERS)
+    if field["type"] == "decimal":
+        return decimal(chance, field, strings)
     if field["type"] == "boolean":
         return chance.choice(["true", "false"])
     epoch = datetime.datetime(1970, 1, 1)

@@ -76,6 +76,10 @@ def answers(binary, file, all_requests, work, check=True):
     command = [binary, "search", file, "--requests", _requests_file(all_requests, work), *flags(all_requests)]
     found = {}
     for (name, request), answer in zip(all_requests.items(), lines(command, check), strict=False):
+        if requests.is_facets(request):
+            parts = zip(request["facets"], answer["facets"], strict=True)
+            found[name] = [requests.counted(facet, part) for facet, part in parts]
+            continue
         page = answer["list"]
         found[name] = page["totalItems"] if requests.is_count(request) else [item["id"] for item in page["items"]]
     return found

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import shutil
 from pathlib import Path
 
@@ -18,6 +19,8 @@ class Dialect(sql.Dialect):
     starts_with = "startsWith({column}, {value})"
     has_part = "position({column}, {value}) > 0"
     instant = "toDateTime('{}', 'UTC')"
+    month = "toStartOfMonth({column})"
+    unnest = "arrayJoin({column})"
 
 
 class Engine:
@@ -71,7 +74,14 @@ class Engine:
     def value(self, statement):
         return self.db.query(statement, "CSV").bytes().decode().strip().strip('"')
 
+    def rows(self, statement):
+        answer = self.db.query(statement, "JSONCompactEachRow").bytes().decode()
+        return [json.loads(line) for line in answer.splitlines()]
+
     def prepare(self, request):
+        if requests.is_facets(request):
+            statements = Dialect().facets(request)
+            return lambda: Dialect().counted(request, [self.rows(statement) for statement in statements])
         statement = Dialect().select(request)
         if requests.is_count(request):
             return lambda: int(self.value(statement))

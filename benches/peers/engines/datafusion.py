@@ -42,7 +42,14 @@ class Engine:
             columns[sql.name(field)] = values
         return columns
 
+    def rows(self, statement):
+        batches = self.context.sql(statement).collect()
+        return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
     def prepare(self, request):
+        if requests.is_facets(request):
+            statements = Dialect().facets(request)
+            return lambda: Dialect().counted(request, [self.rows(statement) for statement in statements])
         statement = Dialect().select(request)
         if requests.is_count(request):
             return lambda: self.context.sql(statement).collect()[0].column(0)[0].as_py()

@@ -34,6 +34,10 @@ class Engine:
         return f"CAST({value} AS {sql.name(field)}_type)" if sql.name(field) in ENUMS else value
 
     def prepare(self, request):
+        if requests.is_facets(request):
+            statements = sql.Dialect().facets(request)
+            rows = lambda: [self.db.execute(statement).fetchall() for statement in statements]
+            return lambda: sql.Dialect().counted(request, rows())
         statement = sql.Dialect().select(request)
         if requests.is_count(request):
             return lambda: self.db.execute(statement).fetchone()[0]

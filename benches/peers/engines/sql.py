@@ -40,6 +40,8 @@ class Dialect:
     starts_with = "starts_with({column}, {value})"
     has_part = "contains({column}, {value})"
     matches = "{column} ILIKE {value}"
+    month = "date_trunc('month', {column})"
+    unnest = "unnest({column})"
 
     def literal(self, field, value):
         kind = TYPED.get(field)
@@ -84,3 +86,35 @@ class Dialect:
             nulls = "" if order == "-createdAt" else " NULLS LAST"
             by = f' ORDER BY {column(order.lstrip("-"))} {direction}{nulls}, "id"'
         return f'SELECT "id" FROM cases WHERE {where}{by} LIMIT {request["limit"]} OFFSET {request["offset"]}'
+
+    def facets(self, request):
+        """Returns a SELECT for each facet. The rows are pairs of a value and a count, or one row of statistics."""
+        where = self.where(requests.tree(request))
+        return [self.facet(facet, where) for facet in request["facets"]]
+
+    def facet(self, facet, where):
+        field = facet["field"]
+        if "stats" in facet:
+            amount = column(field)
+            return f"SELECT count({amount}), min({amount}), max({amount}), sum({amount}) FROM cases WHERE {where}"
+        if "interval" in facet:
+            return f"SELECT {self.month.format(column=column(field))} AS v, count(*) FROM cases WHERE {where} GROUP BY v"
+        if field in LISTS:
+            values = f"SELECT {self.unnest.format(column=column(field))} AS v FROM cases WHERE {where}"
+            # No case repeats a tag.
+            return f"SELECT v, count(*) FROM ({values}) AS x GROUP BY v"
+        top = ""
+        if facet["limit"] < 100:
+            where = f"{where} AND {column(field)} IS NOT NULL"
+            top = f" ORDER BY 2 DESC, 1 LIMIT {facet['limit']}"
+        return f"SELECT {column(field)}, count(*) FROM cases WHERE {where} GROUP BY {column(field)}{top}"
+
+    def counted(self, request, answers):
+        """Returns the rows of each facet in the form of `requests.counted`."""
+        return [self.counts(facet, rows) for facet, rows in zip(request["facets"], answers, strict=True)]
+
+    @staticmethod
+    def counts(facet, rows):
+        if "stats" in facet:
+            return list(rows[0])
+        return {"" if value is None else str(value)[:10] if "interval" in facet else value: count for value, count in rows}

@@ -106,7 +106,10 @@ impl Syntax for ClickHouse {
 
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
         let kind = datum.kind().map_or(Cow::Borrowed("String"), type_name);
-        if datum.is_list() {
+        if let Datum::Decimals(_) = datum {
+            // Clients quote the strings of a list, and ClickHouse refuses quoted decimals in a parameter.
+            out.push_str(&format!("{{p{number}:Array(String)}}::Array({kind})"));
+        } else if datum.is_list() {
             out.push_str(&format!("{{p{number}:Array({kind})}}"));
         } else {
             out.push_str(&format!("{{p{number}:{kind}}}"));
