@@ -138,7 +138,8 @@ fn values() {
 #[test]
 fn known_values_of_order_comparisons() {
     let known: Vec<String> = (0..1 << 12).map(|rank| rank.to_string()).collect();
-    let field = casefilter::Field::new("grade", casefilter::FieldType::String).with_known(known);
+    let field = casefilter::Field::new("grade", casefilter::FieldType::String);
+    let field = field.with_known(known.iter().map(String::as_str));
     let catalog = Catalog::new([field]).unwrap().extended();
     let body = |n: usize| {
         let criterion = r#"{"field":"grade","op":">=","values":["4095"]}"#;
