@@ -474,8 +474,8 @@ fn decimals_and_defaults_have_the_types_of_the_dialect() {
         (
             Dialect::ClickHouse,
             ["{p1:Decimal(19, 2)}", "{p2:Array(String)}::Array(Decimal(19, 2))"],
-            ["'92233720368547758.06'::Decimal(19, 2)", "['1.00', '2.50']::Array(Decimal(19, 2))"],
-            ["Decimal(19, 2)", "DEFAULT ['0.50']::Array(Decimal(19, 2))", "DEFAULT toInt64(7)"],
+            ["'92233720368547758.06'::Decimal(19, 2)", "[1.00, 2.50]::Array(Decimal(19, 2))"],
+            ["Decimal(19, 2)", "DEFAULT [0.50]::Array(Decimal(19, 2))", "DEFAULT toInt64(7)"],
         ),
         (
             Dialect::Spark,

@@ -84,9 +84,10 @@ impl Syntax for ClickHouse {
             Datum::Decimal(decimal) => {
                 out.push_str(&format!("'{decimal}'::Decimal(19, {})", decimal.scale()));
             }
-            Datum::Decimals(_) => {
+            // ClickHouse reads the text of the array as one of decimals, in which it accepts no quotes.
+            Datum::Decimals(decimals) => {
                 out.push('[');
-                separated(datum.scalars().iter(), ", ", out, bare);
+                separated(decimals.iter(), ", ", out, |decimal, out| out.push_str(&decimal.to_string()));
                 out.push_str(&format!("]::Array({})", datum.kind().map(type_name).unwrap_or_default()));
             }
             Datum::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
