@@ -59,8 +59,8 @@ impl Batch {
         Self { rows, columns: Columns::Sealed(columns), places, documents }
     }
 
-    /// Sets the elements of arrays of objects that the values of these fields belong to, of a batch that was stored without them.
-    /// `read` passes the document of a row on, and returns false for a row that is deleted.
+    /// Sets the elements of arrays of objects in the columns of these fields, for a batch that was stored without elements. `read`
+    /// passes the document of a row to its second argument. It returns false if the row is deleted.
     #[cfg(feature = "store")]
     pub(crate) fn set_elements<E: From<String>>(
         &mut self,
