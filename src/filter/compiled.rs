@@ -196,7 +196,7 @@ impl Filter {
     }
 
     /// Prints the normal form as a JSON body on one line. Compiling that body with an [extended](Catalog::extended) catalogue gives
-    /// the same normal form. The printed body of a filter that was compiled from a body needs no other catalogue than that body.
+    /// the same normal form. If the filter was compiled from a body, its printed body can be compiled with the same catalogue.
     ///
     /// The printed body can be larger than the compiled body. It has at most three more levels and two more values. If the
     /// compiled body has `n` criteria, the printed body has at most `2 * n + 2`. If the compiled body was close to its
