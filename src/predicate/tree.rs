@@ -261,8 +261,8 @@ pub(crate) enum Test {
 /// `legs has (bank = x and amount > 5)` is the array `legs` and the tree `and: bank: Any {x}, amount: Any (5, max]`.
 ///
 /// All fields of the tree lie below the array, and so do the arrays of its own `Elem` and `NoElem` tests. So trees are nested in
-/// trees at most as deeply as arrays are in the catalogue. The tree is in normal form if the whole one is. It may be the constant
-/// true, which selects documents with any element.
+/// trees at most as deeply as arrays are in the catalogue. The tree is in normal form if the tree that contains this test is in
+/// normal form. The tree may be the constant true, which selects all documents with at least one element.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Elements {
     pub(crate) array: ElementArray,
