@@ -130,7 +130,7 @@ mod tests {
                 assert_eq!(folded_starters(&folded.to_string()), starter, "{c:?}");
             }
         }
-        // Some of these are no nonspacing marks, so that folding keeps and orders them.
+        // Some of these characters are not nonspacing marks, so folding keeps and orders them.
         assert!(kept > 0);
     }
 
