@@ -16,7 +16,7 @@ use crate::column::codec::{
 use crate::column::{Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
 
-/// The format version of all parts but those of fields below arrays of objects.
+/// The format version of all parts, except the parts of fields below arrays of objects.
 const VERSION: u8 = 1;
 
 /// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). Parts of

@@ -87,7 +87,7 @@ impl Batch {
                 });
             })?;
             if !is_read {
-                // Any elements will do, as long as all columns have the same ones.
+                // The elements of a deleted row do not matter, but all columns must have the same elements.
                 for array in &arrays {
                     builders.iter_mut().for_each(|builder| builder.begin_element(row, *array));
                 }
