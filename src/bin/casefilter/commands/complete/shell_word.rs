@@ -5,7 +5,7 @@ use crate::commands::completions::Shell;
 /// The quote that encloses a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
-    /// The word has no quote. A completion adds one, because most filters have spaces.
+    /// The word has no quote. A completion adds a quote, because most filters contain spaces.
     None,
     Single,
     Double,
