@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for FieldType {
     }
 }
 
-/// The type of a field in a catalogue, without the scale of a decimal, which is a member of its own.
+/// The type of a field in a catalogue, without the scale of a decimal, which is a separate member.
 mod type_name {
     use serde::de::{Error, Unexpected};
     use serde::{Deserialize, Deserializer, Serializer};
