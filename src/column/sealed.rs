@@ -181,7 +181,7 @@ impl Column {
 
     /// Returns the number of arrays of objects around the field, if the column has elements.
     pub(crate) fn levels(&self) -> usize {
-        // Without elements of its own, each value is an element of one array, or there is none.
+        // If the column stores no elements, each element of one array has exactly one value, or there are no elements.
         self.elements.as_ref().map_or(1, |elements| elements.levels())
     }
 
