@@ -247,8 +247,8 @@ impl<'a> Parser<'a, '_> {
 
     /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
     ///
-    /// `tags has (vip)` is no criterion on elements but an operator of another language.
-    /// Also returns the whole path, if the array exists.
+    /// In `tags has (vip)`, `has` is an operator of another language, not a criterion on elements. Also returns the whole path, if
+    /// the array exists.
     fn array(&mut self) -> Result<Option<(Array, String)>> {
         let is_path = match &self.lexer.next {
             Token::Word(word) => !is_reserved_word(word),
