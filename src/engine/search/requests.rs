@@ -57,7 +57,8 @@ impl Engine {
         Ok(FoundRows::new(&self.catalog, &snapshot, view, strategy::run(&bound)?))
     }
 
-    /// Returns the document with this id; `None` if there is none. The text is empty if the engine does not keep documents.
+    /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if the engine does not keep
+    /// documents.
     ///
     /// It takes about a microsecond: the id is looked up in an index. If a filter must also select the document, such as the filter
     /// of a tenant, search for both together; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
