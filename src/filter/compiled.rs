@@ -49,7 +49,7 @@ pub(super) struct Inner {
     /// The input that the filter was created from, for warnings and the reference evaluator.
     pub(super) origin: Origin,
     /// The normal form with the [necessary conditions](predicate::with_necessary_conditions) of tests of elements, made by the
-    /// first search. `None` if there are none.
+    /// first search. `None` if there are no necessary conditions.
     pub(super) searched: OnceLock<Option<Box<Tree<Leaf>>>>,
     /// The normal form for tests of parsed documents, made by the first such test.
     pub(super) program: OnceLock<Option<Program>>,
