@@ -164,7 +164,7 @@ impl ElementTest<'_> {
 }
 
 /// Converts a bitmap of elements of the level `from` to a bitmap of elements of the level `to`. An element is in the result if it
-/// contains at least one of the given elements. Level 0 has the rows.
+/// contains at least one of the given elements. At level 0, the elements are the rows.
 fn lifted(column: &Column, mut bits: Vec<u64>, from: usize, to: usize) -> Vec<u64> {
     for level in (to..from).rev() {
         if let Some(ends) = column.ends_of(level) {
