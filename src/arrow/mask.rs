@@ -273,7 +273,7 @@ trait Seek {
     /// Searches a node. `around` contains the entries in which the enclosing node is present. The values of all other entries are
     /// undefined.
     fn part(&self, part: &BoundNode<'_>, around: &BooleanBuffer) -> Found {
-        // The array may contain more elements after those of the last list, so the bitmap is cut to the length of `around`.
+        // The array may contain more elements after the elements of the last list, so the bitmap is cut to the length of `around`.
         let own = part.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));
         let there = own.as_ref().unwrap_or(around);
         if let Some(found) = self.hit(&part.kind, there) {
