@@ -60,8 +60,8 @@ impl Engine {
     /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if the engine does not keep
     /// documents.
     ///
-    /// It takes about a microsecond: the id is looked up in an index. If a filter must also select the document, such as the filter
-    /// of a tenant, search for both together; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
+    /// The call takes about a microsecond, because the id is looked up in an index. If a filter must also select the document, such
+    /// as the filter of a tenant, search for both together; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
