@@ -106,7 +106,7 @@ impl Completions {
                 if may_open {
                     completions.add(&written, CompletionKind::Punctuation, "(");
                 }
-                // For `ids`, the name of the field is empty. Its values are values of the id.
+                // For `ids`, the name of the field is empty. The values of `ids` are values of the id.
                 let id = Some(FieldId::ID).filter(|id| field.is_empty() && catalog.is_visible(*id));
                 if let Some(id) = id.or_else(|| catalog.find(&field)).filter(|_| !must_open) {
                     completions.values(catalog.field(id), &written);

@@ -211,7 +211,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// Returns the program of the filter, which the first call makes. Returns `None` if it would be too large.
+    /// Returns the program of the filter, which the first call compiles. Returns `None` if the program would be too large.
     #[inline]
     pub(super) fn program(&self) -> Option<&Program> {
         self.inner.program.get_or_init(|| Program::new(self.predicate())).as_ref()
