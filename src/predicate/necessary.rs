@@ -1,9 +1,9 @@
 //! Derives necessary conditions from tests of elements. If an element satisfies `a = x and b = y`, its document satisfies `a = x`
 //! and `b = y`.
 //!
-//! Tests of elements read the columns of a batch value by value. The indexes over all batches, the zone maps and the postings of
-//! a batch know only values of documents. So a search evaluates the necessary conditions first: they skip batches, and leave few
-//! rows for the test of the elements (`benches/elements.rs`).
+//! Tests of elements read the columns of a batch value by value. The indexes over all batches, the zone maps and the postings of a
+//! batch know only values of documents. So a search evaluates the necessary conditions first: they skip batches, and leave few rows
+//! for the test of the elements (`benches/evaluate.rs`).
 
 use super::tree::{Children, Leaf, Node, NodeId, Test, Tree};
 use crate::operator::Connective;
