@@ -89,7 +89,8 @@
 //!   a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into
 //!   the other half. A token gets at most half of this half; beyond that, its requests get 503. So a client that knows a token but
 //!   not its secret uses none of this memory. For some requests, the head alone shows that they will be rejected (unknown token,
-//!   timestamp outside the window). The service drops their bodies, but rejects them only after their body has arrived.
+//!   timestamp outside the window). The service drops the bodies of these requests, and rejects a request only after its body has
+//!   arrived.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes). A token gets at most half of it; beyond that,
 //!   its requests get 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
 //!   its largest case if that is more. Operations 2 to 4 reserve three times the size of their records before they read them, until
