@@ -88,7 +88,7 @@ impl Elements {
         let mut expected = rows;
         for ends in &self.ends {
             if ends.len() != expected || !ends.is_sorted() {
-                return Err("elements that are not those of the level around".into());
+                return Err("ends that do not ascend, or do not match the elements of the outer level".into());
             }
             expected = ends.last().map_or(0, |end| *end as usize);
         }
@@ -97,7 +97,7 @@ impl Elements {
             levels.fold(row..row.saturating_add(1), |range, level| within(self.ends_of(level), range))
         };
         if (0..rows).any(|row| !is_same(&of_row(row), &values(row))) {
-            return Err("elements with values of other rows".into());
+            return Err("elements of a row that contain values of another row".into());
         }
         Ok(())
     }
