@@ -236,7 +236,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             (kind, Some(_)) => {
                 let place = (ErrorKind::BadValue, at("scale"), format!("{path}.scale"));
                 let found = format!("`scale` of {}, {} field", quote(name), kind.with_article());
-                self.values.faults.add(place, found, "`scale` at decimal fields only", None)
+                self.values.faults.add(place, found, "`scale` only for decimal fields", None)
             }
             (kind, None) => Some(kind),
         }
@@ -265,7 +265,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             let kind =
                 if is_many { format!("a multi-valued {kind}") } else { kind.with_article().to_owned() };
             let found = format!("`{key}` of {}, {kind} field", quote(field.name()));
-            return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
+            return self.values.faults.add(place, found, format!("`{key}` only for {expected}"), None);
         }
         let is_id = field.name() == self.id.name() || field.path() == self.id.path();
         let usual_id = Field::of_id(self.id.path(), IdType::String).searchable();
