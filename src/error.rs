@@ -93,7 +93,7 @@ pub enum ErrorKind {
     CatalogMismatch,
     /// A filter with `$match` that cannot be translated to SQL, because the SQL table has no folded column for the field.
     NoFoldedColumn,
-    /// A filter with criteria on the elements of an array (`$elem`) that cannot be translated to SQL, because the SQL table has no
+    /// A filter with criteria on the elements of an array (`$elem`). It cannot be translated to SQL, because the SQL table has no
     /// element columns for the array.
     NotInSql,
     /// A search that was stopped by its [`CancelToken`](crate::CancelToken).

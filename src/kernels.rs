@@ -1,7 +1,7 @@
 //! Kernels: loops over columns and bitmaps that the compiler can vectorize. A kernel reads slices and writes words that the caller
 //! provides.
 //!
-//! A kernel that tests `n` values writes a bitmap of `n.div_ceil(64)` words: bit `i % 64` of word `i / 64` is set if value `i`
+//! A kernel that tests `n` values writes a bitmap of `n.div_ceil(64)` words. Bit `i % 64` of word `i / 64` is set if value `i`
 //! passes the test. It sets no bit after the last value.
 //!
 //! `equal`, `in_set`, `in_range` and `in_ranges` only set bits and never clear bits. So their words must be zero at first, or hold
@@ -159,7 +159,7 @@ pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], w
 
 /// Sets the bit of each row of which at least one value has its bit set in `bits`. Clears the bit of every other row.
 ///
-/// `ends` has the end index of each row's values: row `r` has the values `ends[r - 1]..ends[r]`, and the values of row 0 start at
+/// `ends` has the end index of each row's values. Row `r` has the values `ends[r - 1]..ends[r]`, and the values of row 0 start at
 /// index 0.
 pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     let mut start = 0;

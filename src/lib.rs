@@ -62,8 +62,8 @@
 //! - **Criteria** have no regular expressions, no arithmetic and no comparison of two fields. The operator
 //!   [`<>`](guide::criteria#truth-table) is true for absent values. In request bodies, the operators *not*, *exists* and search
 //!   inside strings need an [extended](Catalog::extended) catalogue.
-//! - **Types** are strings, doubles, integers of 64 bits, timestamps and booleans. In a field of doubles, integers beyond 2^53 are
-//!   rounded. The `id` is a string.
+//! - **Types** are strings, doubles, integers of 64 bits, exact decimals, timestamps and booleans. In a field of doubles, integers
+//!   beyond 2^53 are rounded. The id is a string, an integer or a UUID.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
 //! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.

@@ -8,10 +8,10 @@
 //! # When a search calls the check
 //!
 //! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset call it before each batch.
-//! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. These loops are in
-//!   planning (each node, each string that a pattern is tested on, each part of a long list of values) and in programs (each
-//!   instruction). They are also in tests of single rows (each member of the filter), key lookups, counts of listed rows, top rows
-//!   (each leaf), and sorting (see `sort`).
+//! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. In planning, the loops
+//!   go over the nodes, the strings that a pattern is tested on, and the parts of long lists of values. In programs, they go over
+//!   the instructions. In tests of single rows, they go over the members of the filter, and in top rows over the leaves. Key
+//!   lookups, counts of listed rows, and sorting (see `sort`) have such loops, too.
 //!
 //! So the time between two calls depends neither on the number of cases nor on the size of the filter. It is below a millisecond,
 //! with these exceptions:
@@ -32,9 +32,9 @@
 //!
 //! # Cost
 //!
-//! Without a token and a deadline, a call of the check is one comparison of a field of the [`Pace`]. With them, it is two relaxed
-//! loads and a call of the deadline function: once for each batch that is evaluated, and once for each [`CHECK_EVERY`] units of
-//! work.
+//! Without a token and a deadline, a call of the check is one comparison of a field of the [`Pace`]. With a token or a deadline, a
+//! call is two relaxed loads and a call of the deadline function. A search makes a call for each batch that it evaluates, and for
+//! each [`CHECK_EVERY`] units of work.
 
 mod check;
 mod sort;

@@ -64,7 +64,7 @@ impl Filter {
     }
 }
 
-/// Returns the arrays whose elements a tree tests, those of nested tests included.
+/// Returns the arrays whose elements a tree tests, including the arrays of nested tests.
 fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
     let mut arrays = Vec::new();
     let mut open = vec![tree];
@@ -84,7 +84,7 @@ fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
 enum Place<'s, 'b> {
     /// The cases of the batch.
     Case(&'s Object<'b>, usize),
-    /// The elements of a list. The buffer has those that belong to a list that is not null.
+    /// The elements of a list. The bits of the buffer mark the elements that belong to a list that is not null.
     Elements(&'s BoundNode<'b>, &'s BooleanBuffer),
     /// The objects of a list that is stored as parallel list columns: one column for each member of the objects.
     Lanes(&'s Lanes<'s, 'b>),
@@ -153,7 +153,7 @@ impl<'s, 'b> Lanes<'s, 'b> {
     }
 }
 
-/// Returns the range of the elements that a list column has in a row; none in a row in which it is null.
+/// Returns the range of the elements of a list column in a row. The range is empty if the list is null.
 fn lane_range(lane: &BoundNode<'_>, there: &BooleanBuffer, row: usize) -> Range<usize> {
     match &lane.kind {
         BoundKind::List(offsets, ..)
@@ -273,7 +273,7 @@ trait Seek {
     /// Searches a node. `around` contains the entries in which the enclosing node is present. The values of all other entries are
     /// undefined.
     fn part(&self, part: &BoundNode<'_>, around: &BooleanBuffer) -> Found {
-        // The array may contain more elements after those of the last list, so the bitmap is cut to the length of `around`.
+        // The array may contain more elements after the elements of the last list, so the bitmap is cut to the length of `around`.
         let own = part.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));
         let there = own.as_ref().unwrap_or(around);
         if let Some(found) = self.hit(&part.kind, there) {

@@ -2,8 +2,8 @@
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
 //! - Export: [`DocumentEncoder`] for record batches, and [`ParquetWriter`] for files. Both convert documents, such as those of a
-//!   [`SearchAnswer`](crate::SearchAnswer). They cannot use an engine's columns: columns store sets of values, without the order of
-//!   arrays and without the pairing of members in arrays of objects.
+//!   [`SearchAnswer`](crate::SearchAnswer). They cannot use the columns of an engine. Columns store sets of values, without the
+//!   order of arrays and without the pairing of members in arrays of objects.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
 //!
 //! # Mapping
@@ -83,7 +83,7 @@ impl Import<'_> {
     ///
     /// The document of a case is built from all columns in their order, including columns that are not fields. Absent members are
     /// omitted. A timestamp is written in the form of its field. In the default form, it ends in `+0000` and has no fraction of a
-    /// second: the fraction is cut off, both in the document and in the field.
+    /// second. The fraction is cut off, both in the document and in the field.
     ///
     /// The documents contain most columns that are not fields. But two kinds of such columns are errors in a strict import. A
     /// lenient import reports them:

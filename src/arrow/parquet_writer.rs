@@ -64,7 +64,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             let field = catalog.field(order.field);
             // For any other field, Parquet's order of the values differs from the order of the engine.
             let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
-            // The default of an absent value is in its place in the order, but the column has a null.
+            // In the order, an absent value is at the position of the default, but the column has a null.
             let is_natural = !has_ranks && field.default_value().is_none() && field.form().is_text();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;

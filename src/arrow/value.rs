@@ -111,7 +111,7 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
                     Error::new(ErrorKind::BadTimestamp, 0, integer.to_string(), expected_value(field))
                 }),
                 FieldType::Integer => Ok(Value::Integer(integer)),
-                // The column of an id.
+                // The column contains ids, which are strings in the library.
                 FieldType::String => Ok(Value::String(Cow::Owned(integer.to_string()))),
                 FieldType::Decimal { scale } => decimal_of(integer.into(), 0, scale),
                 _ => number(integer as f64),

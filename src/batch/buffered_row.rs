@@ -53,8 +53,9 @@ impl BufferedRow {
     /// than 4 GiB.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, order: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // The list `ends` has one entry per field, which has three meanings in turn. First it is the number of the field's values.
-        // Then it is the index at which the next value of the field is written. At last it is the end index of the field's values.
+        // The list `ends` has one entry per field, which has three meanings, one after the other. First it is the number of the
+        // field's values. Then it is the index at which the next value of the field is written. At last it is the end index of the
+        // field's values.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {

@@ -16,7 +16,7 @@ use crate::column::codec::{
 use crate::column::{Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
 
-/// The format version of all parts but those of fields below arrays of objects.
+/// The format version of all parts, except the parts of fields below arrays of objects.
 const VERSION: u8 = 1;
 
 /// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). Parts of
@@ -117,8 +117,8 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
     out.into_bytes()
 }
 
-/// Checks the version and the checksum of a part. Returns its contents, and true if they are of the [version](version) that is
-/// written.
+/// Checks the version and the checksum of a part. Returns its contents. The second value is true if the part has the
+/// [version](version) that is written now.
 fn open<'b>(catalog: &Catalog, number: u64, part: Part, bytes: &'b [u8]) -> Result<(&'b [u8], bool), Fault> {
     let mut reader = ByteReader::new(bytes);
     let (own, written) = (reader.u8()?, version(catalog, part));
@@ -136,8 +136,8 @@ fn open<'b>(catalog: &Catalog, number: u64, part: Part, bytes: &'b [u8]) -> Resu
 /// A batch that was read.
 pub(crate) struct ReadBatch {
     pub(crate) batch: Batch,
-    /// The fields below arrays of objects whose parts are of a version without elements. Their columns take all values of a row for
-    /// values of elements of their own; see [`Batch::set_elements`].
+    /// The fields below arrays of objects whose parts have a version without elements. Their columns treat each value as the only
+    /// value of a separate element; see [`Batch::set_elements`].
     pub(crate) outdated: Vec<FieldId>,
 }
 

@@ -84,8 +84,8 @@ impl BatchDocuments {
         }
     }
 
-    /// Returns the position of a row's document: the index in [`texts`](Self::texts) of the concatenated text that contains it, and
-    /// the index of the document in this text.
+    /// Returns the position of a row's document. The first value is the index in [`texts`](Self::texts) of the concatenated text
+    /// that contains the document. The second value is the index of the document in this text.
     fn at(&self, row: u16) -> (u16, u16) {
         match self {
             Self::Merged { rows, .. } => rows[usize::from(row)],

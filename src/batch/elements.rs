@@ -12,8 +12,8 @@ pub(crate) enum Event<'r, 'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Calls `take` for each value and each start of an element, in document order. The index of a call is the *place* of its value
-    /// or element in the document.
+    /// Calls `take` for each value and each start of an element, in document order. The *place* of a value or element in the
+    /// document is the number of calls before its call.
     #[inline]
     pub(crate) fn for_each<'r>(&'r self, mut take: impl FnMut(Event<'r, 'a>)) {
         let mut elements = self.elements().iter().peekable();

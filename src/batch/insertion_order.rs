@@ -7,8 +7,8 @@
 pub(crate) enum InsertionOrder {
     /// Consecutive numbers. The value is the insertion-order number of the first row.
     From(u64),
-    /// Arbitrary numbers: the insertion-order number of each row, the minimum and the maximum, and a flag that is true if the
-    /// numbers ascend with the rows.
+    /// Arbitrary numbers: the insertion-order number of each row, and the minimum and the maximum. A flag is true if the numbers
+    /// ascend with the rows.
     Each { places: Box<[u64]>, least: u64, greatest: u64, ordered: bool },
 }
 

@@ -5,7 +5,7 @@
 //! columns are lazy: each is decoded when it is first read. A [`BatchMerge`] merges small batches into large ones.
 //!
 //! A [`Row`] has the values of one document while the document is being read. An [`OwnedRow`] has the values of one document that
-//! is not part of a batch, so that filters can test the document by itself.
+//! is not part of a batch, so that filters can test this document alone.
 
 mod buffered_row;
 mod builder;

@@ -12,9 +12,8 @@ use crate::value::{OrderedType, Value};
 ///
 /// Unlike a [`Row`], it borrows nothing, and finds the values of a field without searching through all values.
 ///
-/// Each value and each element of an array of objects has a *place*: the number of values and elements before it in the document.
-/// The values and elements below an array that belong to one of its elements are those from its place up to that of the next
-/// element.
+/// Each value and each element of an array of objects has a *place*: the number of values and elements before it in the document. A
+/// value or an element below an array belongs to the element of the array that began last before it.
 ///
 /// Invariant after it has been [sorted](Self::sort): `starts` has one entry more than the catalogue has fields. The values of field
 /// `f` are `values[starts[f]..starts[f + 1]]`, in document order.

@@ -21,8 +21,8 @@ pub(crate) struct Row<'a> {
     remarks: Vec<Remark<'a>>,
 }
 
-/// A *remark*: a warning to the author of a case that a value or a member was perhaps read in another way than it was meant. A
-/// remark is not an error. The string in a variant is the value as it was written.
+/// A *remark*: a warning to the author of a case. Perhaps a value or a member was read in another way than it was meant. A remark
+/// is not an error. The string in a variant is the value as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
     /// A timestamp without a UTC offset, which was read as UTC.
@@ -97,8 +97,8 @@ impl<'a> Row<'a> {
         self.values.push((field, value));
     }
 
-    /// Begins an element of an array of objects. The values and elements below the array that are added before its next element
-    /// belong to this one.
+    /// Begins an element of an array of objects. This element contains the values and elements below the array that are added
+    /// before the next element of the array begins.
     #[inline(always)]
     pub(crate) fn begin_element(&mut self, array: ArrayId) {
         // A document is shorter than 4 GiB.

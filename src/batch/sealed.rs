@@ -59,8 +59,8 @@ impl Batch {
         Self { rows, columns: Columns::Sealed(columns), places, documents }
     }
 
-    /// Sets the elements of arrays of objects that the values of these fields belong to, of a batch that was stored without them.
-    /// `read` passes the document of a row on, and returns false for a row that is deleted.
+    /// Sets the elements of arrays of objects in the columns of these fields, for a batch that was stored without elements. `read`
+    /// passes the document of a row to its second argument. It returns false if the row is deleted.
     #[cfg(feature = "store")]
     pub(crate) fn set_elements<E: From<String>>(
         &mut self,
@@ -87,7 +87,7 @@ impl Batch {
                 });
             })?;
             if !is_read {
-                // Any elements will do, as long as all columns have the same ones.
+                // The elements of a deleted row do not matter, but all columns must have the same elements.
                 for array in &arrays {
                     builders.iter_mut().for_each(|builder| builder.begin_element(row, *array));
                 }

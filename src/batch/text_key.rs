@@ -1,6 +1,6 @@
-//! Keys of strings, for comparing short strings without reading them.
+//! Keys of strings. Short strings are compared by their keys, without reading the strings.
 
-/// The ends and the length of a string: its first and its last eight bytes.
+/// The first eight bytes, the last eight bytes and the length of a string.
 ///
 /// Strings with different keys are different. Strings of at most [`WHOLE_BYTES`](Self::WHOLE_BYTES) bytes with equal keys are
 /// equal.
@@ -15,7 +15,7 @@ impl TextKey {
     /// The length in bytes up to which a key has the whole string.
     pub(crate) const WHOLE_BYTES: usize = 16;
 
-    /// Returns the key of a string, which is shorter than 4 GiB.
+    /// Returns the key of a string. The string must be shorter than 4 GiB.
     #[inline]
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();

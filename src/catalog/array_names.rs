@@ -53,7 +53,7 @@ impl Catalog {
         self.inner.arrays.list.iter().map(|array| self.name_of(array))
     }
 
-    /// Returns the ids of all arrays of objects with the arrays, outer arrays before the arrays below them.
+    /// Iterates over all arrays of objects and their ids. An outer array comes before the arrays below it.
     #[cfg(feature = "sql")]
     pub(crate) fn arrays(&self) -> impl Iterator<Item = (ArrayId, ElementArray)> {
         (0..=u32::MAX).zip(&self.inner.arrays.list).map(|(id, found)| (ArrayId(id), found.array))

@@ -12,9 +12,9 @@
 //! | in a document | elements |
 //! |---|---|
 //! | an array | its members in order, including `null` |
-//! | `null` or absent | none |
+//! | `null` or absent | no elements |
 //! | an array of arrays, `legs[][].bank` | the members of the inner arrays, as if these were one array |
-//! | an array below an array, `legs[].fees[].amount` | for `legs.fees`: all members of all `fees`; each is an element of one element of `legs` |
+//! | an array below an array, `legs[].fees[].amount` | for `legs.fees`: the members of all `fees`; each is in one element of `legs` |
 //!
 //! An element that is `null` has no values. Any other element that is not an object is a value of the wrong type. A single object
 //! instead of an array also has the wrong type. A strict import rejects the document. A lenient import treats all fields below the

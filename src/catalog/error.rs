@@ -13,7 +13,7 @@ pub enum CatalogError {
     DuplicateName(String),
     /// The path is empty, has an empty segment, or has `[]` elsewhere than at the end of a segment.
     BadPath(String),
-    /// The path conflicts with the path of another field: at the same position in a document, one field needs a value, and the
+    /// The path conflicts with the path of another field. At the same position in a document, one field needs a value, and the
     /// other field needs an object or an array.
     PathConflict(String),
     /// A name in an allow-list (the first value) is not a field. The second value is the most similar field name, if there is one.
@@ -33,8 +33,8 @@ pub enum CatalogError {
         /// True if the field is multi-valued.
         is_many: bool,
     },
-    /// A known value or a default that is not a value of the field's type, a known value that is repeated, or a default that is not
-    /// among the known values.
+    /// A wrong known value or default. A known value is not a value of the field's type, or is repeated. A default is not a value
+    /// of the field's type, or is not among the known values.
     BadSetting {
         /// The name of the field.
         field: String,
@@ -55,7 +55,7 @@ pub enum CatalogError {
     /// The field `id` is not a plain string field: it has another type, is multi-valued, or has a setting other
     /// than `key` and `searchable`.
     BadIdField,
-    /// The name of the id is empty or is a path: the id is a member of the document itself.
+    /// The name of the id is empty, or contains `.` or `[]`. The id must be a member of the document itself.
     BadIdName(String),
     /// There are more than 65,535 fields.
     TooManyFields,

@@ -60,10 +60,10 @@ impl Field {
     /// Sets the known values, in the form that criteria use. A filter that tests for any other value gets a warning. A document
     /// with any other value is stored without a warning.
     ///
-    /// The known values of a string field are in their order, from the lowest to the highest: documents are sorted by it, and `>`,
-    /// `>=`, `<` and `<=` compare by it. These are [extended](crate::Catalog::extended) operators on string fields. In ascending
-    /// order, other strings follow the known values, sorted by code point. No comparison selects them. Values of other types have
-    /// their own order.
+    /// The known values of a string field have an order: list them from the lowest to the highest. Documents are sorted by this
+    /// order, and `>`, `>=`, `<` and `<=` compare by it. On string fields, these operators are
+    /// [extended](crate::Catalog::extended). If documents are sorted in ascending order, other strings follow the known values,
+    /// sorted by code point. No such comparison selects other strings. Values of other types have their own order.
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
@@ -78,8 +78,8 @@ impl Field {
         self
     }
 
-    /// Sets the default: the value of the field in documents that do not have it, in the form that criteria use. For a field with
-    /// several values, it is the only value of documents without any.
+    /// Sets the default, in the form that criteria use: the value of the field in documents without a value. For a multi-valued
+    /// field, it is the only value of such documents.
     ///
     /// The default of a field with [known values](Self::with_known) is one of them. Fields below an array of objects have no
     /// default.
@@ -204,7 +204,8 @@ impl Field {
         around.split('.').filter(|segment| segment.ends_with("[]")).count()
     }
 
-    /// Returns the field for a position at which it is not the id, even if it was the id of another catalogue.
+    /// Returns the field without its id type. The field may have been the id of another catalogue, but is not the id of the new
+    /// catalogue.
     pub(super) fn without_id_type(self) -> Self {
         Self { id_type: IdType::String, ..self }
     }
@@ -250,8 +251,8 @@ impl Field {
         self.known.iter().position(|known| **known == *value)
     }
 
-    /// Returns true if order comparisons such as `>=` compare the values by their [rank](Self::known_rank): for a string field with
-    /// known values, in a language with extended operators.
+    /// Returns true if order comparisons such as `>=` compare the values by their [rank](Self::known_rank). This is true for a
+    /// string field with known values, in a language with extended operators.
     pub(crate) fn is_ranked(&self, grammar: Grammar) -> bool {
         grammar.allows(true) && self.kind == FieldType::String && !self.known.is_empty()
     }
@@ -312,8 +313,8 @@ impl Field {
         }
     }
 
-    /// Checks that the known values and the default are values of the field's type, that no known value is repeated, and that the
-    /// default is known.
+    /// Checks that the known values and the default are values of the field's type, and that no known value is repeated. If there
+    /// are known values, checks that the default is one of them.
     fn check_values(&self) -> Result<(), CatalogError> {
         let error = |setting, value: &str, expected: String| CatalogError::BadSetting {
             field: self.name.to_string(),

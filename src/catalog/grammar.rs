@@ -1,4 +1,4 @@
-//! The set of operators that JSON bodies may use: those of the interface document, or also the extended operators.
+//! The set of operators that JSON bodies may use: only the operators of the interface document, or also the extended operators.
 
 /// The set of operators that a filter in JSON may use. A filter in the text syntax may use every operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

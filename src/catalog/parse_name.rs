@@ -1,4 +1,4 @@
-//! Parsing of the names of field types, timestamp forms and operators.
+//! Parses the names of field types, timestamp forms and operators.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::value::{FieldType, MAX_SCALE};
 
 /// The error of parsing a name that is not one of the names of its type, such as the name of an unknown field type.
 ///
-/// Its message lists the names, and the one that was probably meant.
+/// Its message lists the valid names, and suggests the name that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ParseNameError {
     found: String,

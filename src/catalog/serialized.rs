@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for FieldType {
     }
 }
 
-/// The type of a field in a catalogue, without the scale of a decimal, which is a member of its own.
+/// The type of a field in a catalogue, without the scale of a decimal, which is a separate member.
 mod type_name {
     use serde::de::{Error, Unexpected};
     use serde::{Deserialize, Deserializer, Serializer};
@@ -132,7 +132,7 @@ impl<'f> Form<'f> {
         }
     }
 
-    /// Checks that decimal fields have a scale, and no other field.
+    /// Checks that a decimal field has a scale, and that any other field has no scale.
     fn check<E: Error>(&self) -> Result<(), E> {
         match (self.field_type, self.scale) {
             (FieldType::Decimal { .. }, None) => Err(E::missing_field("scale")),
@@ -166,8 +166,8 @@ impl<'f> Form<'f> {
     }
 }
 
-/// The members are `path` and `type`, the `scale` of a decimal, and those of `aliases`, `known`, `default`, `key` and `form` that
-/// are set.
+/// The members are `path` and `type`, and the `scale` of a decimal. Settings that are not set are left out: `aliases`, `known`,
+/// `default`, `key`, `searchable` and `form`.
 ///
 /// ```
 /// use casefilter::{Field, FieldType};
@@ -183,7 +183,7 @@ impl Serialize for Field {
     }
 }
 
-/// Reads the same members that the serialised form has.
+/// Reads the members that the serialised form has.
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
@@ -235,7 +235,7 @@ impl IdForm<'_> {
     }
 }
 
-/// The catalogues that another can extend.
+/// The catalogues that another catalogue can extend.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Base {
@@ -253,7 +253,7 @@ impl Serialize for Catalog {
 }
 
 /// Reads the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), or a list of its fields. The rules of
-/// [`Catalog::new`] apply. Errors have no place: [`Catalog::from_json`] has better ones.
+/// [`Catalog::new`] apply. Errors have no offset. [`Catalog::from_json`] returns errors with offsets.
 ///
 /// ```
 /// use casefilter::{Catalog, FieldType};

@@ -13,8 +13,8 @@ pub(crate) struct Stray {
     pub(crate) fields: Box<[FieldId]>,
 }
 
-/// The maximum length of a path that is compared with the fields, in bytes. A longer path counts as unlike every field, because
-/// computing the edit distance takes quadratic time.
+/// The maximum length of a path that is compared with the fields, in bytes. A longer path counts as different from every field,
+/// because computing the edit distance takes quadratic time.
 const LONGEST: usize = 64;
 /// The maximum number of fields that are listed for one member. Further fields are left out.
 const MOST_MEANT: usize = 3;
@@ -26,7 +26,7 @@ impl Catalog {
     ///
     /// - Its path is the name or an alias of the field, or the path of an object that contains the field.
     /// - It is a member of the document itself, and its key is the last key of the field.
-    /// - Its path is one typing error away from the name.
+    /// - Its path is one typing error away from the name of the field.
     ///
     /// Returns `None` if the object is within an array, because the objects in an array may have different members.
     pub(crate) fn stray(&self, object: PathId, key: &str) -> Option<Stray> {

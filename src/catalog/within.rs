@@ -60,9 +60,9 @@ impl Catalog {
         self.is_prefix_of(other) || other.is_prefix_of(self)
     }
 
-    /// Returns a catalogue that contains the fields of both catalogues: the catalogue that contains all fields of the other. If
-    /// both have an allow-list and neither contains the other, compares the catalogues from which they were
-    /// [narrowed](Self::allow), and returns the one that contains the other. Returns `None` if there is no such catalogue.
+    /// Returns the catalogue that contains all fields of the other catalogue. If neither contains all fields of the other, compares
+    /// the catalogues from which they were [narrowed](Self::allow). Returns `None` if neither of these contains all fields of the
+    /// other.
     pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
         let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
             (true, _) => Some(b),

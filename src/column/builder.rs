@@ -23,7 +23,7 @@ use crate::value::{OrderedType, Value, ValueClass};
 pub(crate) struct ColumnBuilder {
     many: bool,
     is_searchable: bool,
-    /// The row of each value, in ascending order. A row is stored even if every row has exactly one value: testing for rows without
+    /// The row of each value, in ascending order. A row is stored even if every row has exactly one value. Testing for rows without
     /// a value would need a branch, which the processor would often mispredict.
     rows: Vec<u16>,
     values: BuilderValues,
@@ -92,8 +92,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Returns the builder for a field with these arrays of objects around it, from the outermost on. It notes which elements the
-    /// values belong to.
+    /// Makes the builder record which elements contain the values. `arrays` contains the arrays of objects around the field, from
+    /// the outermost to the innermost.
     pub(crate) fn within(self, arrays: &[ArrayId]) -> Self {
         Self { elements: ElementsBuilder::new(arrays), ..self }
     }

@@ -96,7 +96,7 @@ impl Dictionary {
     /// Returns the codes of the strings that start with `prefix`.
     pub(crate) fn starting_with(&self, prefix: &str) -> Range<usize> {
         let from = self.count_below(prefix);
-        // Most prefixes have few strings, so that the last one is near.
+        // For most prefixes, few strings start with the prefix, so the last of these strings is near.
         let mut step = 1;
         while from + step < self.len() && self.get(from + step).starts_with(prefix) {
             step *= 2;

@@ -1,4 +1,4 @@
-//! Stores, for the values of a column, the elements of arrays of objects that contain them.
+//! Stores which elements of arrays of objects contain each value of a column.
 //!
 //! # Form
 //!
@@ -16,9 +16,9 @@
 //!
 //! # Memory
 //!
-//! A column below one array stores no elements if each element has exactly one value. This holds for each field that all elements
-//! have, such as the fields of `amlCases` in most documents. Otherwise each row and each element of each level takes 4 bytes in the
-//! column.
+//! If a field is below exactly one array, and each element has exactly one value, its column stores no elements. This holds for
+//! each field that all elements have, such as the fields of `amlCases` in most documents. Otherwise each row and each element of
+//! each level takes 4 bytes in the column.
 #![expect(
     clippy::indexing_slicing,
     reason = "levels of one column; rows, elements and values of one batch, fewer than 2^32, as `validate` and the codec check"
@@ -40,8 +40,9 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Creates the elements of a column from the ends of each level. Returns `None` if the elements need not be stored: if there
-    /// are no elements, or if the field is below one array and each element has exactly one value.
+    /// Creates the elements of a column from the ends of each level. Returns `None` if the elements need not be stored. This is
+    /// true if there are no elements. It is also true if the field is below exactly one array and each element has exactly one
+    /// value.
     pub(super) fn new(ends: Vec<Vec<u32>>) -> Option<Box<Self>> {
         let is_plain = match ends.as_slice() {
             [_, of_values] => of_values.iter().zip(1..).all(|(end, number)| *end == number),
@@ -51,8 +52,8 @@ impl Elements {
         (!is_plain).then(|| Box::new(Self { ends: ends.into_iter().map(Slice::from).collect() }))
     }
 
-    /// Returns the list of ends of a level: for each element, the end index of its elements of the next level, or of its values.
-    /// Level 0 has the rows.
+    /// Returns the list of ends of a level: for each element, the end index of its elements of the next level, or of its values. At
+    /// level 0, the elements are the rows.
     #[inline]
     pub(super) fn ends_of(&self, level: usize) -> &[u32] {
         self.ends.get(level).map_or(&[], |ends| ends)
@@ -87,7 +88,7 @@ impl Elements {
         let mut expected = rows;
         for ends in &self.ends {
             if ends.len() != expected || !ends.is_sorted() {
-                return Err("elements that are not those of the level around".into());
+                return Err("ends that do not ascend, or do not match the elements of the outer level".into());
             }
             expected = ends.last().map_or(0, |end| *end as usize);
         }
@@ -96,7 +97,7 @@ impl Elements {
             levels.fold(row..row.saturating_add(1), |range, level| within(self.ends_of(level), range))
         };
         if (0..rows).any(|row| !is_same(&of_row(row), &values(row))) {
-            return Err("elements with values of other rows".into());
+            return Err("elements of a row that contain values of another row".into());
         }
         Ok(())
     }
@@ -107,8 +108,8 @@ fn is_same(one: &Range<usize>, other: &Range<usize>) -> bool {
     one == other || one.is_empty() && other.is_empty()
 }
 
-/// Returns the range that a range of entries covers. `ends` has the end of each entry. Entries after the last entry cover nothing.
-/// They occur if two columns of a damaged file have different numbers of elements.
+/// Returns the range of items that a range of entries contains. `ends` has the end index of the items of each entry. An entry after
+/// the last entry contains no items. Such entries occur if two columns of a damaged file have different numbers of elements.
 #[inline]
 pub(super) fn within(ends: &[u32], range: Range<usize>) -> Range<usize> {
     let before = |at: usize| match at.min(ends.len()).checked_sub(1) {
@@ -124,14 +125,15 @@ pub(super) struct ElementsBuilder {
     /// The arrays of objects around the field, from the outermost to the innermost.
     arrays: Box<[ArrayId]>,
     levels: Box<[Level]>,
-    /// The innermost element of each value.
+    /// For each value: the index of the innermost element that contains it.
     of_values: Vec<u32>,
 }
 
 /// The elements of one level.
 #[derive(Default)]
 struct Level {
-    /// The parent of each element: its row in the outermost level, and the element that contains it in the other levels.
+    /// The parent of each element. In the outermost level, this is the row. In the other levels, it is the index of the element
+    /// that contains it.
     parents: Vec<u32>,
     /// The row of the last element.
     row: Option<usize>,
@@ -205,7 +207,7 @@ impl ElementsBuilder {
     }
 }
 
-/// Converts a number of rows, elements or values of one batch.
+/// Converts a count of rows, elements or values of one batch, which is less than 2^32.
 fn number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Builds the dictionary of a string column: assigns a code to each string while rows are added, and sorts the strings when the
+//! Builds the dictionary of a string column. Assigns a code to each string while rows are added, and sorts the strings when the
 //! column is sealed.
 #![expect(
     clippy::arithmetic_side_effects,

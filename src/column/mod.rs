@@ -6,7 +6,7 @@
 //! | type of the field | values | index |
 //! |---|---|---|
 //! | string | a [`Dictionary`] of distinct strings, and a code for each value | [`Postings`]: the rows of each code |
-//! | number, integer, timestamp | [`Ordinals`], and their smallest and greatest value (zone) | [`SortedRows`]: the rows in order of value |
+//! | number, integer, decimal, timestamp | [`Ordinals`], and their smallest and greatest value (zone) | [`SortedRows`]: the rows in order of value |
 //! | boolean | a bitmap of the values | the rows that have `false`, and the rows that have `true` |
 //!
 //! A column of a [searchable](crate::Field::searchable) field with many strings also has a [`SearchIndex`].

@@ -33,8 +33,8 @@ pub(crate) struct Column {
     pub(super) rows: usize,
     pub(crate) layout: ColumnLayout,
     pub(crate) data: ColumnData,
-    /// The elements of arrays of objects that the values belong to. `None` if they belong to none, if no row has an element, or if
-    /// each value is an element of one array.
+    /// The elements of arrays of objects that contain the values. `None` if the field is below no array of objects, or if no row
+    /// has an element. Also `None` if the field is below exactly one array and each element has exactly one value.
     pub(super) elements: Option<Box<Elements>>,
 }
 
@@ -163,9 +163,9 @@ impl Column {
         }
     }
 
-    /// Returns the elements of `level + 1` of a range of elements of a level, or the values of a range of innermost elements. Rows
-    /// have level
-    /// 0. The column must be of a field below at least `level` arrays of objects.
+    /// Returns the range of the elements of `level + 1` that a range of elements of `level` contains. For innermost elements,
+    /// returns the range of their values. At level 0, the elements are the rows. The field must be below at least `level` arrays of
+    /// objects.
     #[inline]
     pub(crate) fn below(&self, level: usize, range: Range<usize>) -> Range<usize> {
         match (&self.elements, &self.layout) {
@@ -181,7 +181,7 @@ impl Column {
 
     /// Returns the number of arrays of objects around the field, if the column has elements.
     pub(crate) fn levels(&self) -> usize {
-        // Without elements of its own, each value is an element of one array, or there is none.
+        // If the column stores no elements, each element of one array has exactly one value, or there are no elements.
         self.elements.as_ref().map_or(1, |elements| elements.levels())
     }
 
@@ -207,8 +207,9 @@ impl Column {
         }
     }
 
-    /// Returns for each element of a level, or for each row if that is 0, the end index of its elements of the next level, or of
-    /// its values. Returns `None` if these are the same.
+    /// Returns the list of ends of a level: for each element, the end index of its elements of the next level, or of its values. At
+    /// level 0, the elements are the rows. Returns `None` if the numbers stay the same, because each element has exactly one value,
+    /// and if there are no elements.
     pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
         match (&self.elements, &self.layout) {
             (Some(elements), _) => Some(elements.ends_of(level)),

@@ -1,7 +1,7 @@
 //! The indexes of a column of a [searchable](crate::Field::searchable) field with many different strings.
 //!
-//! A column with few different strings needs no such index: its strings are searched in a few microseconds, and its postings have
-//! the rows of each string.
+//! A column with few different strings needs no such index. All its strings are searched in a few microseconds, and its postings
+//! have the rows of each string.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -33,11 +33,12 @@ struct RowsByCode {
 /// in the index. In builds for tests, small columns get an index too.
 pub(super) const FEWEST_STRINGS: usize = if cfg!(debug_assertions) { 3 } else { 1 << 10 };
 
-/// Up to this number of rows, a set of rows is a sorted list. Above it, it is a bitmap, because sorting takes longer.
+/// Up to this number of rows, a set of rows is a sorted list. Above it, the set is a bitmap, because sorting a longer list would
+/// take more time.
 const LISTED: usize = 1 << 7;
 
-/// The rows that have a code are collected if they are at most this fraction of the rows. A scan of the codes finds more rows
-/// faster.
+/// The index collects the rows of the codes only if they are at most an eighth of the rows of the column: 1 / `SCANNED_FRACTION`.
+/// If there are more, a scan of the codes of all rows is faster.
 const SCANNED_FRACTION: usize = 8;
 
 impl SearchIndex {
@@ -50,8 +51,9 @@ impl SearchIndex {
         Self { substrings, rows }
     }
 
-    /// Returns the rows that have one of these codes, which are ascending and distinct, and the number of these rows. The column
-    /// has `rows` rows. Returns `None` if the column has postings, and if a scan of the codes is faster.
+    /// Returns the rows that have at least one of these codes, and the number of these rows. The codes must be ascending and
+    /// distinct. `rows` is the number of rows of the column. Returns `None` if the column has postings, or if a scan of the codes
+    /// is faster.
     pub(crate) fn rows_of(&self, codes: &[u32], rows: usize) -> Option<(RowSet<'static>, usize)> {
         let by_code = self.rows.as_ref()?;
         let most = rows / SCANNED_FRACTION;

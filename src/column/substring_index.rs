@@ -1,12 +1,14 @@
-//! An index for substrings: finds the strings of a dictionary that may contain given texts, so that only these are searched.
+//! An index of substrings. It finds the strings of a dictionary that may contain given texts, so that a search tests only these
+//! strings.
 //!
 //! # Structure
 //!
 //! The strings of a dictionary are cut into *blocks* of [`BLOCK`] consecutive codes. The index is a list of bitmaps over the
-//! blocks. From each string, an *index text* is derived, and from this all *windows*: short parts that follow each other at each
-//! character. A hash function assigns each window to a bitmap. The bit of a block is set in a bitmap if a string of the block has a
-//! window of that bitmap. This is a Bloom filter for each block, stored bit by bit ("bit-sliced"), so that a search reads a few
-//! short bitmaps one after the other.
+//! blocks. The *index text* of a string is a normalised form of the string. The *windows* of an index text are short parts of it,
+//! which overlap: at most one window starts at each character. A hash function assigns each window to a bitmap. The bit of a block
+//! is set in a bitmap if a string of the block has a window of that bitmap. So the index is a Bloom filter for each block. It is
+//! stored "bit-sliced": a bitmap has the same bit of the filters of all blocks. Therefore, a search reads only a few short bitmaps,
+//! each from its start to its end.
 //!
 //! ```text
 //! code 0   García      index text garcia      windows gar arc rci cia       block 0
@@ -18,38 +20,41 @@
 //! ```
 //!
 //! A search computes the windows of the searched text, and intersects their bitmaps. The blocks in the intersection are
-//! *candidates*. The caller tests each string of a candidate exactly.
+//! *candidates*. The caller tests each string of these blocks exactly.
 //!
 //! # Windows
 //!
-//! A window has three characters, or two if both are at U+0800 or above, such as two Han characters. So whether a part of a text is
-//! a window depends only on the part. Therefore, if a text contains another text, it has all windows of the other text. A text that
-//! is too short has no window; such a search tests all strings.
+//! A window has two characters if both are at U+0800 or above, such as two Han characters. Otherwise, it has three characters. So
+//! the characters of a part of a text decide if the part is a window. Therefore, if a text contains another text, it has all
+//! windows of the other text. A text that is too short has no window. A search for such a text tests all strings.
 //!
 //! # Soundness: each string that matches is in a candidate
 //!
 //! Let F be [`fold`](crate::value::fold) and N the function that drops all characters with a canonical combining class other than
-//! zero. The index text is I(s) = N(F(s)), computed by [`folded_starters`]. F consists of functions that replace each character by
-//! itself: compatibility decomposition, removal of nonspacing marks, and full case folding. The only other step is the canonical
-//! ordering after each decomposition. It only permutes adjacent characters that N drops. Each character that N drops, and that is
-//! not a nonspacing mark, folds to characters that N drops; a test in `value/fold.rs` checks this for each character of Unicode. So
-//! the permutations change nothing that is left after N, and I is computed character by character: I(ab) = I(a) I(b). There are two
-//! kinds of patterns:
+//! zero. The index text is I(s) = N(F(s)), computed by [`folded_starters`]. F consists of functions that replace each character,
+//! independently of the characters around it: compatibility decomposition, removal of nonspacing marks, and full case folding. The
+//! only other step is the canonical ordering after each decomposition. It only permutes adjacent characters that N drops. Each
+//! character that N drops, and that is not a nonspacing mark, folds to characters that N drops. A test in `value/fold.rs` checks
+//! this for each character of Unicode. So the permutations change nothing that is left after N, and I is computed character by
+//! character: I(ab) = I(a) I(b). There are two kinds of patterns:
 //!
-//! - `$substring v`: if s contains v, then s = a v b, and I(s) = I(a) I(v) I(b). So I(s) contains I(v), and has all windows of it.
-//! - `$match` with a folded word w: if F(s) contains w, then F(s) = a w b, and I(s) = N(F(s)) = N(a) N(w) N(b), because N drops
-//!   single characters. So I(s) contains N(w). A folded word is folded to itself, so that N(w) = I(w).
+//! - `$substring v`: if s contains v, then s = a v b, and I(s) = I(a) I(v) I(b). So I(s) contains I(v), and has all windows of
+//!   I(v).
+//! - `$match` with a folded word w: if F(s) contains w, then F(s) = a w b. N decides for each character separately if it is
+//!   dropped, so I(s) = N(F(s)) = N(a) N(w) N(b). So I(s) contains N(w). Folding does not change a folded word, so N(w) = I(w).
 //!
-//! Different windows with the same bitmap, and windows in different strings of a block, only add candidates.
+//! Different windows may have the same bitmap, and the windows of a text may be in different strings of a block. Both only add
+//! candidates.
 //!
 //! # Size and precision
 //!
-//! The index has one byte for each window, estimated from the size of the strings, and at most [`MOST_BYTES`] for each string. With
-//! 8 bits a window, about 12 % of the bits of a bitmap are set. So each window of the searched text leaves about an eighth of the
-//! other blocks: 0.2 % for a text of five letters. Strings of more than 24 letters have fewer bits for each window: with 100
-//! letters, 43 % of the bits are set. Blocks of one string would leave as few strings, but their bitmaps would be eight times as
-//! long. Building takes 0.2 to 0.5 µs for a string of 24 letters, measured as the time that an import takes longer.
-//! `benches/peers`, requests x2 and x3, measure the gain.
+//! The index has one byte, 8 bits, for each window. It estimates the number of windows from the size of the strings. It has at most
+//! [`MOST_BYTES`] bytes for each string. With 8 bits for each window, about 12 % of the bits of a bitmap are set. So each window of
+//! the searched text keeps about an eighth of the blocks that do not match. A text of five letters has three windows, which keep
+//! 0.2 % of these blocks. Strings of more than 24 letters have fewer bits for each window: with 100 letters, 43 % of the bits are
+//! set. With blocks of one string, as few strings would be tested, but their bitmaps would be eight times as long. Building the
+//! index takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import. `benches/peers`, requests x2
+//! and x3, measure the gain.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -75,8 +80,8 @@ pub(super) const MOST_BYTES: usize = 22;
 /// The minimum number of bitmaps, even if the strings are very short.
 const FEWEST_BITMAPS: usize = 64;
 
-/// The maximum number of windows of a searched text whose bitmaps are intersected. They leave fewer than one in a million of the
-/// blocks that do not match, so more of them would only take time.
+/// The maximum number of windows of a searched text whose bitmaps are intersected. With this number of windows, about one in a
+/// million of the blocks that do not match is left, or fewer. More windows would only take more time.
 const MOST_WINDOWS: usize = 16;
 
 /// An index for substrings of the strings of a dictionary. The [module docs](self) describe it.
@@ -88,13 +93,13 @@ pub(crate) struct SubstringIndex {
     words: Slice<u64>,
 }
 
-/// The windows of a searched text, as hashes. There is at least one.
+/// The hashes of the windows of a searched text. There is at least one hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Windows(SmallVec<[u32; 4]>);
 
 impl Windows {
-    /// Returns the windows of texts that a string must all contain. A text is a substring, or a folded word. Returns `None` if all
-    /// of them are too short for a window.
+    /// Returns the windows for strings that contain all of these texts. A text is a substring or a folded word. Returns `None` if
+    /// every text is too short for a window.
     pub(crate) fn of_all<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let mut all: SmallVec<[u32; 4]> = SmallVec::new();
         for text in texts {
@@ -113,8 +118,8 @@ impl Windows {
 }
 
 impl SubstringIndex {
-    /// Creates the index of a dictionary. It takes at most `most_bytes` for each string, and a few kilobytes if there are few
-    /// strings.
+    /// Creates the index of a dictionary. The index takes at most `most_bytes` bytes for each string. If there are few strings, it
+    /// takes at most a few kilobytes.
     pub(super) fn new(dictionary: &Dictionary, most_bytes: usize) -> Self {
         let strings = dictionary.len();
         let width = width(strings);
@@ -136,8 +141,8 @@ impl SubstringIndex {
         Self { strings, words: words.into() }
     }
 
-    /// Returns the ranges of the codes of all candidates, in ascending order: the strings that may have all windows of at least one
-    /// of these texts.
+    /// Returns the ranges of the codes of all candidates, in ascending order. A candidate may have all windows of at least one of
+    /// these texts.
     pub(crate) fn candidates(&self, texts: &[Windows]) -> SmallVec<[Range<usize>; 8]> {
         let width = width(self.strings);
         let mut any: SmallVec<[u64; 128]> = SmallVec::from_elem(0, width);
@@ -189,13 +194,13 @@ fn width(strings: usize) -> usize {
     strings.div_ceil(BLOCK * LANES).max(1)
 }
 
-/// Returns the number of the bitmap of a hash.
+/// Returns the index of the bitmap for a hash.
 #[inline]
 fn bitmap_of(hash: u32, bitmaps: usize) -> usize {
     ((u64::from(hash) * bitmaps as u64) >> u32::BITS) as usize
 }
 
-/// The bits of a character in a key.
+/// The number of bits of a character in the key of a window.
 const CHAR_BITS: u32 = 21;
 
 /// Returns the hash of a window from its key: the characters of the window, the first in the lowest bits.
@@ -211,7 +216,7 @@ fn each_window(text: &str, mut take: impl FnMut(u32)) {
     if text.is_ascii() {
         return each_ascii_window(text.as_bytes(), take);
     }
-    /// Two characters from this one on are a window.
+    /// Two adjacent characters are a window if both are at this code point or above.
     const WIDE: u64 = 0x800;
     let mut last: [Option<u64>; 2] = [None, None];
     for c in text.chars().map(u64::from) {

@@ -29,8 +29,8 @@ impl Engine {
     /// Returns hints that explain why a filter may select no document. Checks the first 20 values of the filter.
     ///
     /// A hint names a value of the filter that no document has, and a similar value that documents have. The stored value differs
-    /// in one of four ways: by its form of Unicode, by surrounding white space, by upper and lower case, or because it is a longer
-    /// string that contains the value. Other hints name fields of the filter that have no values.
+    /// in one of four ways. It differs by its form of Unicode, by surrounding white space, by upper and lower case, or because it
+    /// is a longer string that contains the value. Other hints name fields of the filter that have no values.
     ///
     /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For this
     /// reason, a filter made by [`Filter::and`] gets no hints.
@@ -181,8 +181,8 @@ impl<'v> Wanted<'v> {
 
     /// Returns the difference between a stored string and this string. Returns `None` if they are equal or unrelated.
     fn compare(&self, stored: &str) -> Option<Differs> {
-        // A stored string that is less than a third as long as the folded string of the filter is not compared, because folding
-        // rarely changes the length of a string by a factor of three.
+        // A stored string that is less than a third as long as the folded string of the filter is not compared. The reason is that
+        // folding rarely changes the length of a string by a factor of three.
         if stored == self.value || stored.len() * 3 < self.folded.len() || self.folded.is_empty() {
             return None;
         }

@@ -44,7 +44,8 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
         self.len() == 0
     }
 
-    /// Returns the document with this id; `None` if there is none. The text is empty if an engine does not keep documents.
+    /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if an engine does not keep
+    /// documents.
     ///
     /// # Errors
     /// Returns an error if the file of a store cannot be read.

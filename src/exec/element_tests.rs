@@ -3,7 +3,7 @@
 //! All columns below one array assign the same numbers to its elements. So each test of a field becomes a bitmap of the elements
 //! that pass the test. First, a bitmap of the passing values is computed. Then, from the innermost array outwards, it becomes a
 //! bitmap of the elements that contain at least one set bit. The connectives combine the bitmaps of the tested array. A row passes
-//! if at least one of its elements passes. A few rows are tested one by one.
+//! if at least one of its elements passes. If a search needs the result for only a few rows, these rows are tested one by one.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -21,7 +21,7 @@ use crate::rows::{LANES, clear_tail};
 
 /// The tests of the elements of an array, prepared for one batch.
 pub(super) struct ElementTests<'p> {
-    /// A column of a field below the array. It knows the elements of each row.
+    /// A column of a field below the array. It stores the elements of each row.
     pub(super) column: &'p Column,
     /// The level of the array.
     pub(super) level: usize,
@@ -31,7 +31,8 @@ pub(super) struct ElementTests<'p> {
 /// A test of one element.
 pub(super) enum ElementTest<'p> {
     Constant(bool),
-    /// True if, for each of these tests, a value of the element passes it. `is_negated` inverts the result.
+    /// True if at least one value of the element passes each of these tests. Different values may pass different tests.
+    /// `is_negated` inverts the result.
     Values {
         column: &'p Column,
         /// The number of arrays of objects around the field.
@@ -163,7 +164,7 @@ impl ElementTest<'_> {
 }
 
 /// Converts a bitmap of elements of the level `from` to a bitmap of elements of the level `to`. An element is in the result if it
-/// contains at least one of the given elements. Level 0 has the rows.
+/// contains at least one of the given elements. At level 0, the elements are the rows.
 fn lifted(column: &Column, mut bits: Vec<u64>, from: usize, to: usize) -> Vec<u64> {
     for level in (to..from).rev() {
         if let Some(ends) = column.ends_of(level) {

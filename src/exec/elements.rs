@@ -33,7 +33,8 @@ pub(super) fn plan_elements<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_
     PlanStep::Leaf { path: AccessPath::Elements(tests.into()), negated: is_negated, estimate }
 }
 
-/// Returns the bits of the rows in `tested`, among the first 64 of a batch, that pass a leaf that tests elements.
+/// Evaluates a leaf that tests elements on some of the first 64 rows of a batch. `tested` has the bits of these rows. Returns the
+/// bits of the rows that pass.
 pub(super) fn passing_elements(leaf: &Leaf, batch: &Batch, tested: u64, pace: &Pace<'_>) -> u64 {
     match plan_elements(leaf, batch, pace) {
         PlanStep::Settled(value) => {
@@ -96,8 +97,8 @@ fn prepare_test<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_>) -> Elemen
     ElementTest::Values { column, levels: column.levels(), tests, is_negated }
 }
 
-/// Splits a test into tests of single values. The test is true if, for each of these tests, a value passes it. Returns `None` if no
-/// value passes one of them.
+/// Splits a test into tests of single values. Ignores the negation of the test. The test is true if at least one value passes each
+/// of the returned tests. Different values may pass different tests. Returns `None` if no value of the column passes one of them.
 fn value_tests<'p>(
     test: &'p Test,
     column: &'p Column,

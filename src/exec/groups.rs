@@ -49,9 +49,9 @@ pub(super) struct Executor<'m, 'q> {
     pub(super) scratch: &'m mut Scratch,
     /// The open groups, innermost last. The outermost group is a conjunction around the whole program.
     pub(super) groups: SmallVec<[OpenGroup<'q>; 8]>,
-    /// The index of the last instruction that adds a set of rows to a group. All later instructions only close groups. `None`
-    /// if the caller needs the selected rows themselves. If the caller needs only their number, the executor can count it from
-    /// this set and the sets of the open groups, without combining them into one bitmap.
+    /// The index of the last instruction that adds a set of rows to a group. All later instructions only close groups. `None` if
+    /// the caller needs the selected rows themselves. If the caller needs only their number, the executor can compute it from this
+    /// set and the sets of the open groups. It then does not combine the sets into one bitmap.
     pub(super) last: Option<usize>,
     /// The number of selected rows, if it was counted from the last set and the sets of the open groups.
     pub(super) counted: Option<usize>,

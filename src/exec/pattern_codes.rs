@@ -30,9 +30,10 @@ pub(super) struct PatternSearch<'q> {
     pattern: &'q TextPattern,
     /// The searchers for the values of a pattern of at most [`FEW`] substrings or words.
     finders: Option<Vec<Finder<'q>>>,
-    /// A string that matches has all windows of at least one of these texts. `None` if the pattern has no windows.
+    /// The windows to look up in an index of substrings. A string that matches has all windows of at least one entry. `None` if the
+    /// pattern cannot be looked up, because a value is too short or there are too many windows.
     windows: Option<Vec<Windows>>,
-    /// The test of single strings, where the `finders` cannot search the text of several strings at once.
+    /// The test of single strings. It is used if the `finders` cannot search the text of several strings at once.
     matcher: Matcher<'q>,
 }
 
@@ -57,7 +58,7 @@ impl<'q> PatternSearch<'q> {
         Self { pattern, finders, windows, matcher: Matcher::new(pattern) }
     }
 
-    /// Returns true if the pattern is looked up in an index of substrings, if there is one.
+    /// Returns true if the pattern can be looked up in an index of substrings.
     pub(super) fn has_windows(&self) -> bool {
         self.windows.is_some()
     }
@@ -137,7 +138,7 @@ impl<'q> PatternSearch<'q> {
 }
 
 /// Returns the windows of each substring, or of all words together. Returns `None` if a substring or all words are too short for
-/// windows, and if there are too many windows.
+/// windows, or if there are too many windows.
 fn windows(pattern: &TextPattern) -> Option<Vec<Windows>> {
     let values = pattern.values().iter().map(|value| &**value);
     let windows: Vec<Windows> = match pattern {
@@ -155,8 +156,8 @@ pub(super) fn work_of_matching(text: &str) -> usize {
     text.len().saturating_mul(20).saturating_add(400)
 }
 
-/// Calls `take` with the code of each string of a range that contains a value, in ascending order. `text` has the strings of the
-/// range one after the other.
+/// Calls `take` with the code of each string of a range that contains the needle of `finder`, in ascending order. `text` has the
+/// strings of the range one after the other.
 fn containing(
     dictionary: &Dictionary,
     text: &str,
@@ -167,7 +168,7 @@ fn containing(
 ) {
     let (text, ends) = (text.as_bytes(), dictionary.ends().get(range.clone()).unwrap_or_default());
     let length = finder.needle().len();
-    // The ends are those in the text of all strings.
+    // The ends are offsets in the text of all strings of the dictionary, but `text` starts at this offset.
     let before = dictionary.span_of(range.clone()).start;
     let (mut from, mut place) = (0, 0);
     while !pace.spend(WORK_OF_AN_OCCURRENCE) {
@@ -200,8 +201,8 @@ const BYTES_OF_A_UNIT: usize = 2;
 /// The estimated work of an occurrence (about 10 ns), in units of [`Pace::spend`].
 const WORK_OF_AN_OCCURRENCE: usize = 40;
 
-/// Returns the number of ends that are at most `at`. `ends` must ascend. Uses exponential search, because the next occurrence is
-/// often near.
+/// Returns the number of ends that are at most `at`. `ends` must be in ascending order. Uses exponential search, because the next
+/// occurrence is often near.
 fn skip_until(ends: &[u32], at: usize) -> usize {
     let mut step = 1;
     while ends.get(step).is_some_and(|end| *end as usize <= at) {
@@ -330,7 +331,7 @@ mod tests {
         column(&Field::new("name", FieldType::String), texts)
     }
 
-    /// Generates characters that fold to several characters or to none, that change their order, or that are parts of other
+    /// Generates characters that fold to several characters or to no character, that change their order, or that are parts of other
     /// characters.
     fn hostile_char() -> impl Strategy<Value = char> {
         const HARD: &str = "abA sSσςΣßẞİıﬁ﬷ﷺé각나中国王\u{1100}\u{1161}\u{11a8}\u{301}\u{323}\u{345}\u{302e}\u{302f}\u{16ff0}\u{1d165}\u{1d16d}\u{5b0}\u{f71}\u{0}\u{378}\u{7ff}\u{800}\u{1f600}";
@@ -353,7 +354,7 @@ mod tests {
             others in prop::collection::vec(hostile_text(), 0..3),
         ) {
             let column = searchable(&texts);
-            // Parts of the texts, so that some texts match, and other texts.
+            // The patterns have parts of the texts, so that some texts match, and other texts.
             let parts = parts.iter().map(|(text, start, end)| {
                 let chars: Vec<char> = text.get(&texts).chars().collect();
                 let (start, end) = (start.index(chars.len() + 1), end.index(chars.len() + 1));

@@ -1,5 +1,5 @@
-//! Decides leaves by zone maps (pruning): excludes batches without a selected row, and finds tests that have the same result for
-//! every row of a batch, deleted rows included.
+//! Decides leaves by zone maps (pruning). Excludes batches without a selected row. Finds tests that have the same result for every
+//! row of a batch, including deleted rows.
 #![expect(clippy::indexing_slicing, reason = "a value for each node, children before their parents")]
 
 use smallvec::{SmallVec, smallvec};

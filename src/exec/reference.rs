@@ -38,7 +38,8 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     Ok(selects(&filter.written(), &row, filter.catalog()))
 }
 
-/// Searches documents in the order of insertion. A later document replaces an earlier document with the same `id`.
+/// Searches a list of documents, which are inserted in the order of the list. A later document replaces an earlier document with
+/// the same `id`.
 ///
 /// Returns the indexes, in `documents`, of the documents on the page, and the total number of selected documents.
 ///

@@ -7,9 +7,9 @@ use crate::predicate::in_ranges;
 use crate::rows::{LANES, has_bit};
 use crate::value::OrdinalRange;
 
-/// A test of a row. The row passes if one of its values passes.
+/// A test of the values of a row or an element. The row or element passes if at least one of its values passes.
 pub(super) enum ValueTest<'p> {
-    /// The row has a value.
+    /// Every value passes.
     Present,
     /// The value is the string with this code.
     Code(u32),
@@ -79,7 +79,7 @@ pub(super) fn write_values(data: &ColumnData, test: &ValueTest<'_>, words: &mut 
     }
 }
 
-/// Returns the bitmap of codes, which are below `distinct`.
+/// Returns the bitmap of these codes. Each code must be less than `distinct`.
 pub(super) fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
     for code in codes {

@@ -32,9 +32,9 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of a body with this criterion: an unknown field, an operator or a value that does not fit the type of the
-    /// field, an empty list of values, or several values for an operator that takes one value. Paths are `field`, `op` and
-    /// `values[0]`. Offsets are 0.
+    /// Returns the errors of a body with this criterion. Examples are an unknown field, and an operator or a value that does not
+    /// fit the type of the field. Other examples are an empty list of values, and several values for an operator that takes one
+    /// value. Paths are `field`, `op` and `values[0]`. Offsets are 0.
     ///
     /// A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error, too, even for a field
     /// [in Unix milliseconds](crate::Field::unix_millis). Each filter can be printed as criteria, saved and compiled again, but

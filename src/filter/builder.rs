@@ -35,8 +35,8 @@ pub struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// Returns a builder for this catalogue with the default limits. [`for_engine`](Self::for_engine) takes those of an engine or
-    /// store.
+    /// Returns a builder for this catalogue with the default limits. [`for_engine`](Self::for_engine) takes the catalogue and the
+    /// limits of an engine or store.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         Self { catalog: catalog.clone(), limits: Limits::default(), clock: Clock::default() }

@@ -49,7 +49,7 @@ pub(super) struct Inner {
     /// The input that the filter was created from, for warnings and the reference evaluator.
     pub(super) origin: Origin,
     /// The normal form with the [necessary conditions](predicate::with_necessary_conditions) of tests of elements, made by the
-    /// first search. `None` if there are none.
+    /// first search. `None` if there are no necessary conditions.
     pub(super) searched: OnceLock<Option<Box<Tree<Leaf>>>>,
     /// The normal form for tests of parsed documents, made by the first such test.
     pub(super) program: OnceLock<Option<Program>>,
@@ -196,7 +196,7 @@ impl Filter {
     }
 
     /// Prints the normal form as a JSON body on one line. Compiling that body with an [extended](Catalog::extended) catalogue gives
-    /// the same normal form. The printed body of a filter that was compiled from a body needs no other catalogue than that body.
+    /// the same normal form. If the filter was compiled from a body, its printed body can be compiled with the same catalogue.
     ///
     /// The printed body can be larger than the compiled body. It has at most three more levels and two more values. If the
     /// compiled body has `n` criteria, the printed body has at most `2 * n + 2`. If the compiled body was close to its

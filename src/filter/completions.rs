@@ -24,7 +24,8 @@ use crate::value::{ValueClass, is_bare_word};
 pub struct Completions {
     /// The byte range of the text that a candidate replaces.
     pub range: Range<usize>,
-    /// The candidates that begin with the part of the word before the cursor, in any letter case.
+    /// The candidates that begin with the part of the word before the cursor, in any letter case. Names that contain a `.` may also
+    /// begin with it after the dot.
     pub candidates: Vec<Completion>,
     /// The field whose values can come next at the cursor, and the part of the value before the cursor.
     pub(crate) wanted: Option<(FieldId, String)>,
@@ -105,7 +106,7 @@ impl Completions {
                 if may_open {
                     completions.add(&written, CompletionKind::Punctuation, "(");
                 }
-                // `ids` has no name of a field.
+                // For `ids`, the name of the field is empty. The values of `ids` are values of the id.
                 let id = Some(FieldId::ID).filter(|id| field.is_empty() && catalog.is_visible(*id));
                 if let Some(id) = id.or_else(|| catalog.find(&field)).filter(|_| !must_open) {
                     completions.values(catalog.field(id), &written);
@@ -143,7 +144,8 @@ impl Completions {
         }
     }
 
-    /// Adds the fields and arrays that a criterion can begin with: those below `array`, from there on, if there is one.
+    /// Adds the names of the fields and arrays that a criterion can begin with. Within an array, adds only the names below `array`,
+    /// without the name of the array.
     fn fields(&mut self, catalog: &Catalog, array: Option<&str>, written: &str) {
         let within = |name: &str| match array {
             None => Some(name.to_owned()),
@@ -229,7 +231,7 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Returns the completions at the `|` of a text.
+    /// Returns the completions for a text whose cursor is marked by `|`.
     fn at(marked: &str) -> Completions {
         let cursor = marked.find('|').unwrap();
         Completions::new(&Catalog::cases(), &marked.replacen('|', "", 1), cursor)

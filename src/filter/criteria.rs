@@ -127,9 +127,9 @@ impl FieldName<'_> {
 
     /// Tests that at least one element of an array of objects passes these criteria: `$elem`.
     ///
-    /// The name is the path of the array without `[]`. The criteria have full names of fields below the array. They test only the
-    /// values of the element, also within [`negated`](Criteria::negated). They may contain `has_element` for an array below this
-    /// array.
+    /// The name is the path of the array without `[]`. The criteria use the full names of fields below the array. They test only
+    /// the values of the element, also within [`negated`](Criteria::negated). They may contain `has_element` for an array below
+    /// this array.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, field};
@@ -146,7 +146,7 @@ impl FieldName<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The errors are those of a body: an unknown array, or a field that is not below the array.
+    /// [`Criteria::compile`] returns the errors: an unknown array, or a field that is not below the array.
     pub fn has_element(self, criteria: Criteria) -> Criteria {
         let mut json = String::from(r#"{"field":"#);
         json_string(self.0, &mut json);
@@ -203,8 +203,8 @@ impl Criteria {
     /// Compiles the criteria to a filter for documents of a catalogue. No [`Limits`](crate::Limits) apply.
     ///
     /// # Errors
-    /// Returns the errors of a body with these criteria, with paths in that body. Examples are unknown fields, operators or
-    /// values that do not fit the type of their field, and empty lists of values.
+    /// Returns the errors that a body with these criteria would have, with paths in that body. Examples are an unknown field, an
+    /// operator or a value that does not fit the type of its field, and an empty list of values.
     pub fn compile(&self, catalog: &Catalog) -> Result<Filter, Errors> {
         let body = format!(r#"{{"criteria":[{}]}}"#, self.json);
         of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())

@@ -65,7 +65,7 @@ impl Document {
             None => Ok(Self {
                 catalog: catalog.clone(),
                 row: OwnedRow::of(&row, catalog.fields().len()),
-                // Trimmed bytes of UTF-8 are UTF-8.
+                // Cannot fail: UTF-8 without the white space around it is UTF-8.
                 text: std::str::from_utf8(ingest::trim(json)).ok().map(Into::into),
             }),
         }
@@ -74,8 +74,8 @@ impl Document {
     /// Creates a document from a value, such as a struct, a map or a `serde_json::Value`, without printing JSON first. Applies
     /// the default [`Limits`].
     ///
-    /// The value stands for the JSON that `serde_json` would print: `null` for `None`, the names of variants for enums, and
-    /// objects for maps with keys that are strings, numbers or characters.
+    /// The result is the same as for the JSON that `serde_json` would print: `null` for `None`, the names of variants for enums,
+    /// and objects for maps with keys that are strings, numbers or characters.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Field, FieldType, Filter};
@@ -104,7 +104,7 @@ impl Document {
         Ok(Self { catalog: catalog.clone(), row, text: None })
     }
 
-    /// Makes a document of a value like [`of`](Self::of), and keeps its JSON, so that an engine can
+    /// Creates a document from a value like [`of`](Self::of), and keeps its JSON, so that an engine can
     /// [store](crate::Engine::upsert_document) the document.
     ///
     /// ```
@@ -190,7 +190,7 @@ impl fmt::Debug for Document {
 impl Filter {
     /// Returns true if the filter selects the document. See [`Document`] for an example.
     ///
-    /// The first call compiles the filter to steps, one of 64 bytes for each test, which the filter keeps.
+    /// The first call compiles the filter to steps, which the filter keeps. Each test of a field becomes a step of 64 bytes.
     ///
     /// # Errors
     /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
@@ -211,7 +211,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// Returns the program of the filter, which the first call makes. Returns `None` if it would be too large.
+    /// Returns the program of the filter, which the first call compiles. Returns `None` if the program would be too large.
     #[inline]
     pub(super) fn program(&self) -> Option<&Program> {
         self.inner.program.get_or_init(|| Program::new(self.predicate())).as_ref()

@@ -49,13 +49,14 @@ enum StepTest {
     Text(TextKey),
     /// The value is one of several strings: the start and the end of their keys in `texts`. Each key contains its whole string.
     Texts(u32, u32),
-    /// The value has an ordinal from the first to the second.
+    /// The ordinal of the value is in this range. Both bounds are included.
     Range(i64, i64),
     /// The test of the leaf with this id in the tree.
     Leaf(u32),
 }
 
-/// The number of strings up to which each is compared.
+/// Up to this number of strings, a step compares the value with each string. For more strings, the step evaluates the leaf of the
+/// tree.
 const FEW_TEXTS: usize = 8;
 
 /// The largest number of steps. Nodes may have several parents, so that a program can be larger than its tree.
@@ -64,7 +65,7 @@ const MOST_STEPS: usize = 4096;
 /// A branch whose children are being compiled, from the last to the first.
 struct OpenBranch<'t> {
     connective: Connective,
-    /// The children that are left.
+    /// The children that are not compiled yet.
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
@@ -105,7 +106,7 @@ impl Program {
                     None
                 }
             };
-            // Continues with the next child of the innermost branch that has one.
+            // Continues with the next child of the innermost branch that has a child left.
             while let Some(branch) = open.last_mut() {
                 if let Some(entry) = entry {
                     branch.next = entry;
@@ -129,7 +130,8 @@ impl Program {
         Some(Self { steps: steps.into(), texts: texts.into(), entry })
     }
 
-    /// Returns the memory of the program of a normal form in bytes, without making the program. Returns 0 if there would be none.
+    /// Returns the memory of the program of a normal form, in bytes, without compiling the program. Returns 0 if the program would
+    /// be too large.
     ///
     /// Complexity: linear in the size of the tree, even if the program would be larger.
     pub(super) fn size_bytes_of(tree: &Tree<Leaf>) -> usize {
@@ -160,7 +162,7 @@ impl Program {
     #[inline]
     pub(super) fn selects(&self, row: &OwnedRow, leaf: impl Fn(u32) -> bool) -> bool {
         let mut at = self.entry;
-        // Targets lead to steps that were made earlier, so that each step is run once.
+        // Each target is a step that was compiled before this step, so each step is run at most once.
         while let Some(step) = self.steps.get(at.0 as usize) {
             let holds = match step.test {
                 StepTest::Text(own) => row.text_keys(step.field).any(|key| key == own),
@@ -180,7 +182,7 @@ impl Program {
 }
 
 impl StepTest {
-    /// Returns the test of a leaf, and true if the leaf is true where the test is false.
+    /// Returns the test of a leaf. The second value is true if the leaf is the negation of the test.
     fn new(leaf: &Leaf, node: usize, texts: &mut Vec<TextKey>) -> Option<(Self, bool)> {
         let whole = (Self::Leaf(u32::try_from(node).ok()?), false);
         let (Test::Any(set) | Test::None(set)) = &leaf.test else { return Some(whole) };
@@ -270,7 +272,7 @@ mod tests {
             (draw >> 33) as usize % bound
         };
         for _ in 0..600 {
-            // A random tree, by joining random parts.
+            // Creates a random filter, by joining random parts.
             let mut parts: Vec<String> =
                 (0..=below(9)).map(|_| tests[below(tests.len())].to_owned()).collect();
             while parts.len() > 1 {

@@ -244,8 +244,8 @@ proptest! {
     }
 }
 
-/// Returns the letters of the documents that a filter selects: `l`, `m` and `h` have a known priority, `x` has another one and `-`
-/// none.
+/// Returns the letters of the documents that a filter selects: `l`, `m` and `h` have a known priority, `x` has another priority,
+/// and `-` has no priority.
 fn selected_by_rank(filter: &Filter) -> String {
     let document = |letter: char| match letter {
         'l' => r#"{"id":"l","level":"low"}"#,

@@ -41,8 +41,7 @@ use crate::value::{Operand, Timestamp, Value};
 /// ```
 ///
 /// Filters of clients are nested at most as deep as [`Limits::depth`](crate::Limits::depth) allows, and a few levels more. A host
-/// that
-/// [joins](Filter::and) filters itself may nest them deeper; a walk that recurses then needs a bound.
+/// that [joins](Filter::and) filters itself may nest them deeper. A recursive walk then needs its own limit on the depth.
 #[derive(Clone)]
 pub struct FilterTree {
     catalog: Catalog,
@@ -54,7 +53,7 @@ pub struct FilterTree {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FilterNode<'t> {
-    /// True for every document, or for none. Only the root can be a constant.
+    /// True for every document, or for no document. Only the root can be a constant.
     Constant(bool),
     /// A test of one field.
     Test(FieldTest<'t>),
@@ -64,7 +63,8 @@ pub enum FilterNode<'t> {
     Any(FilterNodes<'t>),
     /// True if its only child is false.
     Not(FilterNodes<'t>),
-    /// True if all children are true of one element of an array of objects. The first member is the name of the array in criteria.
+    /// True if at least one element of an array of objects makes all children true. The first member is the name of the array in
+    /// criteria.
     Element(&'t str, FilterNodes<'t>),
 }
 
@@ -81,7 +81,7 @@ pub struct FieldTest<'t> {
 pub enum TestValue<'t> {
     /// One value.
     One(Value<'t>),
-    /// All instants from the first to the last, both included. Only fields with many values are tested so.
+    /// All instants from the first to the last, both included. Only tests of multi-valued fields have such values.
     Between(Timestamp, Timestamp),
 }
 
@@ -138,7 +138,7 @@ impl<'t> FieldTest<'t> {
         self.catalog.field(self.comparison.field)
     }
 
-    /// Returns the number of the field in the catalogue of the filter.
+    /// Returns the id of the field in the catalogue of the filter.
     #[must_use]
     pub fn field_id(&self) -> FieldId {
         self.comparison.field
@@ -150,8 +150,8 @@ impl<'t> FieldTest<'t> {
         self.comparison.operator
     }
 
-    /// Returns the values, ascending. [`Operator::Exists`] has `true` or `false`, operators of strings have strings, and all others
-    /// have values of the field's type.
+    /// Returns the values in ascending order. [`Operator::Exists`] has `true` or `false`, and the operators on parts of strings
+    /// have strings. All other operators have values of the field's type.
     pub fn values(&self) -> impl ExactSizeIterator<Item = TestValue<'t>> + Clone + use<'t> {
         self.comparison.values.iter().map(TestValue::of)
     }
@@ -179,7 +179,8 @@ impl<'t> TestValue<'t> {
 }
 
 impl fmt::Display for TestValue<'_> {
-    /// Prints the value as in criteria. A span is printed as its first instant and the one after its last.
+    /// Prints the value as in criteria. A span is printed as an interval, from its first instant to the instant after its last
+    /// instant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::One(value) => Operand::from(value.as_borrowed()).fmt(f),
@@ -203,7 +204,7 @@ impl<'t> Iterator for FilterNodes<'t> {
 impl ExactSizeIterator for FilterNodes<'_> {}
 
 impl fmt::Debug for FilterNodes<'_> {
-    /// Prints the number of children, since they may be nested deeply.
+    /// Prints only the number of children, because they may be nested deeply.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FilterNodes({})", self.len())
     }
@@ -212,7 +213,7 @@ impl fmt::Debug for FilterNodes<'_> {
 impl Filter {
     /// Returns the normal form as a tree of criteria. See [`FilterTree`] for an example.
     ///
-    /// Takes linear time in the size of the filter. For the tested fields alone, call [`fields`](Self::fields).
+    /// Takes linear time in the size of the filter. If you need only the tested fields, call [`fields`](Self::fields).
     #[must_use]
     pub fn tree(&self) -> FilterTree {
         let (nodes, root) = predicate::criteria(self.predicate(), self.catalog());
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
     use crate::catalog::FieldType;
 
-    /// Prints a tree in the text syntax, by its public view alone.
+    /// Prints a tree in the text syntax, with public methods only.
     fn text(tree: &FilterTree) -> String {
         enum Piece<'t> {
             Node(FilterNode<'t>),

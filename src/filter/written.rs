@@ -73,7 +73,7 @@ impl Filter {
     /// is the body that they stand for.
     ///
     /// Returns `None` for a filter that was joined or negated, and for [`all`](Self::all) and [`none`](Self::none). To store any
-    /// filter, store this or else [`to_json`](Self::to_json).
+    /// filter, store this source, or [`to_json`](Self::to_json) if there is no source.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterSource};
@@ -177,7 +177,7 @@ impl Filter {
         own.saturating_add(program)
     }
 
-    /// Returns the most memory that the [tree of searches](Self::searched) takes, which the first search makes.
+    /// Returns the maximum memory of the [tree of searches](Self::searched), in bytes. The first search creates this tree.
     fn searched_bytes(&self) -> usize {
         let nodes = self.predicate().nodes();
         let has_elements =

@@ -81,8 +81,8 @@ fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Optio
     })
 }
 
-/// Up to this number of distinct strings, a field has a string index. If a field has more strings, it has none, and a search looks
-/// the strings up in each batch.
+/// Up to this number of distinct strings, a field has a string index. If a field has more strings, it has no string index, and a
+/// search looks the strings up in each batch.
 const MOST_STRINGS: usize = 1 << 14;
 
 impl StringPostings {

@@ -1,4 +1,4 @@
-//! Parses the values of ordered types (numbers, integers and timestamps) in documents.
+//! Parses the values of ordered types (numbers, integers, decimals and timestamps) in documents.
 //!
 //! The template reader, the strict parser and the Arrow reader all parse ordered values here. Each form that an ordered value can
 //! have in JSON is a variant of [`OrderedForm`].

@@ -55,8 +55,8 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Creates the slots of the catalogue if this is necessary: before the first document, after a change of the depth limit, and
-    /// if too many keys without a slot were found.
+    /// Creates the slots of the catalogue if this is necessary. This is the case before the first document, after a change of the
+    /// depth limit, and after too many keys without a slot.
     pub(super) fn prepare(&mut self, paths: &Paths, depth_limit: usize) {
         let nodes = paths.steps().len();
         if (self.nodes, self.depth_limit) == (nodes, depth_limit) && self.strays < MANY_STRAYS {

@@ -84,8 +84,8 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// Adds a hint to the error for an object without an id, if the object looks like an API response that contains an array of
-/// cases, or has its id in another member.
+/// Adds a hint to the error for an object without an id. There are two hints: the object looks like an API response that contains
+/// an array of cases, or it has its id in another member.
 fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
@@ -97,8 +97,8 @@ fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
     error
 }
 
-/// Returns a hint about the first member that may contain the id: its name is `id`, or differs from the name of the id only by
-/// letter case.
+/// Returns a hint about the first member that may contain the id. The name of such a member is `id`, or differs from the name of
+/// the id only by letter case.
 fn member_like_id(text: &str, name: &str) -> Option<String> {
     let is_alike = |key: &str| key != name && (key.eq_ignore_ascii_case(name) || key == PLAIN_ID);
     let key = first_member(text, |key, _| is_alike(key).then(|| key.to_owned()))?;

@@ -46,7 +46,7 @@ struct PathWalk<'a, I: Iterator<Item = usize>> {
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. Deeper members and elements have no segment: each
+    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. Deeper members and elements have no segment. Each
     /// segment except the first adds at least one byte to the path, so the path is cut before it reaches them.
     segments: Vec<Segment<'a>>,
 }

@@ -11,8 +11,8 @@ pub(crate) enum Combine {
 }
 
 impl Combine {
-    /// Returns three XOR masks that express this operation as an AND: a mask for each of the two operands and a mask for the result
-    /// (De Morgan).
+    /// Returns three XOR masks that express this operation as an AND (De Morgan). There is a mask for each of the two operands and
+    /// a mask for the result.
     ///
     /// In the table, the mask 1 is `u64::MAX`.
     ///

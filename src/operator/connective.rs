@@ -182,7 +182,7 @@ impl Complex {
         matches!(self, Self::Not)
     }
 
-    /// Evaluates the operator for the truths of its children. Those of `$elem` must be those for one element.
+    /// Evaluates the operator for the truths of its children. For `$elem`, the truths must all be for the same element.
     pub(crate) fn evaluate(self, mut children: impl Iterator<Item = bool>) -> bool {
         match self {
             Self::Join(Connective::And) | Self::Elem(_) => children.all(|truth| truth),

@@ -11,7 +11,7 @@ pub(crate) enum Arity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     All,
-    /// The types of ordered values: numbers, integers and timestamps.
+    /// The types of ordered values: numbers, integers, decimals and timestamps.
     Ordered,
     /// Strings only.
     Strings,

@@ -111,7 +111,7 @@ const UNSUPPORTED_OPTIONS: [&str; 16] = [
     "sslrootcert",
 ];
 
-/// Creates the TLS connector. It trusts the root certificates of the options, or those of the system.
+/// Creates the TLS connector. It trusts the root certificates of the options, or the root certificates of the system.
 fn tls(config: &Config, options: &PostgresOptions) -> Result<MakeRustlsConnect, PostgresError> {
     let wrong = |message: String| PostgresError::new(PostgresErrorKind::Options, message);
     let is_local = |host: &Host| !matches!(host, Host::Tcp(_));

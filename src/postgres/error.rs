@@ -25,7 +25,8 @@ pub enum PostgresErrorKind {
     Table,
     /// The server rejected a statement, or sent an invalid response.
     Rejected,
-    /// The filter or the order was built with a different catalogue than that of the table. This is a bug in the host program.
+    /// The filter or the order was built with a different catalogue than the catalogue of the table. This is a bug in the host
+    /// program.
     Request,
     /// The filter needs a folded column or element columns that the table does not have.
     Unsupported,

@@ -49,7 +49,7 @@ pub(crate) fn asked(written: &Written<'_>) -> Vec<Asked> {
             continue;
         }
         let (field, path) = (*field, places.path(node));
-        // An order comparison needs no case to have its operand.
+        // For an order comparison, no case needs to have the operand as its value.
         let is_exact = pattern == Pattern::Points;
         let strings = values.iter().enumerate().filter_map(|(at, value)| match value.value() {
             Some(Value::String(text)) if is_exact => Some((places.value_path(node, at), text.to_string())),

@@ -1,4 +1,4 @@
-//! Sets of numbers, integers or timestamps, stored as sorted lists of ranges.
+//! Sets of numbers, integers, decimals or timestamps, stored as sorted lists of ranges.
 
 use smallvec::{SmallVec, smallvec};
 

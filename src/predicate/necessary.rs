@@ -1,9 +1,9 @@
-//! Conditions that are necessary for tests of elements: an element that satisfies `a = x and b = y` implies that its document has
-//! `a = x` and `b = y`.
+//! Derives necessary conditions from tests of elements. If an element satisfies `a = x and b = y`, its document satisfies `a = x`
+//! and `b = y`.
 //!
-//! Tests of elements read the columns of a batch value by value. The indexes over all batches, the zone maps and the postings of
-//! a batch know only values of documents. So a search evaluates the necessary conditions first: they skip batches, and leave few
-//! rows for the test of the elements (`benches/elements.rs`).
+//! Tests of elements read the columns of a batch value by value. The indexes over all batches, the zone maps and the postings of a
+//! batch know only values of documents. So a search evaluates the necessary conditions first: they skip batches, and leave few rows
+//! for the test of the elements (`benches/evaluate.rs`).
 
 use super::tree::{Children, Leaf, Node, NodeId, Test, Tree};
 use crate::operator::Connective;
@@ -27,7 +27,8 @@ pub(crate) fn with_necessary_conditions(tree: &Tree<Leaf>) -> Option<Tree<Leaf>>
                     leaf.test.elements().and_then(|own| conditions(&own.tree, is_negated, &mut nodes));
                 if let Some(condition) = condition {
                     is_changed = true;
-                    // `E` is `N and E`, and `not E` is `not N or not E`.
+                    // If `N` is necessary for `E`, then `E` is equivalent to `N and E`, and `not E` is equivalent to
+                    // `not N or not E`.
                     let connective = if is_negated { Connective::Or } else { Connective::And };
                     let is_last = condition.saturating_add(1) == nodes.len();
                     let mut children = match nodes.get(condition) {
@@ -73,7 +74,8 @@ pub(crate) fn with_necessary_conditions(tree: &Tree<Leaf>) -> Option<Tree<Leaf>>
 /// The new form of a node.
 enum Made {
     Node(NodeId),
-    /// A test of elements and its conditions, which are merged with the children of a branch around them if they can be.
+    /// A test of elements and its conditions, as children of a branch with this connective. If the enclosing branch has the same
+    /// connective, they become its children.
     Joined(Connective, Children),
 }
 
@@ -91,8 +93,9 @@ impl Made {
     }
 }
 
-/// Appends the condition that every document with an element that passes `tree` satisfies, or its negation. Returns its node, which
-/// is the last one. Returns `None` if there is no such condition.
+/// Appends a condition to `nodes` that is true for every document with an element that passes `tree`. If `negated` is true, appends
+/// the negation of this condition. Returns the id of its node, which is the last node. Returns `None` if there is no such
+/// condition.
 fn conditions(tree: &Tree<Leaf>, negated: bool, nodes: &mut Vec<Node<Leaf>>) -> Option<NodeId> {
     let needed = needed_nodes(tree)?;
     let mut made: Vec<Option<NodeId>> = Vec::with_capacity(tree.nodes().len());
@@ -129,7 +132,8 @@ fn conditions(tree: &Tree<Leaf>, negated: bool, nodes: &mut Vec<Node<Leaf>>) -> 
     made.last().copied().flatten()
 }
 
-/// Returns for each node if its condition is needed for the condition of the root. Returns `None` if the root has no condition.
+/// Returns a flag for each node: true if the condition of the root contains the condition of the node. Returns `None` if the root
+/// has no condition.
 fn needed_nodes(tree: &Tree<Leaf>) -> Option<Vec<bool>> {
     let mut has: Vec<bool> = Vec::with_capacity(tree.nodes().len());
     for node in tree.nodes() {
@@ -139,7 +143,7 @@ fn needed_nodes(tree: &Tree<Leaf>) -> Option<Vec<bool>> {
             Node::Constant(_) => false,
             Node::Leaf(leaf) => match &leaf.test {
                 Test::Any(_) | Test::All(_) => true,
-                // An element without a value passes a negated test, and its document may have any values.
+                // There is no condition: an element without a value passes a negated test, and its document may have any values.
                 Test::None(_) | Test::NotAll(_) | Test::NoElem(_) => false,
                 Test::Elem(inner) => needed_nodes(&inner.tree).is_some(),
             },

@@ -1,4 +1,4 @@
-//! Parses the operands of ordered types (numbers, integers, timestamps) by the rules of the request's language.
+//! Parses the operands of ordered types (numbers, integers, decimals and timestamps) by the rules of the request's language.
 
 use crate::operator::{Grammar, Language};
 use crate::value::{Clock, OrderedType, OrdinalRange, parse_printed};

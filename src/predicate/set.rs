@@ -27,8 +27,8 @@ fn prefix(text: &str) -> u64 {
 
 /// A set of values of one type.
 ///
-/// A set of strings is a sorted list or a pattern. A set of booleans is a sorted list. A set of numbers, integers or timestamps
-/// is a sorted list of ranges. A single value is a range of one value, called a *point*.
+/// A set of strings is a sorted list or a pattern. A set of booleans is a sorted list. A set of numbers, integers, decimals or
+/// timestamps is a sorted list of ranges. A single value is a range of one value, called a *point*.
 ///
 /// ```text
 /// status in (open, blocked)          Strings    {blocked, open}

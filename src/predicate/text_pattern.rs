@@ -186,8 +186,8 @@ enum Superfluous {
 ///
 /// Takes linear time, apart from sorting. For many strings, the function works in two steps. It first sorts, to find the pairs in
 /// which one string is the start or the end of the other. Then it searches each remaining string for all other remaining strings,
-/// with an Aho-Corasick automaton. After the first step, no remaining string is the end of another, so the automaton finds at most
-/// one string that ends at each position.
+/// with an Aho-Corasick automaton. After the first step, no remaining string is the end of another remaining string. So the
+/// automaton finds at most one string that ends at each position.
 fn kept(texts: &[CompactString], superfluous: Superfluous) -> Vec<bool> {
     let mut kept = vec![true; texts.len()];
     let mut drop = |longer: usize, shorter: usize| {

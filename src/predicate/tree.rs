@@ -250,7 +250,7 @@ pub(crate) enum Test {
     All(Set),
     /// V lacks a member of the set. True for an empty V. The set has two points or more, and the field is multi-valued.
     NotAll(Set),
-    /// Some element of an array of objects passes the tests. They are not about V.
+    /// Some element of an array of objects passes the tests. These tests do not depend on V.
     Elem(Box<Elements>),
     /// No element of an array of objects passes the tests. True if there is no element.
     NoElem(Box<Elements>),
@@ -261,8 +261,8 @@ pub(crate) enum Test {
 /// `legs has (bank = x and amount > 5)` is the array `legs` and the tree `and: bank: Any {x}, amount: Any (5, max]`.
 ///
 /// All fields of the tree lie below the array, and so do the arrays of its own `Elem` and `NoElem` tests. So trees are nested in
-/// trees at most as deeply as arrays are in the catalogue. The tree is in normal form if the whole one is. It may be the constant
-/// true, which selects documents with any element.
+/// trees at most as deeply as arrays are in the catalogue. The tree is in normal form if the tree that contains this test is in
+/// normal form. The tree may be the constant true, which selects all documents with at least one element.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Elements {
     pub(crate) array: ElementArray,
@@ -270,7 +270,7 @@ pub(crate) struct Elements {
 }
 
 impl Test {
-    /// Returns the set; none for tests of elements.
+    /// Returns the set. Returns `None` for a test of elements.
     pub(crate) fn set(&self) -> Option<&Set> {
         match self {
             Self::Any(set) | Self::None(set) | Self::All(set) | Self::NotAll(set) => Some(set),
@@ -278,7 +278,7 @@ impl Test {
         }
     }
 
-    /// Returns the tests of elements, if it is one.
+    /// Returns the tests of an element. Returns `None` if this is not a test of elements.
     pub(crate) fn elements(&self) -> Option<&Elements> {
         match self {
             Self::Elem(elements) | Self::NoElem(elements) => Some(elements),
@@ -355,7 +355,7 @@ impl Tree<Leaf> {
         self.nodes.iter().any(|node| matches!(node, Node::Leaf(leaf) if leaf.test.elements().is_some()))
     }
 
-    /// Returns the fields that its leaves test, those of elements included.
+    /// Returns the fields that the leaves of the tree test, including the leaves of tests of elements.
     #[cfg(feature = "arrow")]
     pub(crate) fn fields(&self) -> Vec<FieldId> {
         let mut fields = Vec::new();

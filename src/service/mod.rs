@@ -85,17 +85,17 @@
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
-//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest
-//!   of a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back
-//!   into the other half. A token gets at most half of this half; beyond that, its requests get 503. So a client that knows a
-//!   token but not its secret uses none of this memory. For some requests, the head alone shows that they will be rejected
-//!   (unknown token, timestamp outside the window). Their bodies are not kept at all, but they are rejected only after their
-//!   body.
+//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest of
+//!   a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into
+//!   the other half. A token gets at most half of this half; beyond that, its requests get 503. So a client that knows a token but
+//!   not its secret uses none of this memory. For some requests, the head alone shows that they will be rejected (unknown token,
+//!   timestamp outside the window). The service drops the bodies of these requests, and rejects a request only after its body has
+//!   arrived.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes). A token gets at most half of it; beyond that,
 //!   its requests get 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
 //!   its largest case if that is more. Operations 2 to 4 reserve three times the size of their records before they read them, until
 //!   the response is built. An update that cannot reserve memory for its response changes nothing. Records that never fit get 500
-//!   with the error code 5001, which is not worth a retry; the log says which `outgoing_bytes` would do.
+//!   with the error code 5001, because a retry would fail, too. The log says which `outgoing_bytes` is needed.
 //!   `casefilter_outgoing_bytes` reports the reserved memory.
 //!
 //! Each 503 response has the header `Retry-After`.
@@ -113,7 +113,7 @@
 //! verified. The system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
 //!
 //! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database, or the temporary
-//! folder of the system if the former cannot be written. Together they have at most
+//! folder of the system if the folder of the database cannot be written. Together they have at most
 //! [`spooled_bytes`](ServiceOptions::spooled_bytes) (1 GiB). A token at one peer gets at most as much as remains free, so at most
 //! half. A token at all peers, and a peer with all tokens, get at most two thirds. Requests beyond that get 503.
 //! `casefilter_spooled_bytes` reports the sum.

@@ -1,4 +1,4 @@
-//! The OpenAPI document of the service: the document of `openapi.json`, whose schemas of the search follow the catalogue.
+//! Creates the OpenAPI document of the service from `openapi.json`. Adapts the schemas of searches to the catalogue.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
 /// The path of the list of fields.
 const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
 
-/// The names that the examples for cases use.
+/// The names of the fields that the examples in `openapi.json` use.
 const EXAMPLE_FIELDS: [&str; 7] =
     ["id", "status", "caseReview.status", "tags", "totalAmountInDefaultCurrency", "createdAt", "priority"];
 
@@ -37,12 +37,12 @@ pub(super) fn document(catalog: &Catalog) -> String {
             describe(&mut document, catalog);
             document.to_string()
         }
-        // The text is a constant of this program, and a test parses it.
+        // Cannot happen: the text is a constant of this program, and a test parses it.
         Err(_) => text,
     }
 }
 
-/// Replaces the parts of the document that describe the fields of cases.
+/// Replaces the descriptions of the fields of cases by descriptions of the fields of the catalogue.
 fn describe(document: &mut Value, catalog: &Catalog) {
     let schemas = "/components/schemas";
     set(document, &format!("{schemas}/Case"), item_schema(catalog));
@@ -121,7 +121,8 @@ fn item_schema(catalog: &Catalog) -> Value {
     })
 }
 
-/// Inserts the schema of a field at the path that consists of `keys`. Each key ends with one `[]` for each array.
+/// Inserts the schema of a field at the path that consists of `keys`. A key ends with `[]` for an array, and with `[][]` for an
+/// array of arrays.
 fn insert(properties: &mut Map<String, Value>, keys: &[&str], field: &Field) {
     let mut properties = Some(properties);
     for (at, key) in keys.iter().enumerate() {
@@ -236,7 +237,7 @@ fn text_of(example: &Value) -> String {
     example.as_str().map_or_else(|| example.to_string(), str::to_owned)
 }
 
-/// Returns the field of the examples, other than the id: a single-valued field, if there is one.
+/// Returns the field that the examples use besides the id. Prefers a single-valued field that is a member of the document itself.
 fn example_field(catalog: &Catalog) -> Option<&Field> {
     let fields = || catalog.visible_fields().map(|(_, field)| field);
     let others = || fields().filter(|field| field.path() != catalog.id_name());
@@ -268,7 +269,7 @@ fn example_value(field: &Field) -> (Value, String) {
     (in_document, in_request)
 }
 
-/// Returns the examples of bodies.
+/// Returns the examples of request bodies.
 fn request_examples(catalog: &Catalog) -> Value {
     let id = text_of(&example_id(catalog.id_type()));
     let by_ids = json!({"summary": "Documents by their ids", "value": {"ids": [id]}});

@@ -48,7 +48,8 @@ pub struct ServiceOptions {
     pub spooled_bytes: usize,
     /// The folder of these temporary files. It should not be in memory, as `/tmp` may be.
     ///
-    /// The default is the folder of the database, or the temporary folder of the system if the former cannot be written.
+    /// The default is the folder of the database, or the temporary folder of the system if the folder of the database cannot be
+    /// written.
     pub spool_folder: Option<PathBuf>,
     /// The maximum size of a response with cases, in bytes. A larger page gets 400, with a `limit` that fits. A page of one case is
     /// always sent.

@@ -1,14 +1,14 @@
-//! The element columns of a table, which `$elem` needs: they contain the numbers of elements of arrays of objects.
+//! Computes the element columns of a table. They contain the numbers of elements of arrays of objects, and `$elem` needs them.
 //!
 //! A list column has no entry for an element without a value, so it does not show which element a value belongs to. An element
-//! column does. The elements of an array are numbered from 1 in each document, in document order. An array below an array counts
-//! as one array, as in [`crate::column`].
+//! column shows this. The elements of an array are numbered from 1 in each document, in document order. The elements of an inner
+//! array (`legs[].fees[]`) are numbered in the whole document, not separately in each outer element, as in [`crate::column`].
 //!
-//! | column | its list has, for each … |
-//! |---|---|
-//! | values of a field, numbers of an array around it | value of the field: the number of the element that contains it |
-//! | elements of an array, numbers of the same array | element: its number. The list is 1, 2, … |
-//! | elements of an array, numbers of an array around it | element: the number of the outer element that contains it |
+//! | items of the list | numbered array | entry for an item |
+//! |---|---|---|
+//! | the values of a field | an array around the field | the number of the element that contains the value |
+//! | the elements of an array | the same array | the number of the element: the list is 1, 2, … |
+//! | the elements of an array | an array around it | the number of the outer element that contains the element |
 //!
 //! ```text
 //! legs[].bank and legs[].fees[].amount of {"legs":[{"fees":[{"amount":5},{}]},{"bank":"x","fees":[{"amount":7}]}]}
@@ -34,7 +34,7 @@ pub(super) struct ElementNumbers {
 /// The items that have an entry in an element column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Numbered {
-    /// The elements of an array: the numbered one, or an array below it.
+    /// The elements of an array: the numbered array itself, or an array below it.
     Elements(ArrayId),
     /// The values of a field below the array.
     Values(FieldId),
@@ -64,7 +64,8 @@ impl ElementNumbers {
             }
     }
 
-    /// Returns the suffix of the name of the column. The numbers of an outer array have its level in their name.
+    /// Returns the suffix of the name of the column. If the column has the numbers of an outer array, the suffix contains the level
+    /// of this array.
     pub(super) fn suffix(&self, catalog: &Catalog) -> String {
         let innermost = match self.of {
             Numbered::Elements(array) => Some(array),
@@ -125,7 +126,7 @@ pub(super) fn number_elements(columns: &[ElementNumbers], row: &Row<'_>, catalog
     lists
 }
 
-/// The number of elements of each array that have begun.
+/// For each array: the number of its elements that have begun in the document.
 struct Begun {
     counts: Vec<i64>,
 }
@@ -142,7 +143,8 @@ impl Begun {
         }
     }
 
-    /// Begins the elements of `arrays` that are missing. Readers of documents never leave them out.
+    /// Begins an element of each array in `arrays` that has no element yet. This is only a safeguard: the code that reads documents
+    /// begins the elements of outer arrays first.
     fn fill(&mut self, arrays: &[ArrayId], mut begin: impl FnMut(&Self, ArrayId)) {
         for array in arrays {
             if self.number(*array) == 0 {

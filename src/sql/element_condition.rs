@@ -1,11 +1,11 @@
 //! Writes a test of the elements of an array of objects (`$elem`) as an SQL condition.
 //!
-//! Each criterion becomes the set of the elements that pass it. The sets are combined by intersections, unions and complements,
-//! and the condition is that the last set is not empty. So the time is linear in the number of elements, where the database has
-//! linear set operations.
+//! Each criterion becomes the set of the elements that pass it. The sets are combined by intersections, unions and complements, and
+//! the condition is that the last set is not empty. If the set operations of the database take linear time, the condition takes
+//! linear time in the number of elements.
 //!
-//! In front of it, the condition has the criteria of the element that the document must pass as well, such as `bank = x` in
-//! `legs has (bank = x and amount > 5)`. The database can test these with its indexes, and skips most documents.
+//! Before this test, the condition has criteria on the whole document that follow from the test. An example is `legs.bank = x` for
+//! `legs has (bank = x and amount > 5)`. The database can test these criteria with its indexes, and skips most documents.
 
 use super::column::Column;
 use super::datum::Datum;
@@ -19,17 +19,18 @@ use crate::error::{Error, ErrorKind};
 use crate::operator::{Complex, Connective};
 use crate::predicate::{Elements, Leaf, Node, Set, Test};
 
-/// The maximum number of values of `$all` for which each value has its own set. More values are counted.
+/// Up to this number of values of `$all`, each value has its own set of elements. Above it, the condition counts the values of each
+/// element.
 const FEW_POINTS: usize = 8;
 
-/// The index of a [`Part`] in its list. Operands have smaller ids.
+/// The index of a [`Part`] in its list. The operands of a part have smaller ids than the part.
 type PartId = usize;
 
 /// An expression for a set of elements.
 enum Part<'l> {
     /// The elements in an element column.
     Column(String),
-    /// The elements with a value in the set, or with every value in the set.
+    /// The elements that have a value in the set. If `is_every` is true: the elements that have every value in the set.
     Values { set: &'l Set, is_every: bool, numbers: String, values: String, own: String },
     /// The intersection (`And`) or the union (`Or`) of one or more sets.
     Join(Connective, Vec<PartId>),
@@ -83,8 +84,8 @@ pub(super) fn write_elements(
     Ok(())
 }
 
-/// Returns tests that a document passes if one of its elements does. The depth of the recursion is the depth of nested arrays in
-/// the catalogue.
+/// Returns tests that a document passes if one of its elements passes `elements`. The depth of the recursion is the depth of nested
+/// arrays in the catalogue.
 fn implied(elements: &Elements) -> Vec<&Leaf> {
     let tree = &elements.tree;
     let all = match tree.get(tree.root()) {
@@ -174,7 +175,7 @@ impl<'l> Parts<'_, '_, 'l> {
             return Ok(Passing::Constant(is_negated));
         }
         let numbers = self.column(array, |_| Numbered::Values(leaf.field))?;
-        // `$all` of both booleans is a set of every value, but one value is not enough for it.
+        // The set of `$all` with both booleans contains every value. But an element with only one of the two values does not pass.
         let part = match set.is_every() && !is_every {
             true => Part::Column(numbers),
             false => {
@@ -274,7 +275,7 @@ fn write_parts(parts: &[Part<'_>], root: PartId, statement: &mut Statement) {
                 continue;
             }
             Step::Join(connective, sets) => {
-                // Two halves, so that the nesting is no deeper than the logarithm of the number of sets.
+                // Splits the sets into two halves, so that the depth of the nesting is at most the logarithm of their number.
                 let (first, second) = sets.split_at(sets.len() / 2);
                 let [before, between, after] = match connective {
                     Connective::And => statement.syntax().intersection(),
@@ -323,7 +324,7 @@ fn write_parts(parts: &[Part<'_>], root: PartId, statement: &mut Statement) {
     }
 }
 
-/// Appends the set of the elements with a value in `wanted`.
+/// Appends the set of the elements that have a value in `wanted`.
 fn write_with(wanted: Wanted, numbers: &str, values: &str, statement: &mut Statement) {
     let (before, after) = statement.syntax().elements_with(numbers, values, wanted.longest());
     statement.push(&before);
@@ -331,10 +332,11 @@ fn write_with(wanted: Wanted, numbers: &str, values: &str, statement: &mut State
     statement.push(&after);
 }
 
-/// The name of a value in [`Syntax`](super::dialect::Syntax). No column name starts with an underscore.
+/// The name that [`Syntax`](super::dialect::Syntax) uses for a single value of a list. No column name starts with an underscore.
 const VALUE: &str = "_x";
 
-/// Appends the set of the elements with every value in `set`. Few values have a set each. The values of a longer list are counted.
+/// Appends the set of the elements that have every value in `set`. For few values, intersects one set for each value. For more
+/// values, counts the values of each element.
 fn write_every(set: &Set, [numbers, values, own]: [&str; 3], statement: &mut Statement) {
     let points = storable_points(set, statement);
     let data = points.iter().map(Datum::of);
@@ -358,7 +360,7 @@ fn write_every(set: &Set, [numbers, values, own]: [&str; 3], statement: &mut Sta
     }
 }
 
-/// Appends the set of the elements with every value in `list`.
+/// Appends the set of the elements that have every value in `list`.
 fn write_members(list: Datum<'static>, [numbers, values, own]: [&str; 3], statement: &mut Statement) {
     let syntax = statement.syntax();
     let count = list.len();

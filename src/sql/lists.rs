@@ -30,8 +30,8 @@ pub(super) fn write_lists(
     }
 }
 
-/// Splits values of one type into lists of at most `most` values each. The size of each list is about the dialect's maximum in
-/// bytes.
+/// Splits values of one type into lists. Each list has at most `most` values, and by an estimate at most the dialect's maximum
+/// number of bytes. A longer value has its own list.
 pub(super) fn split(
     values: impl Iterator<Item = Datum<'static>>,
     most: usize,

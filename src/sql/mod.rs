@@ -27,6 +27,7 @@
 //! | string | `text COLLATE "C"` | `Nullable(String)` | `STRING` | `VARCHAR` |
 //! | number | `double precision` | `Nullable(Float64)` | `DOUBLE` | `DOUBLE` |
 //! | integer | `bigint` | `Nullable(Int64)` | `BIGINT` | `BIGINT` |
+//! | decimal of scale `s` | `numeric(19, s)` | `Nullable(Decimal(19, s))` | `DECIMAL(19, s)` | `DECIMAL(19, s)` |
 //! | timestamp, in milliseconds | `bigint` | `Nullable(Int64)` | `BIGINT` | `BIGINT` |
 //! | boolean | `boolean` | `Nullable(Bool)` | `BOOLEAN` | `BOOLEAN` |
 //! | list of strings | `text[] NOT NULL` | `Array(String)` | `ARRAY<STRING>` | `VARCHAR[] NOT NULL` |
@@ -71,13 +72,13 @@
 //!   Without the column, compiling `$match` returns an [error](crate::ErrorKind::NoFoldedColumn). For example, `name_folded`
 //!   contains the folded strings of `name`. For a list, each element is folded. Folded columns come last, so they do not change the
 //!   other columns. If the changelog of a new casefilter names a new version of Unicode, export the rows again.
-//! - **Elements.** `$elem` tests one element of an array of objects. A list column has no entry for an element without a value, so
-//!   the lists of one array do not show which values belong to the same element. The table shows it by element columns, only on
-//!   request: [`Table::with_elements`], or `--elements` of the commands. For each value of a list, they contain the number of its
-//!   element. A criterion becomes the set of the elements that pass it, and the condition is that the combined set is not empty. In
-//!   front of it, the condition repeats the criteria that the whole document must pass, because these can use indexes. Without the
-//!   columns, compiling `$elem` returns an [error](crate::ErrorKind::NotInSql). Element columns come last, after folded columns. A
-//!   document with `legs: [{"bank": "a"}, {}]` has the numbers 1 and 2 in `legs_element`, and 1 in `legs_bank_element`.
+//! - **Elements.** `$elem` tests one element of an array of objects. A list column has no entry for an element without a value. So
+//!   the lists of one array do not show which values belong to the same element. Element columns show this. A table has them only
+//!   on request: [`Table::with_elements`], or `--elements` of the commands. For each value of a list, they contain the number of
+//!   its element. A criterion becomes the set of the elements that pass it, and the condition is that the combined set is not
+//!   empty. Before this test, the condition repeats criteria that the whole document must satisfy, because these can use indexes.
+//!   Without the columns, compiling `$elem` returns an [error](crate::ErrorKind::NotInSql). Element columns come last, after folded
+//!   columns. A document with `legs: [{"bank": "a"}, {}]` has the numbers 1 and 2 in `legs_element`, and 1 in `legs_bank_element`.
 //! - **`place`** is the insertion order within the export, from 0. The scripts load Parquet files that were exported with `--flat`,
 //!   and `.tsv` files. The nested Parquet of `casefilter export` contains neither `place` nor `document`.
 //! - **Size.** Parentheses are nested as deeply as the filter's normal form, about 35 levels at the limits; SQL parsers allow
@@ -120,8 +121,8 @@
 //! merges 12,800 rows, which takes 10 to 30 ms in total. With ten times as many rows in the table, a page takes the same time.
 //!
 //! If no index supports a filter, the database reads `created_at` in order and skips the cases that do not match. If one case in a
-//! thousand matches, it reads 100,000 rows per shard, which takes up to a second from a cold disk. A count is slower: if one case
-//! in five matches, it reads 12.5 million index entries per worker, which takes about a second on 8 cores. If tenants search only
+//! thousand matches, it reads 100,000 rows per shard, which takes up to a second from a cold disk. A count is slower. If one case
+//! in five matches, it reads 12.5 million index entries per worker. This takes about a second on 8 cores. If tenants search only
 //! their own cases, distribute the table by `client_id`. Then every statement runs on one worker, and the primary key is
 //! `(client_id, id)`.
 //!

@@ -165,11 +165,11 @@ impl Table {
     /// Adds element columns for each array of objects, after all other columns. `$elem` on an array needs its element columns.
     ///
     /// A list column has no entry for an element without a value. So the lists of one array do not show which of their values
-    /// belong to the same element. The element columns do: for each value, they contain the number of its element. Each number
-    /// takes at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
+    /// belong to the same element. The element columns show this: for each value, they contain the number of its element. Each
+    /// number takes at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
     ///
     /// An element column has the name of a field's column or the path of the array, with `_element` at the end.
-    /// [`with_elements_of`](Self::with_elements_of) adds the columns of some arrays only.
+    /// [`with_elements_of`](Self::with_elements_of) adds only the columns of the arrays that you name.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter, sql::{Dialect, Table}};

@@ -77,7 +77,7 @@ pub(super) enum Wanted {
     Pattern(PatternTests),
 }
 
-/// A range. For each bound that it has: the comparison operator and the value.
+/// A range: a list with a comparison operator and a value for each of its bounds.
 type Range = Vec<(&'static str, Value<'static>)>;
 
 impl Wanted {
@@ -121,7 +121,7 @@ impl Wanted {
 }
 
 /// Writes a condition that is true if the column's value, or at least one element of its list, is in `wanted`. The condition may be
-/// null if the column is.
+/// null if the column is null.
 fn write_any(wanted: Wanted, name: &str, column: &Column, statement: &mut Statement) {
     match wanted {
         Wanted::Nothing => statement.push("FALSE"),
@@ -177,7 +177,7 @@ fn write_none(wanted: Wanted, name: &str, column: &Column, statement: &mut State
     }
 }
 
-/// Writes a condition that is true if a single value is in `wanted`. The condition is null only if the value is.
+/// Writes a condition that is true if a single value is in `wanted`. The condition is null only if the value is null.
 pub(super) fn write_value(wanted: Wanted, name: &str, in_parentheses: bool, statement: &mut Statement) {
     match wanted {
         Wanted::Nothing => statement.push("FALSE"),

@@ -25,8 +25,8 @@ const COMPARING: usize = 20;
 const SAMPLES: usize = 15;
 
 /// Sorts only a part of the list: afterwards, `window` contains the same items, in the same order, as if the complete list were
-/// sorted. The items before `window` are those that sort before it, in any order. Takes expected O(n + k log k) for a window of k
-/// items.
+/// sorted. The items before `window` are the items that come before it in sort order, but in any order. Takes expected O(n + k log
+/// k) for a window of k items.
 ///
 /// If the search is stopped, the items are in any order.
 pub(crate) fn sort_window<T: Copy>(

@@ -1,5 +1,5 @@
-//! Claims on the names of new databases: if two processes create the same database, the later process fails at once, instead of at
-//! the end.
+//! Claims on the names of new databases: if two processes create the same database, the later process fails at once, not at the
+//! end.
 //!
 //! A new database has no name until it is complete. Meanwhile its creator holds the lock of a file `.NAME.new` in the same folder,
 //! and removes this file at the end. The system releases the lock when the process ends. A killed process leaves the empty file,
@@ -18,7 +18,7 @@ use super::error::{Fault, StoreErrorKind};
 
 /// A claim on the name of a new database. Dropping the claim releases the name.
 pub(super) struct Claim {
-    /// Removed before the lock is released.
+    /// The file of the claim. It is removed before the lock is released.
     _name: Temporary,
     _lock: File,
 }
@@ -66,7 +66,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// Returns true if a path still leads to an open file.
+/// Returns true if the path still leads to the open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

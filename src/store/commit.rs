@@ -62,8 +62,9 @@ impl Store {
     }
 
     /// Finishes a transaction to which the new documents have been added. Removes the released documents, makes a checkpoint if one
-    /// is due, commits, and publishes the snapshot. Released documents are those of replaced and deleted cases. The transaction
-    /// `is_synced` by its commit, as are all before it, or by a later one.
+    /// is due, commits, and publishes the snapshot. Released documents are the documents of replaced and deleted cases. If
+    /// `is_synced` is true, the commit syncs this transaction and all earlier transactions to disk. Otherwise, a later commit syncs
+    /// them.
     pub(super) fn finish(
         &self,
         log: &mut Log,
@@ -101,7 +102,7 @@ impl Store {
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
         transaction.commit()?;
-        // Also if the rest fails.
+        // The transaction is synced even if the following steps fail.
         if is_synced {
             log.synced();
         }

@@ -164,7 +164,7 @@ impl<'s> StoreImport<'s> {
             let stored = documents.store(transaction.get()?, first, txn.documents())?;
             Ok(stored.map(|()| transaction))
         });
-        // A fault of the spool is none of the database, which is unchanged.
+        // A fault of the spool is not a fault of the database, which is unchanged.
         let transaction = store.settle(&mut log, begun)?.map_err(|fault| store.error(fault))?;
         let (transaction, staged) = transaction.beside(|| txn.stage());
         let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added, true));

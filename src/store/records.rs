@@ -97,7 +97,8 @@ impl Store {
             let outcome = match outcome {
                 Ok(outcome) => outcome?,
                 Err(panic) => {
-                    // Before the panic goes on: redb does not free the pages of a transaction that is dropped during a panic.
+                    // The transaction is dropped before the panic continues, because redb does not free the pages of a transaction
+                    // that is dropped during a panic.
                     drop(transaction);
                     resume_unwind(panic)
                 }

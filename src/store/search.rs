@@ -81,7 +81,7 @@ impl Store {
         Ok(page.unwrap_or_else(none))
     }
 
-    /// Reads the document with this id; `None` if there is none.
+    /// Reads the document with this id. Returns `None` if no document has the id.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};

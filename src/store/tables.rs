@@ -33,8 +33,8 @@ pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
 /// The format version of a file with records. This is also the latest version that this library reads.
 pub(super) const FORMAT_VERSION: u32 = 2;
 
-/// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and redb's header, fits eight pages. redb
-/// rounds larger values up to a power of two of pages.
+/// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits eight pages.
+/// redb rounds larger values up to a power of two of pages.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
 /// The counters of a store. They change with every write, in the transaction of the write.
@@ -248,7 +248,8 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     let mut text = String::new();
     for id in catalog.field_ids() {
         let field = catalog.field(id);
-        // Only the id of a catalogue of one's own can have another type than `String`. It is then a key with the name of this type.
+        // An id of another type than `String` is described by the name of this type. Only a catalogue of the host program can have
+        // such an id.
         let kind = match field.id_type() {
             IdType::String => field.field_type().to_string(),
             id_type => id_type.name().to_owned(),

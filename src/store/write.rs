@@ -89,9 +89,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). Returns [`StoreErrorKind::RejectedDocument`](super::StoreErrorKind) with an
-    /// error of
-    /// [`Engine::upsert_document`](crate::Engine::upsert_document).
+    /// Returns the errors of [`upsert`](Self::upsert). [`StoreErrorKind::RejectedDocument`](super::StoreErrorKind) contains an
+    /// error of [`Engine::upsert_document`](crate::Engine::upsert_document).
     pub fn upsert_document(
         &self,
         document: &ParsedDocument,

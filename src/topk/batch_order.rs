@@ -1,5 +1,5 @@
 //! Lists batches in the order of their first keys. Reads only as many batches as the search needs. Also finds batches whose keys
-//! all come before the keys of every later batch: the search may skip such a batch after it has counted its selected rows.
+//! all come before the keys of every later batch. The search may skip such a batch after it has counted its selected rows.
 #![expect(clippy::arithmetic_side_effects, reason = "indexes of batches in memory")]
 
 use super::key::{Key, SortBy, key_range};

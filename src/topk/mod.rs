@@ -1,7 +1,7 @@
 //! Selection of the rows of a page, from the rows that a query selects in each batch.
 //!
-//! A page without an order has its rows in insertion order. A sorted page is a top-k search: it needs only the first `offset +
-//! limit` rows in sort order, and skips as many of the other rows as it can.
+//! A page without an order has its rows in insertion order. A sorted page is a top-k search. It needs only the first
+//! `offset + limit` rows in sort order, and skips as many of the other rows as it can.
 //!
 //! | task | file |
 //! |---|---|

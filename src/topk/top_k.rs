@@ -166,8 +166,8 @@ impl<'b, 's> TopK<'b, 's> {
         source.candidate(source.keys.key(usize::from(row), self.by), row, self.descending)
     }
 
-    /// Returns the selected rows in sort order: as many as the page can need, and further rows with the same key as the last of
-    /// these. Returns `None` if collecting all selected rows is faster.
+    /// Returns selected rows in sort order. Returns as many rows as the page can need, and further rows with the same key as the
+    /// last of these rows. Returns `None` if collecting all selected rows is faster.
     fn walk_sorted(
         &mut self,
         source: &SourceBatch<'b, '_, '_>,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use super::number::is_json_number;
 
-/// The greatest scale of a decimal: 10^18 is the greatest power of ten that fits 64 bits.
+/// The greatest scale of a decimal: 10^18 is the greatest power of ten that fits a signed integer of 64 bits.
 pub(crate) const MAX_SCALE: u8 = 18;
 
 /// An exact decimal number: an integer of 64 bits, divided by a power of ten.
@@ -42,7 +42,7 @@ impl Decimal {
         if scale > MAX_SCALE { None } else { Some(Self { unscaled, scale }) }
     }
 
-    /// Returns the number of an ordinal of this scale, which is at most [`MAX_SCALE`].
+    /// Returns the decimal with this ordinal and scale. The scale must be at most [`MAX_SCALE`].
     pub(super) const fn of_ordinal(unscaled: i64, scale: u8) -> Self {
         Self { unscaled, scale }
     }
@@ -87,8 +87,8 @@ impl Decimal {
         Self::new(unscaled, scale)
     }
 
-    /// Converts an integer, divided by a power of ten, to a decimal of another scale. Returns `None` if it is not exactly such a
-    /// decimal.
+    /// Converts the number `unscaled / 10^from` to a decimal of the scale `scale`. Returns `None` if no decimal of this scale is
+    /// exactly this number.
     #[cfg(feature = "arrow")]
     pub(crate) fn rescaled(unscaled: i128, from: i8, scale: u8) -> Option<Self> {
         let shift = i16::from(scale).checked_sub(i16::from(from))?;
@@ -112,8 +112,8 @@ impl Decimal {
 /// The greatest number of digits of an integer of 64 bits.
 const MOST_DIGITS: usize = 19;
 
-/// Returns the digits of a number in the JSON grammar without zeros at the start and the end, the power of ten that they are
-/// multiplied by, and true if the number is negative. Returns `None` if the text has another form.
+/// Splits a number in the JSON grammar. Returns its digits without zeros at the start and the end, and the exponent of the power of
+/// ten that they are multiplied by. The last value is true if the number is negative. Returns `None` if the text has another form.
 fn parts(text: &str) -> Option<(Vec<u8>, i64, bool)> {
     if !is_json_number(text.as_bytes()) {
         return None;
@@ -133,7 +133,7 @@ fn parts(text: &str) -> Option<(Vec<u8>, i64, bool)> {
     if digits.is_empty() {
         return Some((digits, 0, false));
     }
-    // An exponent beyond 64 bits is out of range for every decimal, since a text is not that long.
+    // If the exponent does not fit 64 bits, the number is out of range for every decimal: no text has enough digits to compensate.
     let exponent: i64 = exponent.parse().ok()?;
     let zeros = i64::try_from(len.saturating_sub(digits.len())).ok()?;
     let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
@@ -143,8 +143,8 @@ fn parts(text: &str) -> Option<(Vec<u8>, i64, bool)> {
 impl FromStr for Decimal {
     type Err = ParseDecimalError;
 
-    /// Parses a number in the JSON grammar. Its scale is the number of digits after the point that it needs, at least as many as
-    /// are written without an exponent.
+    /// Parses a number in the JSON grammar. The scale is the number of digits after the point that the number needs. In a text
+    /// without an exponent, zeros at the end count as well: `1.50` has the scale 2.
     fn from_str(text: &str) -> Result<Self, ParseDecimalError> {
         let (digits, exponent, _) = parts(text).ok_or(ParseDecimalError(()))?;
         let needed = if digits.is_empty() { 0 } else { exponent.saturating_neg().max(0) };

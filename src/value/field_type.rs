@@ -13,7 +13,7 @@
 //! - `catalog/file/words.rs`: the advice for type names of other systems;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
 //! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
-//! - `sql/{copy,dialect/*}.rs`, `postgres/{bound,check}.rs` and `bin/casefilter/output/rows/flat_parquet.rs`, if no SQL type of
+//! - `sql/{copy,dialect/*}.rs`, `postgres/{parameter,check}.rs` and `bin/casefilter/output/rows/flat_parquet.rs`, if no SQL type of
 //!   another field type fits;
 //! - `catalog/{field,parse_name,serialized}.rs` and `catalog/file/{fields,values,write}.rs`, if the type has a property such as a
 //!   scale;

@@ -7,7 +7,7 @@
 //! ﬁn (a ligature)       fin
 //! ```
 //!
-//! Decompositions and categories come from the tables of Unicode 18, case folding comes from ICU4X. If a later version of Unicode
+//! Decompositions and categories come from the tables of Unicode 18. Case folding comes from ICU4X. If a later version of Unicode
 //! assigns a code point, this code point folds to itself until the crates are updated.
 
 use std::borrow::Cow;
@@ -130,7 +130,7 @@ mod tests {
                 assert_eq!(folded_starters(&folded.to_string()), starter, "{c:?}");
             }
         }
-        // Some of these are no nonspacing marks, so that folding keeps and orders them.
+        // Some of these characters are not nonspacing marks, so folding keeps and orders them.
         assert!(kept > 0);
     }
 

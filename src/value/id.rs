@@ -11,7 +11,7 @@ const URN: &str = "urn:uuid:";
 /// The positions of `-` in a UUID.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// The length of a UUID in bytes.
+/// The length of the text of a UUID, in bytes.
 const UUID_BYTES: usize = 36;
 
 /// Returns the canonical text of an id. Returns `None` if the text is not an id of this type. Every string is a string id.
@@ -27,7 +27,7 @@ pub(crate) fn canonical_id(id_type: IdType, text: &str) -> Option<Cow<'_, str>> 
     }
 }
 
-/// Returns a part of a canonical id, which a pattern searches. The digits of a UUID are in lower case.
+/// Returns the text that a pattern searches for in canonical ids. For UUIDs, converts the text to lower case.
 pub(crate) fn part_of_id(id_type: IdType, text: &str) -> Cow<'_, str> {
     match id_type {
         IdType::Uuid if text.bytes().any(|byte| byte.is_ascii_uppercase()) => {

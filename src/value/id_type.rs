@@ -2,8 +2,8 @@
 
 /// The type of the id in documents.
 ///
-/// The type affects how a document contains its id. In the library, in criteria and in answers, an id is always a string: the
-/// digits of an integer, and the lower-case form of a UUID. Ids are sorted as strings, so that `10` comes before `9`.
+/// The type affects how a document contains its id. In the library, in criteria and in answers, an id is always a string. An
+/// integer becomes its digits, and a UUID its lower-case form. Ids are sorted as strings, so that `10` comes before `9`.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Field, FieldType, IdType};
@@ -19,7 +19,7 @@ pub enum IdType {
     /// A string of 1 to 1,024 bytes.
     #[default]
     String,
-    /// A JSON integer of 64 bits, without a fraction and an exponent.
+    /// A JSON integer of 64 bits, without a fraction or an exponent.
     Integer,
     /// A string that contains a UUID: 32 hexadecimal digits in five groups that are separated by `-`, optionally after `urn:uuid:`
     /// (RFC 9562). Letters may have any case.

@@ -152,8 +152,8 @@ pub(crate) fn is_shift(text: &str) -> bool {
     shift(text).is_some()
 }
 
-/// Parses the two forms that the filter printer writes for times that filters in JSON cannot express: an instant with a fraction of
-/// a second, and an interval.
+/// Parses the two forms of times that only printed bodies contain: an instant with a fraction of a second, and an interval. The
+/// filter printer writes them for times that the text form of timestamps cannot express.
 pub(crate) fn parse_printed(text: &str) -> Option<Moment> {
     match text.split_once('/') {
         Some((start, end)) => interval(start, end).ok(),
@@ -268,7 +268,7 @@ mod tests {
         Timestamp::parse(text).unwrap()
     }
 
-    /// 2025-12-03 01:30:00.250 at +02:00.
+    /// Returns a clock that shows 2025-12-03 01:30:00.250 at the offset +02:00.
     fn clock() -> Clock {
         let now = Timestamp::from_millis(at("2025-12-02 23:30:00").as_millis() + 250);
         Clock { now: Some(now), offset_s: 2 * 3600 }

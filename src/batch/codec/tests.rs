@@ -267,7 +267,7 @@ fn places_and_numbers_at_the_end_of_all_numbers_do_no_harm() {
     }
 }
 
-/// Parts of version 1 have no elements of arrays of objects. The documents tell them.
+/// Parts of version 1 have no elements of arrays of objects. The elements are then read from the documents.
 #[test]
 fn parts_without_elements_are_read_and_completed() {
     let fields =
@@ -314,7 +314,7 @@ fn parts_without_elements_are_read_and_completed() {
     batch
         .set_elements(&catalog, &outdated, |row, take| {
             let mut document = Row::default();
-            // The document of the last row is gone.
+            // The document of the last row has been deleted.
             let Some(text) = documents.get(row).filter(|_| row < 3) else { return Ok::<_, Fault>(false) };
             crate::ingest::read_case(text, &catalog, &crate::limits::Limits::default(), &mut document)
                 .unwrap();
@@ -331,7 +331,7 @@ fn parts_without_elements_are_read_and_completed() {
         for element in 0..expected.below(0, 0..3).len() {
             assert_eq!(own.below(1, element..element + 1), expected.below(1, element..element + 1));
         }
-        // All columns have the same elements in the row whose document is gone.
+        // All columns have the same elements in the row whose document has been deleted.
         assert_eq!(own.below(0, 3..4).len(), 1);
     }
 }

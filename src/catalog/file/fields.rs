@@ -30,7 +30,7 @@ pub(super) struct FieldReader<'c, 'f> {
     /// The names and aliases of the fields that have been read.
     names: HashMap<String, Owner>,
     aliases: usize,
-    /// The paths of the fields of the extended catalogue and of the file.
+    /// The fields of the extended catalogue, and the fields of the file that have been read. Their paths are taken.
     taken: Vec<Field>,
     paths: Paths,
     /// The field of the id.
@@ -148,7 +148,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             }
         }
         for required in ["path", "type"] {
-            // A misspelt key explains what is missing.
+            // If a key is wrong, such as `typ`, its error already explains why `type` is missing.
             if entries.get(required).is_none() && is_whole {
                 let expected = format!("`{required}`, which every field has");
                 let place = (ErrorKind::MissingKey, node.at, path.to_owned());
@@ -215,7 +215,8 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         Some(())
     }
 
-    /// Returns the type of a field with its scale, which decimal fields have, and no other field.
+    /// Returns the type of a field, with the scale of a decimal field. Reports an error if a decimal field has no scale, or another
+    /// field has a scale.
     fn scaled(
         &mut self,
         kind: FieldType,
@@ -235,13 +236,13 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             (kind, Some(_)) => {
                 let place = (ErrorKind::BadValue, at("scale"), format!("{path}.scale"));
                 let found = format!("`scale` of {}, {} field", quote(name), kind.with_article());
-                self.values.faults.add(place, found, "`scale` at decimal fields only", None)
+                self.values.faults.add(place, found, "`scale` only for decimal fields", None)
             }
             (kind, None) => Some(kind),
         }
     }
 
-    /// Checks that the type of a field has its settings.
+    /// Checks that the settings of a field exist for its type.
     fn check_settings(
         &mut self,
         field: &Field,
@@ -264,7 +265,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             let kind =
                 if is_many { format!("a multi-valued {kind}") } else { kind.with_article().to_owned() };
             let found = format!("`{key}` of {}, {kind} field", quote(field.name()));
-            return self.values.faults.add(place, found, format!("`{key}` at {expected} only"), None);
+            return self.values.faults.add(place, found, format!("`{key}` only for {expected}"), None);
         }
         let is_id = field.name() == self.id.name() || field.path() == self.id.path();
         let usual_id = Field::of_id(self.id.path(), IdType::String).searchable();
@@ -369,7 +370,7 @@ impl<'c, 'f> FieldReader<'c, 'f> {
         for (at, name, key) in own.chain(others) {
             let place = (ErrorKind::BadValue, at, format!("{path}.{key}"));
             if name.is_empty() {
-                // The check of the path reports an empty path.
+                // An empty name means an empty path, which the check of the path reports.
                 if key == "aliases" {
                     is_free = self.values.faults.add(place, "an empty name", "a name", None);
                 }

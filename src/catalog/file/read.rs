@@ -98,7 +98,7 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
     });
     match narrowed {
         Ok(catalog) => faults.or(if is_extended { catalog.extended() } else { catalog }),
-        // The fields were checked one by one, so an error was reported at its place.
+        // Each field was checked separately, so this error has usually been reported already, with its offset.
         Err(error) => {
             faults.or(())?;
             Err(Error::new(ErrorKind::BadValue, at, error.to_string(), "fields that fit each other").into())

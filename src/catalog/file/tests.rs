@@ -181,7 +181,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":"a","type":"number","scale":|2}]"#,
             "fields[0].scale",
-            "found `scale` of `a`, a number field, expected `scale` at decimal fields only",
+            "found `scale` of `a`, a number field, expected `scale` only for decimal fields",
         ),
         (
             r#"[{"path":"a","type":"decimal","scale":2,"default":|"0.005"}]"#,
@@ -250,7 +250,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":"a[].b","type":"string","default":|"x"}]"#,
             "fields[0].default",
-            "found `default` of `a.b`, a multi-valued string field, expected `default` at fields that lie in no array of objects only",
+            "found `default` of `a.b`, a multi-valued string field, expected `default` only for fields that lie in no array of objects",
         ),
         (
             r#"[{"path":"a","type":"integer","default":|"1.5"}]"#,
@@ -275,12 +275,12 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":"a","type":"number","form":|"date"}]"#,
             "fields[0].form",
-            "found `form` of `a`, a number field, expected `form` at timestamp fields only",
+            "found `form` of `a`, a number field, expected `form` only for timestamp fields",
         ),
         (
             r#"[{"path":"a","type":"number","searchable":|true}]"#,
             "fields[0].searchable",
-            "found `searchable` of `a`, a number field, expected `searchable` at string fields only",
+            "found `searchable` of `a`, a number field, expected `searchable` only for string fields",
         ),
         (
             r#"[{"path":"a","type":"number"},{"path":|"a","type":"string"}]"#,

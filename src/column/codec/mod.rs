@@ -12,7 +12,7 @@
 //!      code for each value, in the smallest width for this number of strings.
 //!    - Numbers: a double for each value.
 //!    - Other ordered types: one byte, then the ordinals of the values. If the byte is 0, an ordinal of 64 bits follows for each
-//!      value. If the byte is 1, the ordinals are delta-encoded: the smallest ordinal and the size of a step follow, then a number
+//!      value. If the byte is 1, the ordinals are delta-encoded. The smallest ordinal and the size of a step follow, then a number
 //!      of steps (32 bits) for each value.
 //!    - Booleans: a bitmap of the values.
 //! 3. For numbers and other ordered types, the sorted rows. They start with one byte:
@@ -23,12 +23,13 @@
 //!    [format version 2](crate::batch::codec) on. It starts with one byte:
 //!    - 0: nothing follows. There are no elements, or the field is below one array and each element has exactly one value.
 //!    - 1: several lists of counts follow. The first list has, for each row, the number of its elements in the outermost array.
-//!      For each array, from the outermost to the innermost, another list has one count for each element: the number of elements
-//!      of the next array in this element. In the list of the innermost array, a count is the number of values in the element.
+//!      Then a list follows for each array, from the outermost to the innermost. It has one count for each element: the number of
+//!      elements of the next array in this element. In the list of the innermost array, a count is the number of values in the
+//!      element.
 //!
-//! All other indexes are computed when a column is read: zone maps, postings, indexes of searchable fields, the rows of `false` and
-//! of `true`, and the bitmaps and fence keys of sorted rows. Computing them takes linear time, and so would verifying stored
-//! copies. A computed index always agrees with the values. Sorted rows are stored, because verifying an order is faster than
+//! All other indexes are computed when a column is read. These are zone maps, postings, indexes of searchable fields, the rows of
+//! `false` and of `true`, and the bitmaps and fence keys of sorted rows. Computing them takes linear time, and so would verifying
+//! stored copies. A computed index always agrees with the values. Sorted rows are stored, because verifying an order is faster than
 //! sorting.
 //!
 //! The reader does not trust the bytes. It returns either a column that satisfies every invariant, or a fault. It takes linear

@@ -247,8 +247,8 @@ impl<'a> Parser<'a, '_> {
 
     /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
     ///
-    /// `tags has (vip)` is no criterion on elements but an operator of another language.
-    /// Also returns the whole path, if the array exists.
+    /// In `tags has (vip)`, `has` is an operator of another language, not a criterion on elements. Also returns the whole path, if
+    /// the array exists.
     fn array(&mut self) -> Result<Option<(Array, String)>> {
         let is_path = match &self.lexer.next {
             Token::Word(word) => !is_reserved_word(word),
@@ -271,7 +271,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Some((text, path)))
     }
 
-    /// Returns the path of the array around the next token. Empty if it is too long.
+    /// Returns the path of the array around the next token. The path is an empty string if it is too long.
     pub(super) fn around(&self) -> Option<&str> {
         self.arrays.last().map(String::as_str)
     }
@@ -467,8 +467,8 @@ impl<'a> Parser<'a, '_> {
         Err(error)
     }
 
-    /// Reports an error for criteria that are nested too deep even if the parentheses are not: an `and` inside an `or` adds a level
-    /// without parentheses.
+    /// Reports an error for criteria that are nested too deeply, even if the parentheses are not. For example, an `and` inside an
+    /// `or` adds a level without parentheses.
     fn check_depth(&mut self) {
         let limit = self.limits.depth;
         if self.body.criteria.is_none() {
@@ -509,7 +509,7 @@ pub(super) fn has_criteria(lexer: &Lexer<'_>) -> bool {
     if !is_next(&|token| token.is_word(Complex::ELEM.word())) || !is_next(&|token| *token == Token::Open) {
         return false;
     }
-    // Empty parentheses are an error in both readings. As criteria, the error says what is missing.
+    // Empty parentheses are an error, as criteria and as a list of values. The error for criteria says what is missing.
     if is_next(&|token| {
         matches!(token, Token::Open | Token::Close | Token::End | Token::Symbol("!"))
             || token.is_word(Complex::Not.word())

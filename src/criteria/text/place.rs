@@ -127,7 +127,8 @@ struct Reader<'l> {
     field: String,
     /// The properties of `field`.
     holds: Option<Holds>,
-    /// The open groups, innermost last. Each has the path of the array whose elements it tests, if it does.
+    /// The open groups, innermost last. For a group that tests the elements of an array, the path of the array. `None` for any
+    /// other group.
     open: Vec<Option<String>>,
     is_first: bool,
 }

@@ -1,4 +1,4 @@
-//! Binds a request to one view: looks the filter up in the index, chooses the batches, and calls the code that counts the total and
+//! Binds a request to one view. Looks the filter up in the index, chooses the batches, and calls the code that counts the total and
 //! finds the page. [`strategy`](super::strategy) chooses among these methods.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
@@ -152,8 +152,8 @@ impl<'s> BoundRequest<'s> {
         counting::count(self.query(), self.view, self.numbers())
     }
 
-    /// Counts the selected rows of an `or` in two parts: first the rows of the branches that the key index lists, then the rows
-    /// that only the other branches select.
+    /// Counts the selected rows of an `or` in two parts. First, counts the rows of the branches that the key index lists. Then,
+    /// counts the rows that only the other branches select.
     pub(super) fn counted_beside(&self) -> Counted {
         let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
@@ -235,8 +235,8 @@ impl<'s> BoundRequest<'s> {
         SortedSearch::new(scan, (in_order, others), self.sort_by(), self.page(), with_total)
     }
 
-    /// Divides the batches that may have a selected row into two groups: batches for which the index knows the order of their first
-    /// keys, and other batches.
+    /// Divides the batches that may have a selected row into two groups. The first group has the batches for which the index knows
+    /// the order of their first keys. The second group has the other batches.
     fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
         let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();

@@ -90,7 +90,7 @@ impl AnswerFrame {
 /// The member that contains the id of a document.
 #[derive(Clone, Debug)]
 pub(super) struct IdMember {
-    /// The catalogue, unless the id is the string `id`.
+    /// The catalogue. `None` if the id is the member `id`, a string.
     own: Option<Catalog>,
 }
 

@@ -34,8 +34,8 @@ impl Engine {
     ///   [within](crate::Catalog::is_within) the catalogue of the engine, or if the catalogue of the filter hides the sort field.
     ///   This is a mistake of the calling program.
     /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
-    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel) or
-    ///   stopped at its [deadline](SearchRequest::with_deadline).
+    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel)
+    ///   or stopped at its [deadline](SearchRequest::with_deadline).
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {
         Ok(SearchAnswer::of_rows(self.find(request)?, request))
     }
@@ -57,10 +57,11 @@ impl Engine {
         Ok(FoundRows::new(&self.catalog, &snapshot, view, strategy::run(&bound)?))
     }
 
-    /// Returns the document with this id; `None` if there is none. The text is empty if the engine does not keep documents.
+    /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if the engine does not keep
+    /// documents.
     ///
-    /// It takes about a microsecond: the id is looked up in an index. For a document that a filter must select too, as one of a
-    /// tenant, search for both; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
+    /// The call takes about a microsecond, because the id is looked up in an index. If a filter must also select the document, such
+    /// as the filter of a tenant, search for both together; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};

@@ -42,8 +42,8 @@ pub enum TotalStrategy {
     /// evaluated only for the other branches, which often exclude batches (line `p6`).
     #[cfg_attr(feature = "serde", serde(rename = "beside"))]
     PartlyIndexed,
-    /// The filter is a range, or a range and a string. Each batch is counted without a plan: by two binary searches in its sorted
-    /// rows and, for the string, by counting bits once (lines `c2` and `c7`).
+    /// The filter is a range, or a range and a string. Each batch is counted without a plan. This takes two binary searches in its
+    /// sorted rows. For the string, it also takes one count of bits (lines `c2` and `c7`).
     Ranges,
     /// Each batch is planned and counted, on several threads if that takes long (lines `c3` to `c6`).
     #[cfg_attr(feature = "serde", serde(rename = "counting"))]

@@ -103,8 +103,8 @@ impl DocumentNote {
                     (DocumentNoteKind::ImplausibleMillis, catalog.field(*field).name())
                 }
                 Remark::Stray(stray) => {
-                    // If the document has a value of the similar field, it is no mistake: some sources write a second member for
-                    // other programs.
+                    // If the document has a value of the similar field, the other member is not a mistake. Some sources write a
+                    // second member for other programs.
                     if stray.fields.iter().any(|field| row.has_own(*field)) {
                         continue;
                     }

@@ -24,13 +24,14 @@ pub enum UpsertOutcome {
 pub struct ImportError {
     /// The [name](crate::engine::Import::begin_source) of the source. Empty if the source has no name.
     pub source: String,
-    /// The line or row of the source at which the document begins, counted from 1. 0 if the error affects the complete source.
+    /// The line or row of the source at which the document begins, counted from 1. The value is 0 if the error affects the
+    /// complete source.
     ///
     /// If an array is written on one line, all of its elements have the same line, but different values of
     /// [`document`](Self::document).
     pub line: u64,
-    /// The position of the document in the source, or among the documents that were passed one by one, counted from 1. 0 if the
-    /// error affects the complete source.
+    /// The position of the document in the source, or among the documents that were passed one by one, counted from 1. The value is
+    /// 0 if the error affects the complete source.
     #[cfg_attr(feature = "serde", serde(default))]
     pub document: u64,
     /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the

@@ -26,8 +26,8 @@ impl Sizes {
     /// Returns the classes of batches that are merged. Each class is a pair `(most, enough)` of row counts.
     ///
     /// A batch belongs to the first class whose `most` is greater than the batch's number of live rows. The batches of a class are
-    /// merged if they have at least `enough` rows together, deleted rows included, even if there are only a few of them. A batch
-    /// that is at least half full belongs to no class.
+    /// merged if they have at least `enough` rows together, including deleted rows. This holds even if there are only a few
+    /// batches. A batch that is at least half full belongs to no class.
     pub(super) fn classes(self) -> [(usize, usize); 3] {
         let enough = self.batch / 8;
         [(self.batch / 64, enough), (self.batch / 16, enough), ((self.batch / 2).max(1), self.batch + 1)]

@@ -1,4 +1,4 @@
-//! Evaluates criteria, without optimization, on one document or on one element of an array of objects in the document.
+//! Evaluates criteria, without optimisation, on one document or on one element of an array of objects in the document.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,8 @@ use crate::operator::{Complex, ValueSet};
 use crate::predicate::{Comparison, Node, Written};
 use crate::value::{Operand, Value};
 
-/// The values and the elements of arrays of objects of a document. Each has a place: the number of values and elements before it.
+/// The values and the elements of arrays of objects of a document. Each value and each element has a *place*: the number of values
+/// and elements before it.
 pub(super) struct Places<'r, 'a> {
     catalog: &'r Catalog,
     /// The values of each field with their places, in document order.
@@ -20,7 +21,7 @@ pub(super) struct Places<'r, 'a> {
     elements: BTreeMap<ArrayId, Vec<usize>>,
     /// The number of values and elements.
     count: usize,
-    /// The value sets of the whole document, by field. Each set is computed when it is first needed.
+    /// For each field: the set of its values in the whole document. Each set is computed when it is first needed.
     sets: RefCell<BTreeMap<FieldId, Rc<ValueSet<'r>>>>,
 }
 
@@ -40,7 +41,7 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         places
     }
 
-    /// Returns the range of the whole document.
+    /// Returns the range of all places in the document.
     pub(super) fn all(&self) -> Range<usize> {
         0..self.count
     }
@@ -57,7 +58,8 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         within.iter().map(|(_, value)| *value)
     }
 
-    /// Returns the ranges of the elements of an array in a range. An element ends where the next one begins.
+    /// Returns the range of places of each element of an array that starts in a range of places. An element ends where the next one
+    /// begins.
     pub(super) fn elements(&self, array: ElementArray, places: &Range<usize>) -> Vec<Range<usize>> {
         let own = self.catalog.array_id(array).and_then(|array| self.elements.get(&array));
         let own = own.map_or(&[][..], Vec::as_slice);
@@ -73,8 +75,8 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         self.truths(written, root, places).get(&root).copied().unwrap_or(false)
     }
 
-    /// Returns, for a node and the nodes below it, if they are true for the values in a range. Leaves out the nodes below a
-    /// criterion on elements, because they have a result for each element.
+    /// Returns the truth of a node and of each node below it, for the values in a range of places. Leaves out the nodes below a
+    /// criterion on elements, because these nodes have a truth for each element.
     pub(super) fn truths(
         &self,
         written: &Written<'_>,

@@ -42,14 +42,14 @@ pub struct Criterion {
     pub path: String,
     /// The number of enclosing criteria.
     pub depth: usize,
-    /// True if the criterion is true for the document. For a criterion on an element of an array: for the element that
-    /// [`Test::Elements`] names.
+    /// True if the criterion is true for the document. For a criterion within [`Test::Elements`]: true if the criterion is true for
+    /// the element that this test names.
     pub holds: bool,
     /// The test.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub test: Test,
-    /// The values of the field in the element that the criterion was tested on. `None` for a criterion that tests the whole
-    /// document.
+    /// The values of the field in the element that the criterion was tested on. `None` if the criterion tests the whole document,
+    /// or if there is no element.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub element: Option<Vec<String>>,
 }
@@ -70,15 +70,15 @@ pub enum Test {
         /// The operator: `$and`, `$or` or `$not`.
         op: &'static str,
     },
-    /// A test that some element of an array of objects makes the criteria that follow with a depth one greater true.
+    /// A test of the elements of an array of objects. It is true if at least one element makes all child criteria true. The
+    /// children follow in [`Why::criteria`], and their depth is greater by one.
     Elements {
         /// The path of the array.
         field: String,
         /// The operator: `$elem`.
         op: &'static str,
-        /// The index of the element that the criteria below are explained for: one that makes all of them true, or otherwise as
-        /// many as possible. It counts the elements of the array in the document, or in the element around it. `None` if there is
-        /// no element.
+        /// The index of the element for which the child criteria are explained. It is the first element that makes the most child
+        /// criteria true. The index starts at 0 in the document, or in the enclosing element. `None` if there is no element.
         element: Option<usize>,
     },
     /// A test of the values of one field.
@@ -97,7 +97,7 @@ pub enum Test {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Stored {
-    /// The value set, in document order, without repetitions.
+    /// The values of the field in the document, in document order, without repetitions.
     pub values: Vec<String>,
     /// True if the document has no value in the field. `values` is then the default value of the field.
     pub absent: bool,
@@ -186,9 +186,10 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
 #[derive(Clone, Default)]
 struct Told {
     holds: bool,
-    /// The places of the element that it was tested on.
+    /// The places of the element that the node was tested on. `None` if the node was tested on the whole document, or if there is
+    /// no element.
     within: Option<Range<usize>>,
-    /// The index of the element that its children were tested on.
+    /// The index of the element that the children of the node were tested on.
     element: Option<usize>,
 }
 
@@ -209,7 +210,7 @@ fn told(written: &Written<'_>, places: &super::elements::Places<'_, '_>) -> Vec<
                 let count = |element: &Range<usize>| {
                     children.iter().filter(|child| places.holds(written, **child, element)).count()
                 };
-                // The first of those with the most true children.
+                // The first of the elements with the most true children.
                 let best = elements.iter().enumerate().rev().max_by_key(|(_, element)| count(element));
                 element = best.map(|(at, _)| at);
                 let range = best.map(|(_, range)| range.clone());

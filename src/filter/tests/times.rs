@@ -19,7 +19,7 @@ fn catalog() -> Catalog {
     Catalog::new(fields).unwrap()
 }
 
-/// Compiles a text at 2025-12-03 01:30:00 at +02:00.
+/// Compiles a text. The current time is 2025-12-03 01:30:00 at the offset +02:00.
 fn at_offset(text: &str) -> Filter {
     let now = Timestamp::parse("2025-12-02 23:30:00").unwrap();
     let offset = FixedOffset::east_opt(2 * 3600).unwrap();

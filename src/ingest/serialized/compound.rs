@@ -13,8 +13,8 @@ pub(super) struct Compound<'r, 'c> {
     pub(super) open: Open,
     /// The node of the member whose key has been read.
     pub(super) member: Option<PathId>,
-    /// The number of brackets that are closed together with this array or object. It is 1 for the data of an enum variant, which
-    /// JSON writes inside an object.
+    /// The number of further brackets that are closed together with this array or object. It is 1 for the data of an enum variant,
+    /// which JSON writes inside an object.
     pub(super) extra: usize,
 }
 

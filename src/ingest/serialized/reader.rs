@@ -1,4 +1,4 @@
-//! The state of reading a value, with the errors that it finds.
+//! The state of reading a Rust value as a document, with the errors found so far.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::json::JsonType;
 use crate::limits::Limits;
 use crate::value::{Number, Value, canonical_id};
 
-/// The depth of the value for which memory is reserved.
+/// The depth of nesting for which memory is reserved in advance.
 const USUAL_DEPTH: usize = 8;
 
 /// A segment of the path to the value that is being read.
@@ -178,7 +178,7 @@ impl ValueReader<'_> {
             (FieldType::Number, Scalar::Signed(integer)) => return self.number(field, integer as f64),
             (FieldType::Number, Scalar::Unsigned(integer)) => return self.number(field, integer as f64),
             (FieldType::Number, Scalar::Double(double)) => return self.number(field, double),
-            // As the digits would be, without making them.
+            // The result is the same as for the digits of the integer, without printing them.
             (FieldType::Integer, Scalar::Signed(integer)) => Value::Integer(integer),
             (FieldType::Integer, Scalar::Unsigned(integer)) if integer <= i64::MAX.unsigned_abs() => {
                 Value::Integer(integer.cast_signed())
@@ -201,7 +201,7 @@ impl ValueReader<'_> {
 
     /// Reads an id that is not a plain string, or records a fault.
     pub(super) fn own_id(&mut self, id_type: IdType, scalar: Scalar<'_>) {
-        // JSON writes these numbers as `null`.
+        // `serde_json` writes infinities and NaN as `null`.
         if matches!(scalar, Scalar::Double(double) if !double.is_finite()) {
             return;
         }

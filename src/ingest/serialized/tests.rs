@@ -1,4 +1,4 @@
-//! Tests that a value of Rust is read like its JSON.
+//! Tests that a Rust value is read like its JSON text.
 
 use std::collections::BTreeMap;
 

@@ -72,7 +72,8 @@ impl<'r, 'c> Serializer for &'r mut ValueReader<'c> {
     }
 
     fn serialize_f32(self, v: f32) -> Result<(), ReadError> {
-        // Converts the fewest digits that identify this `f32`, which JSON would contain: 0.1 instead of 0.10000000149011612.
+        // Converts the shortest decimal number that identifies this `f32`, as JSON would contain it: 0.1 instead of
+        // 0.10000000149011612.
         let double = v.to_string().parse().unwrap_or(f64::from(v));
         self.serialize_f64(double)
     }

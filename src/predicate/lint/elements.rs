@@ -91,7 +91,7 @@ pub(super) fn separate(
                         }
                     }
                 }
-                // Criteria beside it do not mean the same element anyway.
+                // The criteria of `$elem` are not passed on: a criterion beside `$elem` is not meant for the same element.
                 if matches!(operator, Complex::Elem(_)) { SmallVec::new() } else { before }
             }
         });
@@ -155,7 +155,7 @@ fn message(own: &Use, other: &Use, array: &str, catalog: &Catalog, language: Lan
     } else {
         format!("this and the criterion on {}", name(other.field))
     };
-    // Elements of an array of scalars are values. No criterion tests one of them alone.
+    // The elements of an array of scalars are values. No criterion tests several conditions on one value, so nothing is suggested.
     let meant = match language {
         _ if catalog.find_array(array).is_none() => String::new(),
         Language::Interface => String::new(),

@@ -64,7 +64,8 @@ pub(crate) fn lint(
                         found.push((id, Warning { kind, path: places.value_path(id, at), message }));
                     }
                 }
-                // An order comparison may have any operand. Those of a string field were checked.
+                // An order comparison may have any operand. If the field is a string field, the operand was already checked when it
+                // was parsed.
                 let tested = if comparison.operator.ray().is_some() { &[] } else { whole_values };
                 unknown_values(field, tested, &mut |at, message| {
                     let path = places.value_path(id, at);

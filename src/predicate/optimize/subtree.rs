@@ -1,4 +1,4 @@
-//! Copies the nodes below some nodes of a list to a tree of their own. Tests of elements have such trees.
+//! Copies some nodes of a list, with all nodes below them, to a new tree. Tests of elements have such trees.
 
 use std::collections::HashSet;
 

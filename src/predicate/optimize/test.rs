@@ -53,7 +53,8 @@ pub(super) fn test_of(
     }
 }
 
-/// Returns the known values of a field on one side of the only operand, which is a known value. Returns `None` if there are none.
+/// Returns the known values of a field that an order comparison selects. The only operand must be a known value. Returns `None` if
+/// the comparison selects no known value.
 ///
 /// `priority > low` becomes `{high, medium}`.
 fn by_rank(field: &Field, ray: Ray, operands: &Set) -> Option<Set> {
@@ -75,7 +76,7 @@ fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
     field == FieldId::ID || catalog.field(field).default_value().is_some()
 }
 
-/// Returns the result of a test that is the same for every document, because the field has always a value. Returns `None` for other
+/// Returns the result of a test that is the same for every document, because the field always has a value. Returns `None` for other
 /// tests.
 pub(super) fn constant(field: FieldId, test: &Test, catalog: &Catalog) -> Option<bool> {
     let has_every = |set: &Set| set.is_every() && has_always_a_value(field, catalog);

@@ -24,7 +24,7 @@ use crate::service::options::ServiceOptions;
 /// Its beginning is in a temporary file if it was larger than the allowance.
 pub(in crate::service) struct Received {
     spooled: SpooledBody,
-    /// The bytes after those of the file.
+    /// The bytes of the body after the bytes in the file.
     rest: Bytes,
 }
 
@@ -129,7 +129,7 @@ async fn collect(
 ) -> Result<Received, Failure> {
     let Keeping { is_kept, allowance, mut spooled } = keeping;
     let mut size: usize = 0;
-    // The bytes that are in no file, or would be in none. The buffer is empty if the body is not kept.
+    // The bytes that are in memory, or would be in memory, and not in the file. The buffer is empty if the body is not kept.
     let (mut pending, mut pending_bytes) = (Pending::default(), 0_usize);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {

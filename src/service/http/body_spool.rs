@@ -28,14 +28,14 @@ pub(in crate::service) struct BodySpool {
     folders: Vec<PathBuf>,
     budget: Arc<Budget>,
     threads: Arc<Semaphore>,
-    /// True after a file could not be written, until one can be.
+    /// True if the last access to a temporary file failed.
     is_failing: AtomicBool,
 }
 
 /// The spooled part of one body: its reservation, and its file once there is one.
 pub(in crate::service) struct SpooledBody {
     spool: Arc<BodySpool>,
-    /// Always present until the drop.
+    /// Always present, except while the value is dropped.
     contents: Option<Contents>,
 }
 
@@ -49,13 +49,13 @@ struct Contents {
 struct SpoolFile {
     file: File,
     len: usize,
-    /// The hash of the written bytes. A disk may return other bytes than were written, which the signature does not cover.
+    /// The hash of the written bytes. A disk may return other bytes than were written. The signature does not detect this.
     hash: Xxh3Default,
 }
 
 impl BodySpool {
-    /// Creates a spool of at most `capacity` bytes in `chosen`; by default in the folder of the database or the temporary folder of
-    /// the system.
+    /// Creates a spool of at most `capacity` bytes in the folder `chosen`. Without it, uses the folder of the database, and if that
+    /// fails, the temporary folder of the system.
     pub(in crate::service) fn new(
         chosen: Option<PathBuf>,
         database: Option<PathBuf>,
@@ -84,7 +84,7 @@ impl BodySpool {
         SpooledBody { spool: Arc::clone(self), contents: Some(Contents { file: None, reservation }) }
     }
 
-    /// Returns an error if no file can be created.
+    /// Checks that a temporary file can be created.
     pub(in crate::service) fn check(&self) -> Result<(), String> {
         self.create().map(drop).map_err(|error| self.cause("write", &error))
     }
@@ -119,8 +119,8 @@ impl SpooledBody {
         file.map_or(0, |file| file.len)
     }
 
-    /// Returns the error that [`write`](Self::write) of `bytes` bytes in total would return now, without writing. A request that
-    /// will be rejected must not differ from others.
+    /// Returns the error that [`write`](Self::write) of `bytes` bytes in total would return now, without writing. The service calls
+    /// it for a request that it will reject later. Such a request must get the same errors as other requests.
     ///
     /// # Errors
     /// Returns 503 if the share of the account is used up, or if files cannot be written.
@@ -165,7 +165,7 @@ impl SpooledBody {
         .await
     }
 
-    /// Runs `work` on a blocking thread. The file is closed after it, even if the request is aborted.
+    /// Runs `work` on a blocking thread. The file is closed after `work`, even if the request is aborted.
     async fn on_thread<T: Send + 'static>(
         self,
         work: impl FnOnce(Self) -> Result<T, Failure> + Send + 'static,
@@ -213,7 +213,7 @@ impl SpoolFile {
         Ok(())
     }
 
-    /// Reads the file from its start, and compares it with what was written.
+    /// Reads the file from its start. Compares its length and hash with the written bytes.
     fn read(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let len = u64::try_from(self.len).unwrap_or(u64::MAX);

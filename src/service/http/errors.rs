@@ -174,8 +174,7 @@ impl Failure {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())
     }
 
-    /// Returns true for an error of the service that says that the database file cannot be written. An error of a temporary file
-    /// does not.
+    /// Returns true if the error means that the database file cannot be written. Returns false for an error of a temporary file.
     pub(in crate::service) fn is_write_failure(&self) -> bool {
         self.status.is_server_error() && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
     }

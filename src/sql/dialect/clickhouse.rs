@@ -91,7 +91,7 @@ impl Syntax for ClickHouse {
                 out.push_str(&format!("]::Array({})", datum.kind().map(type_name).unwrap_or_default()));
             }
             Datum::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
-            // Without a cast, integers beyond 32 bits are unsigned, and cannot be compared with a column of signed ones.
+            // Without a cast, integers beyond 32 bits are unsigned, and cannot be compared with a column of signed integers.
             Datum::Integers(_) => {
                 out.push('[');
                 separated(datum.scalars().iter(), ", ", out, bare);

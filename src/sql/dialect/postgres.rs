@@ -33,7 +33,7 @@ fn cast(datum: &Datum<'_>) -> Cow<'static, str> {
         (Datum::Integer(_), _) => "::bigint",
         (Datum::Integers(_), _) => "::bigint[]",
         (Datum::Boolean(_), _) => "::boolean",
-        // The parameter itself is a text, so that it is exact in every driver.
+        // The driver passes the parameter as text, so that the number stays exact in every driver.
         (Datum::Decimal(_) | Datum::Decimals(_), is_list) => {
             let kind = datum.kind().map(type_name).unwrap_or_default();
             let list = if is_list { "[]" } else { "" };
@@ -75,7 +75,7 @@ impl Syntax for Postgres {
             }
         }
         let cast = cast(datum);
-        // The text of a literal needs no type of its own.
+        // A literal is already text, so it needs no cast to `text`.
         let is_list = datum.is_list();
         let own = cast.strip_prefix(if is_list { "::text[]::" } else { "::text::" });
         match own {

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 struct Candidate {
     /// The whole word.
     text: String,
-    /// The part that the user chooses, and what it is.
+    /// The candidate without the text before it in the word. Zsh shows it in its list, with `detail` as its description.
     shown: String,
     detail: String,
 }
@@ -110,7 +110,7 @@ fn candidates(words: &[String], tree: &clap::Command, shell: Shell) -> Option<Ve
     }
 }
 
-/// Returns the completions of a word that is no value of a flag.
+/// Returns the completions of a word that is not the value of a flag.
 fn other(command: &clap::Command, last: &str) -> Option<Vec<Candidate>> {
     if last.starts_with('-') {
         let args = command.get_arguments().filter(|arg| !arg.is_hide_set());
@@ -127,7 +127,7 @@ fn other(command: &clap::Command, last: &str) -> Option<Vec<Candidate>> {
     })
 }
 
-/// Returns the flag whose value the last word is, and the written part of the value. Bash gives `=` as a word of its own.
+/// Returns the flag whose value the last word is, and the written part of the value. Bash passes `=` as a separate word.
 fn flag_and_value<'w>(before: &[String], last: &'w str) -> (Option<String>, &'w str) {
     if last.starts_with("--")
         && let Some((flag, value)) = last.split_once('=')
@@ -181,14 +181,15 @@ fn filter(before: &[String], written: &str, last: &str, shell: Shell) -> Vec<Can
         Some(Candidate { text: format!("{flag}{whole}"), shown: candidate.text, detail })
     });
     let mut candidates: Vec<Candidate> = candidates.collect();
-    // After a single completion, bash would close the quote. The second one leaves the filter open.
+    // If there is only one completion, bash closes the quote. A second completion prevents this, so that the user can continue the
+    // filter.
     if let (Shell::Bash, [only]) = (shell, candidates.as_slice()) {
         candidates.push(Candidate { text: format!("{} ", only.text), ..only.clone() });
     }
     candidates
 }
 
-/// Returns the part of the last word before the written value: `--where=`, or nothing. Bash usually gives `=` as a word of its own,
+/// Returns the part of the last word before the written value: `--where=`, or nothing. Bash usually passes `=` as a separate word,
 /// which is not replaced.
 fn flag_before<'w>(last: &'w str, written: &str) -> &'w str {
     last.strip_suffix(written).filter(|flag| flag.len() > 1).unwrap_or_default()
@@ -208,7 +209,7 @@ fn orders(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     candidates
 }
 
-/// Returns the values of the flags that have one of these names.
+/// Returns the value of the last flag that has one of these names.
 fn values_of<'w>(words: &'w [String], names: &[&str]) -> Option<&'w str> {
     let mut found = None;
     for (at, word) in words.iter().enumerate() {
@@ -240,14 +241,14 @@ fn database(before: &[String]) -> Option<PathBuf> {
     words.filter_map(path).find(|path| path.is_file() && Store::exists(path))
 }
 
-/// Returns the catalogue that the command line names: that of --catalog, of the database, or of cases. Returns `None` if it cannot
-/// be read.
+/// Returns the catalogue that the command line names: the catalogue of --catalog, of the database, or of cases. Returns `None` if
+/// it cannot be read.
 fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
     let named = values_of(before, &["--catalog", "--catalogue"]).map(str::to_owned);
     match named.or_else(|| std::env::var("CASEFILTER_CATALOG").ok()) {
         Some(named) => crate::input::catalog::read(&path(&named)?).ok(),
         None => match database {
-            // A service may have the database open. Its catalogue is then not known here.
+            // If a service has the database open, its catalogue cannot be read. The catalogue of cases is used instead.
             Some(database) => Some(Store::catalog_of(database).unwrap_or_else(|_| Catalog::cases())),
             None => Some(Catalog::cases()),
         },

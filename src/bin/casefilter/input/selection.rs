@@ -107,8 +107,8 @@ impl Criteria {
 }
 
 impl Selection {
-    /// Returns the catalogue for which filters are compiled, including those of --requests: that of --catalog, or else that of the
-    /// database.
+    /// Returns the catalogue for which filters are compiled, including the filters of --requests. This is the catalogue of
+    /// --catalog, or otherwise the catalogue of the database.
     pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
         self.criteria.catalog(database, admin)
     }

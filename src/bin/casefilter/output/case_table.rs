@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::output::escape::escape;
 use crate::output::table::{self, Column};
 
-/// The maximum number of columns for fields of a catalogue of one's own.
+/// The maximum number of columns for further visible fields.
 const MOST_COLUMNS: usize = 24;
 
 /// The columns of a table of documents. If the catalogue starts with the fields of cases, the table has the [`CASE_COLUMNS`].

@@ -44,7 +44,7 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Writes lines to a file, in the format that its name determines; see [`replace`]. If the name is `-`, writes the lines unchanged
-/// to standard output. `columns` are those of a Parquet file.
+/// to standard output. `columns` contains the columns of a Parquet file.
 pub(crate) fn to_file(path: &Path, columns: Columns<'_>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));

@@ -99,7 +99,7 @@ impl WriteTxn<'_> {
         let mut next_place = writer.next_place;
         let mut replaced = 0;
         // The final insertion-order numbers, indexed by the number within the transaction. The numbers within the transaction
-        // ascend from 0, with one exception: a case that replaces another case of the transaction has the number of that case.
+        // ascend from 0, with one exception. A case that replaces another case of the transaction has the number of that case.
         let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
         let mut place_of = |own_place: u64, id: &str, covered: Option<StoredAddr>| {
             let at = usize::try_from(own_place).unwrap_or(usize::MAX);

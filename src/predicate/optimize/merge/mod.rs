@@ -9,8 +9,8 @@
 //! multi-valued field, or          Any (1, max], Any (5, max] becomes  Any (1, max]
 //! ```
 //!
-//! [`rules`] has the rules for lists of values and for string patterns. Combining many long patterns with lists takes long, so above
-//! a limit of [`effort`] they stay separate tests.
+//! [`rules`] has the rules for lists of values and for string patterns. Combining many long patterns with lists takes long, so
+//! above a limit of [`effort`] they stay separate tests.
 
 mod effort;
 mod grouped;

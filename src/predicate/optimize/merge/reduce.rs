@@ -3,8 +3,8 @@
 use crate::predicate::set::Set;
 use crate::predicate::text_pattern::TextPattern;
 
-/// Up to this number of sets or patterns, each pair is compared. Above it, superfluous ones stay, because comparing all pairs takes
-/// quadratic time.
+/// Up to this number of sets or patterns, each pair is compared. Above it, superfluous sets and patterns stay, because comparing
+/// all pairs takes quadratic time.
 const PAIRWISE: usize = 16;
 
 /// Drops each set that another set makes superfluous. The sets must be different.

@@ -2,10 +2,10 @@
 
 use crate::commands::completions::Shell;
 
-/// The quote that a word is in.
+/// The quote that encloses a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
-    /// The word has no quote. A completion adds one, because most filters have spaces.
+    /// The word has no quote. A completion adds a quote, because most filters contain spaces.
     None,
     Single,
     Double,
@@ -19,7 +19,8 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Reads a word. Returns `None` if its quote is closed, or if quotes or backslashes are within it.
+    /// Reads a word that is being written. Returns `None` if its quote is closed, or if a word without a quote contains a quote,
+    /// `\`, `$` or a backtick.
     pub(super) fn read(word: &str) -> Option<Self> {
         if let Some(rest) = word.strip_prefix('\'') {
             return (!rest.contains('\'')).then(|| Self { quote: Quote::Single, text: rest.to_owned() });
@@ -56,8 +57,8 @@ impl Word {
         &self.text
     }
 
-    /// Returns the word with another text, in the form in which the shell inserts it: bash keeps an opening quote itself, and fish
-    /// adds quotes. Returns `None` if the text cannot be in these quotes.
+    /// Returns the word with another text, in the form in which the shell inserts it. Bash keeps an opening quote itself, and fish
+    /// adds quotes itself. Returns `None` if the text cannot be in these quotes.
     pub(super) fn with_text(&self, text: &str, shell: Shell) -> Option<String> {
         if shell == Shell::Fish {
             return Some(text.to_owned());
@@ -86,7 +87,7 @@ impl Word {
     }
 }
 
-/// Reads the text after a double quote. The second value is true if a quote closes it and is the last character.
+/// Reads the text after a double quote. The second value is true if a second double quote ends the text.
 fn in_double_quotes(rest: &str) -> (String, bool) {
     let mut text = String::new();
     let mut chars = rest.chars();
