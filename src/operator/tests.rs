@@ -132,7 +132,7 @@ fn the_readme_lists_every_operator_with_its_types_and_values() {
         let row = rows.iter().find(of_operator).unwrap_or_else(|| panic!("no row for {operator}"));
         let types = match operator.row().types {
             Types::All => "all",
-            Types::Ordered => "number, timestamp",
+            Types::Ordered => "number, integer, decimal, timestamp",
             Types::Strings => "string",
         };
         let values = match operator.arity() {

@@ -26,8 +26,8 @@ impl Word {
             return (!rest.contains('\'')).then(|| Self { quote: Quote::Single, text: rest.to_owned() });
         }
         if let Some(rest) = word.strip_prefix('"') {
-            let (text, is_closed) = in_double_quotes(rest);
-            return (!is_closed).then_some(Self { quote: Quote::Double, text });
+            let (text, after) = in_double_quotes(rest);
+            return after.is_none().then_some(Self { quote: Quote::Double, text });
         }
         let is_plain = !word.contains(['\'', '"', '\\', '$', '`']);
         is_plain.then(|| Self { quote: Quote::None, text: word.to_owned() })
@@ -40,7 +40,7 @@ impl Word {
         }
         if let Some(rest) = word.strip_prefix('"') {
             return match in_double_quotes(rest) {
-                (text, true) => Some(text),
+                (text, Some("")) => Some(text),
                 _ => None,
             };
         }
@@ -87,13 +87,13 @@ impl Word {
     }
 }
 
-/// Reads the text after a double quote. The second value is true if a second double quote ends the text.
-fn in_double_quotes(rest: &str) -> (String, bool) {
+/// Reads the text after a double quote. Also returns the rest of the word after the closing quote, or `None` if the quote is open.
+fn in_double_quotes(rest: &str) -> (String, Option<&str>) {
     let mut text = String::new();
     let mut chars = rest.chars();
     while let Some(char) = chars.next() {
         match char {
-            '"' => return (text, true),
+            '"' => return (text, Some(chars.as_str())),
             '\\' => match chars.next() {
                 Some(escaped @ ('"' | '\\' | '$' | '`')) => text.push(escaped),
                 Some(other) => text.extend(['\\', other]),
@@ -102,7 +102,7 @@ fn in_double_quotes(rest: &str) -> (String, bool) {
             other => text.push(other),
         }
     }
-    (text, false)
+    (text, None)
 }
 
 #[cfg(test)]
@@ -130,9 +130,14 @@ mod tests {
             }
         }
         assert_eq!(Word::read("'x").unwrap().with_text("it's", Shell::Bash), None);
-        for (word, text) in
-            [("a\\ b.db", Some("a b.db")), ("'a b'", Some("a b")), ("\"a\\\"\"", Some("a\"")), ("'a", None)]
-        {
+        for (word, text) in [
+            ("a\\ b.db", Some("a b.db")),
+            ("'a b'", Some("a b")),
+            ("\"a\\\"\"", Some("a\"")),
+            ("'a", None),
+            ("\"a\"b\"", None),
+            ("\"a\"b", None),
+        ] {
             assert_eq!(Word::read_whole(word).as_deref(), text, "{word}");
         }
     }
