@@ -174,6 +174,7 @@ pub use value::{
 pub mod internal {
     #[cfg(feature = "store")]
     pub use crate::batch::codec::check_stored_batch;
+    pub use crate::catalog::resolve_field;
     pub use crate::criteria::check_parsers;
     pub use crate::ingest::check_text;
     #[cfg(feature = "store")]

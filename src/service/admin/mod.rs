@@ -1,6 +1,7 @@
 //! Administration of a running service over a Unix socket next to the database.
 
 mod context;
+mod delete;
 mod download;
 mod import;
 mod routes;

@@ -12,6 +12,7 @@ mod compact;
 mod complete;
 mod completions;
 mod ddl;
+mod delete;
 mod demo;
 mod explain;
 mod export;
@@ -21,6 +22,7 @@ mod generate;
 mod hints;
 mod import;
 mod leftovers;
+mod man;
 #[cfg(feature = "service")]
 mod records;
 mod search;
@@ -49,6 +51,7 @@ pub(crate) enum Command {
     Generate(generate::Args),
     Import(import::Args),
     Export(export::Args),
+    Delete(delete::Args),
     Verify(verify::Args),
     Backup(backup::Args),
     Compact(compact::Args),
@@ -65,6 +68,7 @@ pub(crate) enum Command {
     Bench(bench::Args),
     Demo(demo::Args),
     Completions(completions::Args),
+    Man(man::Args),
     #[command(hide = true)]
     Complete(complete::Args),
 }
@@ -81,6 +85,7 @@ impl Command {
             Self::Generate(_) => "generate",
             Self::Import(_) => "import",
             Self::Export(_) => "export",
+            Self::Delete(_) => "delete",
             Self::Verify(_) => "verify",
             Self::Backup(_) => "backup",
             Self::Compact(_) => "compact",
@@ -91,11 +96,13 @@ impl Command {
             Self::Bench(_) => "bench",
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
             Self::Complete(_) => "complete",
         }
     }
 
-    pub(crate) fn run(&self) -> Result<Status, Failure> {
+    /// Runs the command. `tree` describes the program with its commands and their flags.
+    pub(crate) fn run(&self, tree: impl FnOnce() -> clap::Command) -> Result<Status, Failure> {
         match self {
             Self::Search(args) => search::run(args),
             Self::Check(args) => check::run(args),
@@ -105,6 +112,7 @@ impl Command {
             Self::Generate(args) => generate::run(args),
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
+            Self::Delete(args) => delete::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Backup(args) => backup::run(args),
             Self::Compact(args) => compact::run(args),
@@ -118,10 +126,9 @@ impl Command {
             Self::Token(_) | Self::Serve(_) => absent::run(self.name()),
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
-            Self::Completions(args) => completions::run(args),
-            Self::Complete(args) => {
-                complete::run(args, &Self::augment_subcommands(clap::Command::new("casefilter")))
-            }
+            Self::Completions(args) => completions::run(args, tree),
+            Self::Man(args) => man::run(args, tree()),
+            Self::Complete(args) => complete::run(args, &tree()),
         }
     }
 }

@@ -93,7 +93,6 @@ impl Criteria {
     }
 
     /// Returns true if a filter was given.
-    #[cfg(feature = "service")]
     pub(crate) fn is_given(&self) -> bool {
         self.body.is_some() || self.text.is_some()
     }
