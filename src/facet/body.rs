@@ -350,7 +350,7 @@ impl Parser<'_> {
             let expected = "one of `limit`, `interval`, `edges`, `width` and `stats`";
             return Err(Error::new(ErrorKind::BadValue, *offset, found, expected));
         }
-        if let (Some((_, offset)), None) = (open.utc_offset, open.interval) {
+        if let (Some((_, offset)), None, false) = (open.utc_offset, open.interval, open.broken) {
             let found = "`utcOffset` in a facet without an interval";
             return Err(Error::new(ErrorKind::BadValue, offset, found, "`utcOffset` beside `interval`"));
         }
