@@ -116,6 +116,7 @@ mod engine;
 pub mod envelope;
 mod error;
 mod exec;
+mod facet;
 mod filter;
 pub mod guide;
 mod index;
@@ -144,11 +145,15 @@ mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
-    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory, Import, ImportError, ImportMode,
     ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
+pub use facet::{
+    Bucket, DEFAULT_FACET_VALUES, Facet, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, FacetsRequest,
+    Interval, Sum, ValueCounts,
+};
 pub use filter::{
     CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
     FieldName, FieldTest, Filter, FilterBuilder, FilterCache, FilterNode, FilterNodes, FilterSource,

@@ -71,7 +71,7 @@ pub(crate) use search::AnswerFrame;
 pub(crate) use search::AnswerWriter;
 #[cfg(feature = "store")]
 pub(crate) use search::{FoundRows, request_for};
-pub use search::{SearchAnswer, explain};
+pub use search::{FacetExplanation, FacetStrategy, SearchAnswer, explain};
 pub use searchable::Searchable;
 #[cfg(feature = "store")]
 pub(crate) use searchable::sealed::Sealed;

@@ -4,6 +4,7 @@
 //! Tests and fuzzers compare the engine with it.
 
 mod elements;
+mod facets;
 mod why;
 
 use std::cmp::Ordering;
@@ -20,6 +21,7 @@ use crate::limits::Limits;
 use crate::predicate::Written;
 use crate::value::Value;
 
+pub use facets::facets;
 pub use why::{Criterion, Stored, Test, Why, why};
 
 /// Returns true if the criteria, as written, select the document.
@@ -55,16 +57,7 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
     let order = request.check(catalog, "reference")?;
-    let mut stored: Vec<(usize, Row<'_>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (at, document) in documents.iter().enumerate() {
-        let row = read(catalog, document)?;
-        let place = *places.entry(row.id().to_owned()).or_insert(stored.len());
-        match stored.get_mut(place) {
-            Some(slot) => *slot = (at, row),
-            None => stored.push((at, row)),
-        }
-    }
+    let stored = stored(documents, |document| read(catalog, document))?;
     let written = request.filter.written();
     let mut selected: Vec<&(usize, Row<'_>)> =
         stored.iter().filter(|(_, row)| selects(&written, row, catalog)).collect();
@@ -75,6 +68,24 @@ pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>
     let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
+}
+
+/// Returns the documents that are stored, in the order of insertion, each with its index in `documents`.
+fn stored<'a>(
+    documents: &[&'a str],
+    read: impl Fn(&'a str) -> Result<Row<'a>, Error>,
+) -> Result<Vec<(usize, Row<'a>)>, Error> {
+    let mut stored: Vec<(usize, Row<'a>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (at, document) in documents.iter().enumerate() {
+        let row = read(document)?;
+        let place = *places.entry(row.id().to_owned()).or_insert(stored.len());
+        match stored.get_mut(place) {
+            Some(slot) => *slot = (at, row),
+            None => stored.push((at, row)),
+        }
+    }
+    Ok(stored)
 }
 
 /// Reads a document strictly: a rejected field value is an error.

@@ -9,7 +9,7 @@
 //! 5. `found_rows` has the rows of the page with their view. `answer` is the public type. `frame` writes the JSON around the
 //!    documents.
 //!
-//! `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
+//! `facets` counts the values of fields in the selected rows. `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
 //! and measures a search. `explanation` has the types of its result, and `explanation_text` prints them.
 
 mod analyze;
@@ -20,6 +20,7 @@ mod counting;
 pub mod explain;
 mod explanation;
 mod explanation_text;
+mod facets;
 mod found_rows;
 mod frame;
 mod requests;
@@ -27,6 +28,7 @@ mod strategy;
 mod written_page;
 
 pub use self::answer::SearchAnswer;
+pub use self::facets::{FacetExplanation, FacetStrategy};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use self::answer_writer::AnswerWriter;
 #[cfg(feature = "store")]
