@@ -145,8 +145,9 @@ mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
-    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory, Import, ImportError, ImportMode,
-    ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory,
+    Import, ImportError, ImportMode, ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable,
+    UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
@@ -181,6 +182,7 @@ pub mod internal {
     pub use crate::batch::codec::check_stored_batch;
     pub use crate::catalog::resolve_field;
     pub use crate::criteria::check_parsers;
+    pub use crate::facet::{FacetDefaults, parse_facet};
     pub use crate::ingest::check_text;
     #[cfg(feature = "store")]
     pub use crate::store::check_same_columns;

@@ -16,6 +16,7 @@ mod answer;
 mod body;
 mod buckets;
 mod definition;
+mod given;
 mod histogram;
 mod interval;
 mod json;
@@ -25,8 +26,9 @@ mod request;
 
 pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
 pub(crate) use self::buckets::Buckets;
-pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
 pub(crate) use self::definition::FacetForm;
+pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
+pub use self::given::{FacetDefaults, parse_facet};
 pub(crate) use self::histogram::HistogramCounts;
 pub use self::interval::Interval;
 pub(crate) use self::ranking::ranked;

@@ -6,6 +6,7 @@ mod run;
 
 mod answers;
 mod catalogs;
+mod columns;
 mod completions;
 mod databases;
 mod docs;

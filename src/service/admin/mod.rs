@@ -3,6 +3,7 @@
 mod context;
 mod delete;
 mod download;
+mod facets;
 mod import;
 mod routes;
 mod search;

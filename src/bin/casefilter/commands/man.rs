@@ -66,13 +66,24 @@ fn write_all(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     commands.into_iter().try_for_each(|command| write_all(command, folder))
 }
 
-/// Returns the page of a command, in the format roff.
+/// Returns the page of a command, in the format roff. Its examples are shown as they are written.
 fn page(command: &clap::Command) -> Result<String, Failure> {
     let mut text = Vec::new();
     let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    let man = Man::new(command.clone())
-        .title(title.to_uppercase())
-        .source(format!("casefilter {}", env!("CARGO_PKG_VERSION")));
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let man = Man::new(command.clone().after_help("").after_long_help(""));
+    let man = man.title(title.to_uppercase()).source(format!("casefilter {}", env!("CARGO_PKG_VERSION")));
     man.render(&mut text).map_err(|error| Failure::Failed(error.to_string()))?;
-    String::from_utf8(text).map_err(|error| Failure::Failed(error.to_string()))
+    let mut text = String::from_utf8(text).map_err(|error| Failure::Failed(error.to_string()))?;
+    if !examples.is_empty() {
+        text.push_str(".SH EXAMPLES\n.nf\n");
+        for line in examples.lines() {
+            let line = line.replace('\\', "\\e").replace('-', "\\-");
+            // A point or an apostrophe at the start of a line would begin a command of roff.
+            let before = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+            text.push_str(&format!("{before}{line}\n"));
+        }
+        text.push_str(".fi\n");
+    }
+    Ok(text)
 }

@@ -29,6 +29,7 @@ mod search;
 #[cfg(feature = "service")]
 mod serve;
 mod sql;
+mod stats;
 #[cfg(feature = "service")]
 mod token;
 mod unknown_ids;
@@ -44,6 +45,7 @@ use crate::output::status::Status;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Search(search::Args),
+    Stats(stats::Args),
     Check(check::Args),
     Explain(explain::Args),
     Why(why::Args),
@@ -78,6 +80,7 @@ impl Command {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Search(_) => "search",
+            Self::Stats(_) => "stats",
             Self::Check(_) => "check",
             Self::Explain(_) => "explain",
             Self::Why(_) => "why",
@@ -105,6 +108,7 @@ impl Command {
     pub(crate) fn run(&self, tree: impl FnOnce() -> clap::Command) -> Result<Status, Failure> {
         match self {
             Self::Search(args) => search::run(args),
+            Self::Stats(args) => stats::run(args),
             Self::Check(args) => check::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Why(args) => why::run(args),

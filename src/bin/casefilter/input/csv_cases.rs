@@ -339,6 +339,10 @@ impl<'c> CsvColumns<'c> {
 impl Header {
     /// Writes the document of a row.
     fn document(&self, row: &Record, out: &mut String) -> Result<(), Error> {
+        if row.is_open {
+            let expected = "a quotation mark at the end of the cell";
+            return Err(Error::new(ErrorKind::Syntax, 0, "the end of the file in a quoted cell", expected));
+        }
         if row.len() != self.columns.len() {
             let cells = |count: usize| format!("{count} {}", if count == 1 { "cell" } else { "cells" });
             let expected = format!("{}, as in the header line", cells(self.columns.len()));

@@ -40,6 +40,8 @@ pub(super) struct Record {
     len: usize,
     /// The line at which the record begins, counted from 1.
     pub(super) line: u64,
+    /// True if the file ends within a quoted cell of this record.
+    pub(super) is_open: bool,
 }
 
 /// The reason why the rest of a file cannot be read.
@@ -92,6 +94,7 @@ impl<R: Read> CsvRows<R> {
         let (mut written, mut cells) = (0_usize, 0_usize);
         // True until a byte has been read that is no line end.
         let mut is_before = true;
+        let mut has_odd_quotes = false;
         record.line = self.line;
         loop {
             if self.rest.is_empty() && !self.is_at_end {
@@ -112,6 +115,7 @@ impl<R: Read> CsvRows<R> {
             let (result, read, wrote, ended) = self.parser.read_record(input, text, ends);
             for byte in input.get(..read).unwrap_or_default() {
                 is_before &= matches!(byte, b'\n' | b'\r');
+                has_odd_quotes ^= *byte == b'"';
                 if *byte == b'\n' {
                     self.line = self.line.saturating_add(1);
                     if is_before {
@@ -139,6 +143,7 @@ impl<R: Read> CsvRows<R> {
                 }
                 ReadRecordResult::Record => {
                     record.len = cells;
+                    record.is_open = has_odd_quotes && input.is_empty();
                     return Ok(Some(&self.record));
                 }
                 ReadRecordResult::End => return Ok(None),

@@ -11,6 +11,7 @@ pub(crate) mod csv_rows;
 pub(crate) mod database;
 pub(crate) mod duration;
 pub(crate) mod explained;
+pub(crate) mod facets;
 pub(crate) mod file_format;
 pub(crate) mod help;
 pub(crate) mod holder;

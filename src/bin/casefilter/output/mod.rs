@@ -2,6 +2,7 @@
 
 pub(crate) mod array;
 pub(crate) mod case_table;
+pub(crate) mod charts;
 pub(crate) mod dash;
 pub(crate) mod delimited;
 pub(crate) mod diagnostics;

@@ -226,7 +226,7 @@ fn escaped(row: &[String]) -> Vec<String> {
 }
 
 /// Cuts the end of a text, so that the text fits this width.
-fn cut(text: &str, width: usize) -> String {
+pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
