@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use casefilter::{
-    Catalog, DocumentNote, ImportMode, ImportReport, Store, StoreError, StoreErrorKind, StoreOptions,
+    Catalog, DocumentNote, ImportError, ImportMode, ImportReport, Store, StoreError, StoreErrorKind,
+    StoreOptions,
 };
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +203,12 @@ fn import_by_service(
     let _working = Working::on("the service writes the database");
     let ImportedCases { cases, mut report } = upload.finish()?;
     report.skipped = report.skipped.saturating_add(left_out.len() as u64);
-    report.errors.extend(left_out);
+    if !left_out.is_empty() {
+        report.errors.extend(left_out);
+        let sources: Vec<String> = args.cases.paths().map(|path| path.display().to_string()).collect();
+        let place = |error: &ImportError| sources.iter().position(|source| *source == error.source);
+        report.errors.sort_by_key(|error| (place(error), error.line));
+    }
     Ok((report, cases))
 }
 

@@ -43,7 +43,8 @@ Examples:
   casefilter stats cases.ndjson --by totalAmountInDefaultCurrency:edges=0,1000,10000 --format csv > amounts.csv
   casefilter stats cases.db --by status --by tags --where 'status = open' --own-criteria-apart
       counts every status, and the tags of the open cases
-  echo '{\"criteria\":[],\"facets\":[{\"field\":\"tags\",\"limit\":5}]}' | casefilter stats cases.db --facets -")]
+  casefilter stats cases.db --facets request.json --format json
+      counts as the service does for a client that sends the body request.json")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,

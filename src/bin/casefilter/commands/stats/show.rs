@@ -58,7 +58,7 @@ fn write_columns(
     let (first, last) = (labels.first().map_or("", String::as_str), labels.last().map_or("", String::as_str));
     let (chart, merged) = columns(&counts, (first, last), blocks);
     out.escaped_lines(&chart)?;
-    let most = counts.iter().zip(&labels).max_by_key(|(count, _)| **count);
+    let most = counts.iter().zip(&labels).rev().max_by_key(|(count, _)| **count);
     if let Some((count, label)) = most {
         let several = if merged > 1 { format!("; each column is {merged} of them") } else { String::new() };
         let line = format!(
@@ -68,10 +68,7 @@ fn write_columns(
         );
         out.escaped_lines(&format!("{}\n", wrapped(&line, 2)))?;
     }
-    if facet.absent > 0 {
-        out.line(&format!("  (absent): {}", thousands(facet.absent)))?;
-    }
-    Ok(())
+    out.line(&format!("  (absent): {}", thousands(facet.absent)))
 }
 
 /// Returns the rows of a list. The rows of absent and other values are at the end. `offset` is given for times.
@@ -102,7 +99,9 @@ fn rows(facet: &Facet, offset: Option<FixedOffset>) -> Vec<Bar> {
         rows.extend(labels.into_iter().zip(buckets).map(|(label, bucket)| bar(label, bucket.count)));
     }
     if facet.other_values > 0 {
-        rows.push(bar(format!("({})", counted(facet.other_values, "other value")), facet.other_count));
+        let label = format!("({})", counted(facet.other_values, "other value"));
+        // Many values together would have a bar that makes those of single values invisible.
+        rows.push(Bar { label, shown: thousands(facet.other_count), count: 0 });
     }
     rows.push(bar("(absent)".to_owned(), facet.absent));
     rows
