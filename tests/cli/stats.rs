@@ -118,10 +118,10 @@ totalAmountInDefaultCurrency
     assert_eq!(
         ascii,
         "totalAmountInDefaultCurrency
-  below 15      1  ######
-  15 to 100     1  ######
-  100 and more  1  ######
-  (absent)      3  ##################
+  below 15      1  #######
+  15 to 100     1  #######
+  100 and more  1  #######
+  (absent)      3  #####################
 
 6 cases selected
 "
