@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Datelike, Days, NaiveDate, TimeDelta};
 
 use super::elements::Places;
-use super::{read, stored};
+use super::stored::{read, stored};
 use crate::batch::Row;
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind};
