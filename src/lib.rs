@@ -145,8 +145,9 @@ mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
-    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory, Import, ImportError, ImportMode,
-    ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory,
+    Import, ImportError, ImportMode, ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable,
+    UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;

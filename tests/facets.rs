@@ -7,8 +7,8 @@ mod world;
 use std::collections::{BTreeSet, HashMap};
 
 use casefilter::{
-    Catalog, Deadline, Engine, ErrorKind, Facet, FacetCounts, FacetStrategy, FacetsAnswer, FacetsRequest, Field,
-    FieldType, Filter, FilterBuilder, Interval, Limits, SearchRequest, Sum, Value, reference,
+    Catalog, Deadline, Engine, ErrorKind, Facet, FacetCounts, FacetStrategy, FacetsAnswer, FacetsRequest,
+    Field, FieldType, Filter, FilterBuilder, Interval, Limits, SearchRequest, Sum, Value, reference,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -34,7 +34,8 @@ fn random_facets(catalog: &Catalog, choices: &mut Choices<'_>) -> Vec<serde_json
             (FieldType::Number | FieldType::Integer | FieldType::Decimal { .. }, form @ (0 | 1)) => {
                 let is_number = field.field_type() == FieldType::Number;
                 if form == 0 {
-                    let edges: [&[f64]; 4] = [&[0.0], &[-1.0, 1.0], &[0.0, 1.0, 2.0, 100.0], &[0.5, 1.5, 1e300]];
+                    let edges: [&[f64]; 4] =
+                        [&[0.0], &[-1.0, 1.0], &[0.0, 1.0, 2.0, 100.0], &[0.5, 1.5, 1e300]];
                     let edges = edges[choices.below(if is_number { 4 } else { 3 })];
                     facet["edges"] = match is_number {
                         true => json!(edges),
@@ -46,7 +47,10 @@ fn random_facets(catalog: &Catalog, choices: &mut Choices<'_>) -> Vec<serde_json
                     facet["width"] = json!([1, 7, 1000, 9_000_000_000_i64][choices.below(4)]);
                 }
             }
-            (FieldType::Number | FieldType::Integer | FieldType::Decimal { .. } | FieldType::Timestamp, 2) => {
+            (
+                FieldType::Number | FieldType::Integer | FieldType::Decimal { .. } | FieldType::Timestamp,
+                2,
+            ) => {
                 facet["stats"] = json!(true);
             }
             _ if choices.chance(1, 2) => facet["limit"] = json!([0, 1, 2, 5, 100, 10_000][choices.below(6)]),
@@ -68,7 +72,8 @@ fn is_near(one: f64, other: f64) -> bool {
 /// Replaces sums and means that differ only by rounding, so that the answers can be compared.
 fn rounded(mut answer: FacetsAnswer, exact: &FacetsAnswer) -> FacetsAnswer {
     for (facet, exact) in answer.facets.iter_mut().zip(&exact.facets) {
-        let (FacetCounts::Stats(stats), FacetCounts::Stats(exact)) = (&mut facet.counts, &exact.counts) else {
+        let (FacetCounts::Stats(stats), FacetCounts::Stats(exact)) = (&mut facet.counts, &exact.counts)
+        else {
             continue;
         };
         if let (Some(Sum::Number(one)), Some(Sum::Number(other))) = (stats.sum, exact.sum)
@@ -120,7 +125,10 @@ fn check(engine: &Engine, texts: &[&str], query: &Query, choices: &mut Choices<'
     }
     body["facets"] = json!(facets);
     let builder = FilterBuilder::new(&query.catalog);
-    let parsed = match (builder.facets(body.to_string().as_bytes()), builder.json(query.body.to_string().as_bytes())) {
+    let parsed = match (
+        builder.facets(body.to_string().as_bytes()),
+        builder.json(query.body.to_string().as_bytes()),
+    ) {
         (Ok(parsed), Ok(filter)) => {
             assert_eq!(parsed.filter, filter);
             parsed
@@ -145,7 +153,9 @@ fn check(engine: &Engine, texts: &[&str], query: &Query, choices: &mut Choices<'
                 check_sums(engine.catalog(), &answer);
                 let explained = engine.explain_facets(&request).unwrap();
                 assert_eq!(explained.len(), request.facets.len());
-                used.extend(explained.iter().flat_map(|facet| &facet.answered).map(|(strategy, _)| *strategy));
+                used.extend(
+                    explained.iter().flat_map(|facet| &facet.answered).map(|(strategy, _)| *strategy),
+                );
             }
             (Err(answer), Err(expected)) => assert_eq!(answer.kind, expected.kind, "{}", note()),
             _ => panic!("{answer:?}, expected {expected:?}: {}", note()),
@@ -337,9 +347,9 @@ fn criteria_of_the_host_are_never_left_out() {
         assert!(engine.facets(&request).unwrap().facets.iter().all(|facet| facet.total <= 3));
     }
     // The host's criteria on the field are not mentioned, those of the client's filter are left out.
-    let request = FacetsRequest::new(asked).within(own).with_facet(
-        Facet::values(&catalog, "clientId").unwrap().with_own_criteria_apart(true),
-    );
+    let request = FacetsRequest::new(asked)
+        .within(own)
+        .with_facet(Facet::values(&catalog, "clientId").unwrap().with_own_criteria_apart(true));
     let answer = engine.facets(&request).unwrap();
     assert_eq!((answer.total, answer.facets[0].total, answer.facets[0].with_own_criteria), (0, 1, false));
 }
@@ -355,10 +365,9 @@ fn facets_of_hidden_fields_and_of_other_catalogues_are_refused() {
     assert_eq!(errors.as_slice()[0].kind, ErrorKind::UnknownField);
     let wide = Facet::values(&catalog, "clientId").unwrap();
     let other = Catalog::new([Field::new("status", FieldType::String)]).unwrap();
-    for (filter, facet) in [
-        (Filter::all(&narrow), wide),
-        (Filter::all(&catalog), Facet::values(&other, "status").unwrap()),
-    ] {
+    for (filter, facet) in
+        [(Filter::all(&narrow), wide), (Filter::all(&catalog), Facet::values(&other, "status").unwrap())]
+    {
         let error = engine.facets(&FacetsRequest::new(filter).with_facet(facet)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::CatalogMismatch, "{error}");
     }
@@ -371,11 +380,17 @@ fn limits_are_checked_when_a_request_is_parsed_and_when_it_runs() {
     let catalog = Catalog::cases();
     let limits = Limits::default().with_facets(2).with_facet_values(5).with_facet_buckets(3);
     let engine = Engine::builder(catalog.clone()).limits(limits.clone()).build();
-    let dated = |id: &str, date: &str| format!(r#"{{"id":"{id}","createdAt":"{date} 00:00:00","totalAmountInDefaultCurrency":1e300}}"#);
-    engine.upsert_many(format!("{}\n{}", dated("a", "2024-01-01"), dated("b", "2024-04-01")).as_bytes()).unwrap();
+    let dated = |id: &str, date: &str| {
+        format!(r#"{{"id":"{id}","createdAt":"{date} 00:00:00","totalAmountInDefaultCurrency":1e300}}"#)
+    };
+    engine
+        .upsert_many(format!("{}\n{}", dated("a", "2024-01-01"), dated("b", "2024-04-01")).as_bytes())
+        .unwrap();
     let run = |facets: &[&str]| {
         let facets = facets.iter().map(|text| Facet::parse(&catalog, text).unwrap());
-        engine.facets(&FacetsRequest::new(Filter::all(&catalog)).with_facets(facets)).map_err(|error| error.kind)
+        engine
+            .facets(&FacetsRequest::new(Filter::all(&catalog)).with_facets(facets))
+            .map_err(|error| error.kind)
     };
     assert!(run(&["status:limit=5", "createdAt:quarter"]).is_ok());
     assert_eq!(run(&["status", "tags", "name"]), Err(ErrorKind::TooManyFacets));
@@ -385,11 +400,15 @@ fn limits_are_checked_when_a_request_is_parsed_and_when_it_runs() {
     assert_eq!(run(&["totalAmountInDefaultCurrency:width=0.1"]), Err(ErrorKind::TooManyBuckets));
     let parse = |facets: &str| {
         let body = format!(r#"{{"ids":[],"facets":{facets}}}"#);
-        let errors = FilterBuilder::new(&catalog).with_limits(limits.clone()).facets(body.as_bytes()).unwrap_err();
+        let errors =
+            FilterBuilder::new(&catalog).with_limits(limits.clone()).facets(body.as_bytes()).unwrap_err();
         errors.iter().map(|error| (error.kind, error.path.clone())).collect::<Vec<_>>()
     };
     let field = r#"{"field":"status"}"#;
-    assert_eq!(parse(&format!("[{field},{field},{field},{field}]")), [(ErrorKind::TooManyFacets, "facets[2]".to_owned())]);
+    assert_eq!(
+        parse(&format!("[{field},{field},{field},{field}]")),
+        [(ErrorKind::TooManyFacets, "facets[2]".to_owned())]
+    );
     assert_eq!(
         parse(r#"[{"field":"status","limit":6}]"#),
         [(ErrorKind::PageTooLarge, "facets[0].limit".to_owned())]
@@ -398,14 +417,17 @@ fn limits_are_checked_when_a_request_is_parsed_and_when_it_runs() {
     assert_eq!(parse(edges), [(ErrorKind::TooManyBuckets, "facets[0].edges".to_owned())]);
     // Hours over ten thousand years are refused, and take neither memory nor time.
     let wide = Engine::new(catalog.clone());
-    wide.upsert_many(format!("{}\n{}", dated("a", "0001-01-01"), dated("b", "9999-12-31")).as_bytes()).unwrap();
-    let request = FacetsRequest::new(Filter::all(&catalog)).with_facet(Facet::parse(&catalog, "createdAt:hour").unwrap());
+    wide.upsert_many(format!("{}\n{}", dated("a", "0001-01-01"), dated("b", "9999-12-31")).as_bytes())
+        .unwrap();
+    let request = FacetsRequest::new(Filter::all(&catalog))
+        .with_facet(Facet::parse(&catalog, "createdAt:hour").unwrap());
     assert_eq!(
         wide.facets(&request).unwrap_err().to_string(),
         "facets (byte 0): found values of `createdAt` in more buckets of hour, expected at most 10000 buckets from the first to the \
          last; did you mean a longer interval, or criteria that bound the field?"
     );
-    let request = FacetsRequest::new(Filter::all(&catalog)).with_facet(Facet::parse(&catalog, "createdAt:year").unwrap());
+    let request = FacetsRequest::new(Filter::all(&catalog))
+        .with_facet(Facet::parse(&catalog, "createdAt:year").unwrap());
     let FacetCounts::Histogram(years) = &wide.facets(&request).unwrap().facets[0].counts else { panic!() };
     assert_eq!(years.len(), 9999);
 }
@@ -457,13 +479,19 @@ fn all_faults_of_a_body_are_reported_together() {
     for (body, expected) in [
         (r#"{"ids":[]}"#, "(byte 0): found no `facets`, expected the key `facets` with a list of facets"),
         (r#"{"ids":[],"facets":[]}"#, "facets (byte 19): found an empty array, expected at least one facet"),
-        (r#"{"ids":[],"facets":[{]}"#, "facets[0] (byte 21): found `]`, expected a key in double quotes or `}`"),
+        (
+            r#"{"ids":[],"facets":[{]}"#,
+            "facets[0] (byte 21): found `]`, expected a key in double quotes or `}`",
+        ),
         (
             r#"{"ids":[],"facet":[]}"#,
             "(byte 0): found no `facets`, expected the key `facets` with a list of facets; facet (byte 10): found the key \
              `facet`, expected one of `ids`, `criteria`, `facets`; did you mean `facets`?",
         ),
-        (r#"{"facets":[{"field":"status"}]}"#, "(byte 0): found neither, expected an object with `ids`, `criteria` or both"),
+        (
+            r#"{"facets":[{"field":"status"}]}"#,
+            "(byte 0): found neither, expected an object with `ids`, `criteria` or both",
+        ),
         (
             r#"{"facets":[{"field":"status"}],"ids":[],"facets":[]}"#,
             "facets (byte 40): found `facets`, expected each key at most once",
@@ -472,7 +500,10 @@ fn all_faults_of_a_body_are_reported_together() {
         let errors = FilterBuilder::new(&Catalog::cases()).facets(body.as_bytes()).unwrap_err();
         assert_eq!(errors.to_string(), expected, "{body}");
     }
-    for body in [r#"{"facets":[{"field":"tags"}] , "ids":[]}"#, r#"{"ids":[],"facets":[{"field":"tags","limit":null}]}"#] {
+    for body in [
+        r#"{"facets":[{"field":"tags"}] , "ids":[]}"#,
+        r#"{"ids":[],"facets":[{"field":"tags","limit":null}]}"#,
+    ] {
         assert!(FilterBuilder::new(&Catalog::cases()).facets(body.as_bytes()).is_ok(), "{body}");
     }
 }

@@ -11,7 +11,7 @@ use super::parse::{bad_utc_offset, utc_offset};
 use super::request::{FacetsRequest, too_many_facets};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, nearest, quote, quote_all};
-use crate::filter::{FilterBuilder, utf8};
+use crate::filter::{FilterBuilder, FilterCache, utf8};
 use crate::json::{self, JsonType, Reader, Result};
 use crate::limits::Limits;
 
@@ -65,6 +65,27 @@ impl FilterBuilder {
                 Err(errors(text, parser.errors))
             }
         }
+    }
+}
+
+impl FilterCache {
+    /// Parses the body of a request for counts by value, as [`FilterBuilder::facets`] does. The request is
+    /// [within](FacetsRequest::within) the filter that this cache is [within](Self::within). Such requests are not cached.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache};
+    /// let catalog = Catalog::cases();
+    /// let own = Filter::compile_text(&catalog, "clientId = acme")?;
+    /// let cache = FilterCache::new(FilterBuilder::new(&catalog), 1 << 20).within(&own)?;
+    /// let request = cache.facets(br#"{"ids": ["a"], "facets": [{"field": "status"}]}"#)?;
+    /// assert_eq!(request.within, Some(own));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterBuilder::facets`].
+    pub fn facets(&self, body: &[u8]) -> std::result::Result<FacetsRequest, Errors> {
+        Ok(self.builder().facets(body)?.within(self.bound().cloned()))
     }
 }
 
@@ -129,7 +150,13 @@ struct OpenFacet<'a> {
 }
 
 impl Parser<'_> {
-    fn report(&mut self, kind: ErrorKind, offset: usize, found: impl Into<crate::error::Found>, expected: impl Into<String>) {
+    fn report(
+        &mut self,
+        kind: ErrorKind,
+        offset: usize,
+        found: impl Into<crate::error::Found>,
+        expected: impl Into<String>,
+    ) {
         self.errors.push(Error::new(kind, offset, found, expected));
     }
 
@@ -205,7 +232,12 @@ impl Parser<'_> {
             } else if kind == JsonType::Object {
                 facets.extend(self.facet(reader)?);
             } else {
-                self.report(ErrorKind::WrongType, offset, kind.name(), "a facet, which is an object with a `field`");
+                self.report(
+                    ErrorKind::WrongType,
+                    offset,
+                    kind.name(),
+                    "a facet, which is an object with a `field`",
+                );
                 reader.skip_value()?;
             }
         }
@@ -231,7 +263,8 @@ impl Parser<'_> {
                 }
                 None if !others.iter().any(|other| *other == key) => {
                     let found = format!("the key {}", quote(&key));
-                    let error = Error::new(ErrorKind::UnknownKey, at, found, format!("one of {}", quote_all(KEYS)));
+                    let error =
+                        Error::new(ErrorKind::UnknownKey, at, found, format!("one of {}", quote_all(KEYS)));
                     // Later errors of one facet cannot be among the first ten.
                     if others.len() < crate::error::REPORTED_ERRORS {
                         self.errors.push(error.suggest(nearest(&key, KEYS.into_iter()).map(quote)));
@@ -279,7 +312,9 @@ impl Parser<'_> {
                 let is_integer = limit.bytes().all(|byte| byte.is_ascii_digit());
                 match limit.parse().ok().filter(|_| is_integer) {
                     Some(limit) => open.limit = Some((limit, offset)),
-                    None => self.report(ErrorKind::BadInteger, offset, quote(limit), "a non-negative integer"),
+                    None => {
+                        self.report(ErrorKind::BadInteger, offset, quote(limit), "a non-negative integer")
+                    }
                 }
             }
             2 => {
@@ -368,7 +403,8 @@ impl Parser<'_> {
         } else if open.stats.is_some() {
             Facet::stats(self.catalog, name)
         } else {
-            let limit = open.limit.map_or(DEFAULT_FACET_VALUES.min(self.limits.facet_values), |(limit, _)| limit);
+            let limit =
+                open.limit.map_or(DEFAULT_FACET_VALUES.min(self.limits.facet_values), |(limit, _)| limit);
             Ok(Facet::of(self.catalog, field, FacetForm::Values(limit)))
         };
         let facet = facet.map_err(|error| Error { offset: error.offset.max(offset), ..error })?;

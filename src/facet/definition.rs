@@ -155,7 +155,12 @@ impl Facet {
     }
 
     /// Creates a histogram of this width. `offset` is the offset of the width, for errors.
-    pub(super) fn of_width(catalog: &Catalog, field: FieldId, text: &str, offset: usize) -> Result<Self, Error> {
+    pub(super) fn of_width(
+        catalog: &Catalog,
+        field: FieldId,
+        text: &str,
+        offset: usize,
+    ) -> Result<Self, Error> {
         let kind = of_numbers(catalog.field(field), "a width")?;
         let width = ordinal(catalog.field(field), kind, text, offset)?;
         if width <= 0 {
@@ -329,7 +334,6 @@ fn of_numbers(field: &Field, form: &str) -> Result<OrderedType, Error> {
 
 /// Parses an edge or a width.
 fn ordinal(field: &Field, kind: OrderedType, text: &str, offset: usize) -> Result<i64, Error> {
-    kind.parse(text).ok_or_else(|| {
-        Error::new(ErrorKind::BadNumber, offset, quote(text), field.field_type().expected())
-    })
+    kind.parse(text)
+        .ok_or_else(|| Error::new(ErrorKind::BadNumber, offset, quote(text), field.field_type().expected()))
 }

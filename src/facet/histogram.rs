@@ -1,5 +1,8 @@
 //! Collects the counts of the buckets of a histogram, and makes the list of an answer from them.
-#![expect(clippy::arithmetic_side_effects, reason = "counts of documents, and numbers of buckets in 128 bits")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of documents, and numbers of buckets in 128 bits"
+)]
 
 use std::collections::HashMap;
 

@@ -25,8 +25,8 @@ mod request;
 
 pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
 pub(crate) use self::buckets::Buckets;
-pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
 pub(crate) use self::definition::FacetForm;
+pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
 pub(crate) use self::histogram::HistogramCounts;
 pub use self::interval::Interval;
 pub(crate) use self::ranking::ranked;

@@ -26,7 +26,9 @@ pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
     let root = written.root();
     // Only a body with both `ids` and criteria has a disjunction as its root. Its last child is the list of criteria.
     let mut open = match written.get(root) {
-        Some(Node::Branch(Complex::Join(Connective::Or), children)) => children.last().copied().into_iter().collect(),
+        Some(Node::Branch(Complex::Join(Connective::Or), children)) => {
+            children.last().copied().into_iter().collect()
+        }
         _ => vec![root],
     };
     while let Some(id) = open.pop() {

@@ -7,7 +7,9 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
-use crate::engine::{AnswerWriter, FacetExplanation, FoundRows, Sealed, SearchAnswer, Searchable, request_for};
+use crate::engine::{
+    AnswerWriter, FacetExplanation, FoundRows, Sealed, SearchAnswer, Searchable, request_for,
+};
 use crate::error::Error;
 use crate::facet::{FacetsAnswer, FacetsRequest};
 use crate::filter::{Completions, Filter, SearchRequest, Warning};

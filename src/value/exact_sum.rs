@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn the_order_of_numbers_does_not_matter() {
-        let mut values: Vec<f64> = (1..2_000).map(|n| f64::from(n % 17 - 8) * f64::powi(1.7, n % 120 - 60)).collect();
+        let mut values: Vec<f64> =
+            (1..2_000).map(|n| f64::from(n % 17 - 8) * f64::powi(1.7, n % 120 - 60)).collect();
         let expected = sum_of(&values);
         values.reverse();
         assert_eq!(sum_of(&values), expected);

@@ -28,9 +28,9 @@ mod strategy;
 mod written_page;
 
 pub use self::answer::SearchAnswer;
-pub use self::facets::{FacetExplanation, FacetStrategy};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use self::answer_writer::AnswerWriter;
+pub use self::facets::{FacetExplanation, FacetStrategy};
 #[cfg(feature = "store")]
 pub(crate) use self::found_rows::FoundRows;
 #[cfg(feature = "service")]

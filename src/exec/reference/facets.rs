@@ -92,7 +92,9 @@ impl Apart<'_> {
         let mut kept = Vec::new();
         while let Some(id) = open.pop() {
             match self.written.get(id) {
-                Some(Node::Branch(Complex::Join(Connective::And), children)) => open.extend_from_slice(children),
+                Some(Node::Branch(Complex::Join(Connective::And), children)) => {
+                    open.extend_from_slice(children)
+                }
                 _ if self.names(id) == BTreeSet::from([self.field]) => {}
                 _ => kept.push(id),
             }
@@ -135,7 +137,8 @@ fn count(
     limits: &Limits,
 ) -> Result<FacetAnswer, Error> {
     let field = catalog.field(facet.field_id());
-    let sets: Vec<BTreeSet<Value<'_>>> = selected.iter().map(|row| values(field, row, facet.field_id())).collect();
+    let sets: Vec<BTreeSet<Value<'_>>> =
+        selected.iter().map(|row| values(field, row, facet.field_id())).collect();
     let counts = match facet.form() {
         FacetForm::Values(limit) => FacetCounts::Values(by_value(field, *limit, &sets)),
         FacetForm::Histogram(buckets) => FacetCounts::Histogram(histogram(field, buckets, &sets, limits)?),
@@ -235,7 +238,8 @@ fn number(buckets: &Buckets, value: &Value<'_>) -> Option<i128> {
             if near.abs() >= f64::powi(2.0, 52) {
                 return None;
             }
-            let holds = |step: &f64| step * width.get() <= number.get() && number.get() < (step + 1.0) * width.get();
+            let holds =
+                |step: &f64| step * width.get() <= number.get() && number.get() < (step + 1.0) * width.get();
             #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^53")]
             [near, near - 1.0, near + 1.0].iter().find(|step| holds(step)).map(|step| *step as i128)
         }
@@ -324,7 +328,10 @@ fn stats(field: &Field, sets: &[BTreeSet<Value<'_>>]) -> FacetStats {
             let is_great = numbers.iter().any(|number| number.abs() > 1e290);
             let unit = if is_great { SMALLER } else { 1.0 };
             let sum = exact_sum(numbers.iter().map(|number| number * unit));
-            (Number::new(sum / unit).map(Sum::Number), Number::new(sum / count as f64 / unit).map(Value::Number))
+            (
+                Number::new(sum / unit).map(Sum::Number),
+                Number::new(sum / count as f64 / unit).map(Value::Number),
+            )
         }
     };
     FacetStats { count, min, max, sum, mean }

@@ -40,9 +40,10 @@ pub(super) fn add(
             counts.add(first, with_value as u64);
             return (FacetStrategy::Zone, with_value);
         }
-        (Some(first), Some(last)) if last.saturating_sub(first) <= MOST_EDGES => {
-            Some(Edges { first, starts: (first + 1..=last).filter_map(|number| buckets.edge(number)).collect() })
-        }
+        (Some(first), Some(last)) if last.saturating_sub(first) <= MOST_EDGES => Some(Edges {
+            first,
+            starts: (first + 1..=last).filter_map(|number| buckets.edge(number)).collect(),
+        }),
         _ => None,
     };
     if let Some(edges) = &edges

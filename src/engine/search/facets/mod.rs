@@ -172,7 +172,8 @@ impl Engine {
             answers.extend(counted.facets);
         }
         answers.sort_by_key(|(number, ..)| *number);
-        let (facets, explained) = answers.into_iter().map(|(_, answer, explained)| (answer, explained)).unzip();
+        let (facets, explained) =
+            answers.into_iter().map(|(_, answer, explained)| (answer, explained)).unzip();
         Ok((FacetsAnswer { total, facets }, explained))
     }
 

@@ -63,7 +63,9 @@ impl StatsTally {
                 let mut rows = selected.rows.iter_both(&present, selected.all);
                 while !pace.spend(ROWS_AT_ONCE * WORK_OF_A_VALUE) {
                     let mut more = false;
-                    self.add_ordinals(rows.by_ref().take(ROWS_AT_ONCE).inspect(|_| more = true).map(|row| values.get(row)));
+                    self.add_ordinals(
+                        rows.by_ref().take(ROWS_AT_ONCE).inspect(|_| more = true).map(|row| values.get(row)),
+                    );
                     if !more {
                         break;
                     }

@@ -35,15 +35,8 @@ pub enum FacetStrategy {
 
 impl FacetStrategy {
     /// All strategies, in the order in which they are tried.
-    pub const ALL: [Self; 7] = [
-        Self::Index,
-        Self::Zone,
-        Self::Lengths,
-        Self::Postings,
-        Self::SortedRows,
-        Self::Codes,
-        Self::Values,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Index, Self::Zone, Self::Lengths, Self::Postings, Self::SortedRows, Self::Codes, Self::Values];
 }
 
 impl fmt::Display for FacetStrategy {

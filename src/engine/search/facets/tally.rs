@@ -1,11 +1,14 @@
 //! The counts of one facet so far, over the batches of one snapshot.
-#![expect(clippy::arithmetic_side_effects, reason = "counts of documents, in 64 bits, of which parts are subtracted")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of documents, in 64 bits, of which parts are subtracted"
+)]
 
+use super::histogram;
 use super::rows::Selected;
 use super::stats::StatsTally;
 use super::strategy::{FacetStrategy, Uses};
 use super::values::ValueTally;
-use super::histogram;
 use crate::batch::Batch;
 use crate::catalog::Field;
 use crate::engine::snapshot::View;
@@ -39,7 +42,9 @@ impl<'v> Tally<'v> {
     pub(super) fn new(facet: &'v Facet, field: &'v Field) -> Self {
         let class = ValueClass::of_field(field.field_type());
         let counts = match (facet.form(), class) {
-            (FacetForm::Histogram(_), ValueClass::Ordered(_)) => Counts::Histogram(HistogramCounts::default()),
+            (FacetForm::Histogram(_), ValueClass::Ordered(_)) => {
+                Counts::Histogram(HistogramCounts::default())
+            }
             (FacetForm::Stats, ValueClass::Ordered(kind)) => Counts::Stats(StatsTally::new(kind)),
             // Histograms and statistics are of ordered types.
             _ => Counts::Values(ValueTally::new(class)),

@@ -176,7 +176,10 @@ impl<'v> StringTally<'v> {
         let mut by_code = std::mem::take(&mut self.by_code);
         by_code.clear();
         by_code.resize(dictionary.len(), 0);
-        #[expect(clippy::cast_possible_truncation, reason = "a count of rows of one batch, and a code, which has 32 bits")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a count of rows of one batch, and a code, which has 32 bits"
+        )]
         let strategy = match postings {
             Some(postings) if selected.is_all() => {
                 let counts = by_code.iter_mut().zip(0..);
@@ -254,7 +257,13 @@ fn prefers_postings(postings: &Postings, strings: usize, selected: &Selected<'_>
 }
 
 /// Counts the distinct codes of each selected row.
-fn count_codes(column: &Column, codes: &Codes, selected: &Selected<'_>, by_code: &mut [u32], pace: &Pace<'_>) {
+fn count_codes(
+    column: &Column,
+    codes: &Codes,
+    selected: &Selected<'_>,
+    by_code: &mut [u32],
+    pace: &Pace<'_>,
+) {
     match &column.layout {
         ColumnLayout::Single(present) => {
             pace.spend(WORK_OF_A_VALUE.saturating_mul(selected.count));
