@@ -313,7 +313,7 @@ impl Parser<'_> {
                 match limit.parse().ok().filter(|_| is_integer) {
                     Some(limit) => open.limit = Some((limit, offset)),
                     None => {
-                        self.report(ErrorKind::BadInteger, offset, quote(limit), "a non-negative integer")
+                        self.report(ErrorKind::BadInteger, offset, quote(limit), "a non-negative integer");
                     }
                 }
             }

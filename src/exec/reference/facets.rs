@@ -93,7 +93,7 @@ impl Apart<'_> {
         while let Some(id) = open.pop() {
             match self.written.get(id) {
                 Some(Node::Branch(Complex::Join(Connective::And), children)) => {
-                    open.extend_from_slice(children)
+                    open.extend_from_slice(children);
                 }
                 _ if self.names(id) == BTreeSet::from([self.field]) => {}
                 _ => kept.push(id),
