@@ -66,7 +66,8 @@
 //!   rounded. The `id` is a string.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
-//! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
+//! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There are
+//!   no joins, and no cursor.
 //! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
 //!   [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
@@ -86,6 +87,7 @@
 //! # Where to read next
 //!
 //! - [`guide::criteria`]: the filter language, with truth tables.
+//! - [`guide::counting`]: how many documents have each value.
 //! - [`guide::catalogues`]: your own fields, and the formats that documents must have.
 //! - [`guide::embedding`]: threads, async, limits, updates, tenants, saved filters, errors for your clients, an axum handler,
 //!   tests.

@@ -5,19 +5,18 @@
 
 mod elements;
 mod facets;
+mod stored;
 mod why;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use self::elements::Places;
+use self::stored::{read, stored};
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::order::SortKey;
 use crate::filter::{Filter, SearchRequest};
-use crate::ingest::read_case;
-use crate::limits::Limits;
 use crate::predicate::Written;
 use crate::value::Value;
 
@@ -68,34 +67,6 @@ pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>
     let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
-}
-
-/// Returns the documents that are stored, in the order of insertion, each with its index in `documents`.
-fn stored<'a>(
-    documents: &[&'a str],
-    read: impl Fn(&'a str) -> Result<Row<'a>, Error>,
-) -> Result<Vec<(usize, Row<'a>)>, Error> {
-    let mut stored: Vec<(usize, Row<'a>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (at, document) in documents.iter().enumerate() {
-        let row = read(document)?;
-        let place = *places.entry(row.id().to_owned()).or_insert(stored.len());
-        match stored.get_mut(place) {
-            Some(slot) => *slot = (at, row),
-            None => stored.push((at, row)),
-        }
-    }
-    Ok(stored)
-}
-
-/// Reads a document strictly: a rejected field value is an error.
-fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
-    let mut row = Row::default();
-    read_case(document, catalog, &Limits::default(), &mut row)?;
-    match row.take_faults().into_iter().next() {
-        Some(fault) => Err(fault),
-        None => Ok(row),
-    }
 }
 
 /// Returns true if the criteria select the document.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::json;
 use crate::catalog::FieldType;
 use crate::value::{Decimal, Number, Value};
 
@@ -156,26 +155,6 @@ impl Sum {
 impl From<Decimal> for Sum {
     fn from(decimal: Decimal) -> Self {
         Self::Decimal { unscaled: decimal.unscaled().into(), scale: decimal.scale() }
-    }
-}
-
-impl FacetsAnswer {
-    /// Prints the answer as one line of JSON, in the form of the service.
-    ///
-    /// Strings and timestamps are JSON strings, numbers of all types are JSON numbers with all their digits. A facet that was
-    /// counted [with some of its own criteria](FacetAnswer::with_own_criteria) has a member `withOwnCriteria`.
-    ///
-    /// ```text
-    /// {"totalItems": n, "facets": [
-    ///     {"field": name, "values": [{"value": v, "count": n}, …], "absent": n, "otherValues": n, "otherCount": n},
-    ///     {"field": name, "buckets": [{"from": v, "to": v, "count": n}, …], "absent": n},
-    ///     {"field": name, "stats": {"count": n, "min": v, "max": v, "sum": v, "mean": v}, "absent": n}]}
-    /// ```
-    ///
-    /// The open buckets below and above given edges lack `from` or `to`. Statistics of no value have only a `count`.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        json::answer(self)
     }
 }
 

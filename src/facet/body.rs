@@ -11,7 +11,7 @@ use super::parse::{bad_utc_offset, utc_offset};
 use super::request::{FacetsRequest, too_many_facets};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, nearest, quote, quote_all};
-use crate::filter::{FilterBuilder, utf8};
+use crate::filter::{FilterBuilder, FilterCache, utf8};
 use crate::json::{self, JsonType, Reader, Result};
 use crate::limits::Limits;
 
@@ -65,6 +65,27 @@ impl FilterBuilder {
                 Err(errors(text, parser.errors))
             }
         }
+    }
+}
+
+impl FilterCache {
+    /// Parses the body of a request for counts by value, as [`FilterBuilder::facets`] does. The request is
+    /// [within](FacetsRequest::within) the filter that this cache is [within](Self::within). Such requests are not cached.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache};
+    /// let catalog = Catalog::cases();
+    /// let own = Filter::compile_text(&catalog, "clientId = acme")?;
+    /// let cache = FilterCache::new(FilterBuilder::new(&catalog), 1 << 20).within(&own)?;
+    /// let request = cache.facets(br#"{"ids": ["a"], "facets": [{"field": "status"}]}"#)?;
+    /// assert_eq!(request.within, Some(own));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterBuilder::facets`].
+    pub fn facets(&self, body: &[u8]) -> std::result::Result<FacetsRequest, Errors> {
+        Ok(self.builder().facets(body)?.within(self.bound().cloned()))
     }
 }
 
@@ -292,7 +313,7 @@ impl Parser<'_> {
                 match limit.parse().ok().filter(|_| is_integer) {
                     Some(limit) => open.limit = Some((limit, offset)),
                     None => {
-                        self.report(ErrorKind::BadInteger, offset, quote(limit), "a non-negative integer")
+                        self.report(ErrorKind::BadInteger, offset, quote(limit), "a non-negative integer");
                     }
                 }
             }

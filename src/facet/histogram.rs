@@ -34,7 +34,7 @@ impl HistogramCounts {
         self.is_too_narrow = true;
     }
 
-    /// Returns true if the list has more buckets than the limit, whatever other documents are added.
+    /// Returns true if the list has more buckets than the limit. Adding more documents does not change that.
     pub(crate) fn is_over(&self, limits: &Limits) -> bool {
         self.is_too_narrow || self.counts.len() as u64 > limits.facet_buckets
     }

@@ -6,8 +6,28 @@ use super::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, 
 use crate::predicate::json_string;
 use crate::value::Value;
 
+impl FacetsAnswer {
+    /// Prints the answer as one line of JSON, in the form of the service.
+    ///
+    /// Strings and timestamps are JSON strings, numbers of all types are JSON numbers with all their digits. A facet that was
+    /// counted [with some of its own criteria](FacetAnswer::with_own_criteria) has a member `withOwnCriteria`.
+    ///
+    /// ```text
+    /// {"totalItems": n, "facets": [
+    ///     {"field": name, "values": [{"value": v, "count": n}, …], "absent": n, "otherValues": n, "otherCount": n},
+    ///     {"field": name, "buckets": [{"from": v, "to": v, "count": n}, …], "absent": n},
+    ///     {"field": name, "stats": {"count": n, "min": v, "max": v, "sum": v, "mean": v}, "absent": n}]}
+    /// ```
+    ///
+    /// The open buckets below and above given edges lack `from` or `to`. Statistics of no value have only a `count`.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        answer(self)
+    }
+}
+
 /// Prints an answer as one line.
-pub(super) fn answer(answer: &FacetsAnswer) -> String {
+fn answer(answer: &FacetsAnswer) -> String {
     let mut out = format!(r#"{{"totalItems":{},"facets":["#, answer.total);
     for (at, facet) in answer.facets.iter().enumerate() {
         if at > 0 {

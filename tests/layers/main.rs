@@ -155,6 +155,7 @@ const ROOMS: &[Room] = &[
             "stop",
             "lock",
             "catalog",
+            "value",
             "kernels",
             "rows",
             "column",

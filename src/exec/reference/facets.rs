@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Datelike, Days, NaiveDate, TimeDelta};
 
 use super::elements::Places;
-use super::{read, stored};
+use super::stored::{read, stored};
 use crate::batch::Row;
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind};
@@ -93,7 +93,7 @@ impl Apart<'_> {
         while let Some(id) = open.pop() {
             match self.written.get(id) {
                 Some(Node::Branch(Complex::Join(Connective::And), children)) => {
-                    open.extend_from_slice(children)
+                    open.extend_from_slice(children);
                 }
                 _ if self.names(id) == BTreeSet::from([self.field]) => {}
                 _ => kept.push(id),
