@@ -155,7 +155,7 @@ impl<'h> Layout<'h> {
             let gap = if layout.shown.is_empty() { 0 } else { GAP };
             match room.checked_sub(least.saturating_add(gap)) {
                 None if fit == Fit::LeaveOut && !layout.shown.is_empty() => {
-                    layout.left_out.push(column.heading)
+                    layout.left_out.push(column.heading);
                 }
                 rest => {
                     room = rest.unwrap_or(0);
