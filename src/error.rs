@@ -73,8 +73,13 @@ pub enum ErrorKind {
     OrderByMany,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,
-    /// A `limit` greater than [`Limits::page`](crate::Limits::page).
+    /// A `limit` greater than [`Limits::page`](crate::Limits::page), or a limit of a facet greater than
+    /// [`Limits::facet_values`](crate::Limits::facet_values).
     PageTooLarge,
+    /// More facets in a request than [`Limits::facets`](crate::Limits::facets).
+    TooManyFacets,
+    /// A histogram of more buckets than [`Limits::facet_buckets`](crate::Limits::facet_buckets).
+    TooManyBuckets,
     /// A `countTotalItems` that is not `true` or `false`.
     BadFlag,
     /// A document without a usable `id`.
@@ -137,6 +142,8 @@ impl ErrorKind {
             Self::OrderByMany => "order_by_many",
             Self::BadInteger => "bad_integer",
             Self::PageTooLarge => "page_too_large",
+            Self::TooManyFacets => "too_many_facets",
+            Self::TooManyBuckets => "too_many_buckets",
             Self::BadFlag => "bad_flag",
             Self::BadId => "bad_id",
             Self::DocumentTooLarge => "case_too_large",

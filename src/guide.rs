@@ -5,6 +5,7 @@
 //! | chapter | read it to |
 //! |---|---|
 //! | [`criteria`] | write filters, and know the result of each operator for absent, single and multiple values |
+//! | [`counting`] | count documents by value, by month or by amount |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
 //! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, an HTTP handler, tests |
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
@@ -18,6 +19,9 @@
 
 #[doc = include_str!("../docs/guide/criteria.md")]
 pub mod criteria {}
+
+#[doc = include_str!("../docs/guide/counting.md")]
+pub mod counting {}
 
 #[doc = include_str!("../docs/guide/catalogues.md")]
 pub mod catalogues {}

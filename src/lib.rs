@@ -66,7 +66,8 @@
 //!   beyond 2^53 are rounded. The id is a string, an integer or a UUID.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
-//! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
+//! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There are
+//!   no joins, and no cursor.
 //! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
 //!   [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
@@ -86,6 +87,7 @@
 //! # Where to read next
 //!
 //! - [`guide::criteria`]: the filter language, with truth tables.
+//! - [`guide::counting`]: how many documents have each value.
 //! - [`guide::catalogues`]: your own fields, and the formats that documents must have.
 //! - [`guide::embedding`]: threads, async, limits, updates, tenants, saved filters, errors for your clients, an axum handler,
 //!   tests.
@@ -116,6 +118,7 @@ mod engine;
 pub mod envelope;
 mod error;
 mod exec;
+mod facet;
 mod filter;
 pub mod guide;
 mod index;
@@ -144,11 +147,16 @@ mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
-    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
-    ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory,
+    Import, ImportError, ImportMode, ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable,
+    UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
+pub use facet::{
+    Bucket, DEFAULT_FACET_VALUES, Facet, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, FacetsRequest,
+    Interval, Sum, ValueCounts,
+};
 pub use filter::{
     CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
     FieldName, FieldTest, Filter, FilterBuilder, FilterCache, FilterNode, FilterNodes, FilterSource,
@@ -174,7 +182,9 @@ pub use value::{
 pub mod internal {
     #[cfg(feature = "store")]
     pub use crate::batch::codec::check_stored_batch;
+    pub use crate::catalog::resolve_field;
     pub use crate::criteria::check_parsers;
+    pub use crate::facet::{FacetDefaults, parse_facet};
     pub use crate::ingest::check_text;
     #[cfg(feature = "store")]
     pub use crate::store::check_same_columns;

@@ -35,6 +35,12 @@ pub struct Limits {
     /// The maximum `limit` of a page. It is checked when a request is parsed, and again when an engine runs it. Default:
     /// 10,000.
     pub page: u64,
+    /// The maximum number of facets of a request. Default: 32.
+    pub facets: usize,
+    /// The maximum number of values that one facet lists. Default: 10,000.
+    pub facet_values: u64,
+    /// The maximum number of buckets of one histogram, including empty ones. Default: 10,000.
+    pub facet_buckets: u64,
     /// The maximum size of a document, in bytes. Default: 16 MiB.
     pub document_bytes: usize,
     /// The maximum nesting depth of a document. The document itself has depth 1. Default: 128.
@@ -56,6 +62,9 @@ impl Default for Limits {
             ids: 65_536,
             string_bytes: 4096,
             page: 10_000,
+            facets: 32,
+            facet_values: 10_000,
+            facet_buckets: 10_000,
             document_bytes: 16 << 20,
             document_depth: 128,
             batches: 65_536,
@@ -104,6 +113,24 @@ impl Limits {
     #[must_use]
     pub fn with_page(self, page: u64) -> Self {
         Self { page, ..self }
+    }
+
+    /// Sets [`facets`](Self::facets).
+    #[must_use]
+    pub fn with_facets(self, facets: usize) -> Self {
+        Self { facets, ..self }
+    }
+
+    /// Sets [`facet_values`](Self::facet_values).
+    #[must_use]
+    pub fn with_facet_values(self, facet_values: u64) -> Self {
+        Self { facet_values, ..self }
+    }
+
+    /// Sets [`facet_buckets`](Self::facet_buckets).
+    #[must_use]
+    pub fn with_facet_buckets(self, facet_buckets: u64) -> Self {
+        Self { facet_buckets, ..self }
     }
 
     /// Sets [`document_bytes`](Self::document_bytes).

@@ -52,6 +52,7 @@ fn the_defaults_are_those_of_the_specification() {
     assert_eq!(limits.body_bytes, 4 << 20);
     assert_eq!((limits.depth, limits.criteria, limits.values), (32, 4096, 65_536));
     assert_eq!((limits.ids, limits.string_bytes, limits.page), (65_536, 4096, 10_000));
+    assert_eq!((limits.facets, limits.facet_values, limits.facet_buckets), (32, 10_000, 10_000));
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub(crate) use grammar::Grammar;
 pub use id::FieldId;
 pub use parse_name::ParseNameError;
 pub(crate) use paths::{PathId, Paths, Shape};
+pub use resolve::resolve_field;
 pub(crate) use stray::Stray;
 pub use timestamp_form::TimestampForm;
 

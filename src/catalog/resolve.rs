@@ -7,6 +7,14 @@ use super::error::CatalogError;
 use super::id::FieldId;
 use crate::error::{Error, ErrorKind, Suggestion, nearest_two, quote, quote_all};
 
+/// Finds the field that a name or alias stands for, for commands that take the names of fields. The name is at `offset` in its text.
+///
+/// # Errors
+/// Returns an error if the name is not in the catalogue. It contains suggestions.
+pub fn resolve_field(catalog: &Catalog, name: &str, offset: usize) -> Result<FieldId, Error> {
+    catalog.resolve(name, offset)
+}
+
 impl Catalog {
     /// Finds the field that a request names. The error for an unknown name contains suggestions.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {

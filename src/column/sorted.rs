@@ -78,6 +78,24 @@ impl<'c> Sorted<'c> {
         parts
     }
 
+    /// Returns the first index in `from..` whose row has an ordinal of at least `edge`. `zone` is the smallest and the greatest
+    /// ordinal.
+    pub(crate) fn place_of(
+        self,
+        from: usize,
+        edge: i64,
+        zone: (i64, i64),
+        ordinal: impl Fn(usize) -> i64,
+    ) -> usize {
+        if edge <= zone.0 {
+            from
+        } else if edge > zone.1 {
+            self.len()
+        } else {
+            self.first_from(from, ordinal, edge)
+        }
+    }
+
     /// Returns the first index in `from..` whose row has an ordinal of at least `bound`. If there is no such index, returns the
     /// number of sorted rows.
     fn first_from(self, from: usize, ordinal: impl Fn(usize) -> i64, bound: i64) -> usize {

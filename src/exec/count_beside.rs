@@ -64,7 +64,7 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
 ///
 /// Uses the two nearest prefix bitmaps, and corrects the count by the rows between a bitmap and the end of the part. `rows` is
 /// the number of rows of the batch.
-pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
+pub(crate) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);
     let mut count = match (&until, &from) {

@@ -51,6 +51,7 @@ mod trace;
 mod value_test;
 mod write_rows;
 
+pub(crate) use count_beside::count_sorted;
 pub(crate) use evaluate::Selected;
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};

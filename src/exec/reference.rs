@@ -4,22 +4,23 @@
 //! Tests and fuzzers compare the engine with it.
 
 mod elements;
+mod facets;
+mod stored;
 mod why;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use self::elements::Places;
+use self::stored::{read, stored};
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::order::SortKey;
 use crate::filter::{Filter, SearchRequest};
-use crate::ingest::read_case;
-use crate::limits::Limits;
 use crate::predicate::Written;
 use crate::value::Value;
 
+pub use facets::facets;
 pub use why::{Criterion, Stored, Test, Why, why};
 
 /// Returns true if the criteria, as written, select the document.
@@ -56,16 +57,7 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
     let order = request.check(catalog, "reference")?;
-    let mut stored: Vec<(usize, Row<'_>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (at, document) in documents.iter().enumerate() {
-        let row = read(catalog, document)?;
-        let place = *places.entry(row.id().to_owned()).or_insert(stored.len());
-        match stored.get_mut(place) {
-            Some(slot) => *slot = (at, row),
-            None => stored.push((at, row)),
-        }
-    }
+    let stored = stored(documents, |document| read(catalog, document))?;
     let written = request.filter.written();
     let mut selected: Vec<&(usize, Row<'_>)> =
         stored.iter().filter(|(_, row)| selects(&written, row, catalog)).collect();
@@ -76,16 +68,6 @@ pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>
     let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
-}
-
-/// Reads a document strictly: a rejected field value is an error.
-fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
-    let mut row = Row::default();
-    read_case(document, catalog, &Limits::default(), &mut row)?;
-    match row.take_faults().into_iter().next() {
-        Some(fault) => Err(fault),
-        None => Ok(row),
-    }
 }
 
 /// Returns true if the criteria select the document.

@@ -156,6 +156,16 @@ impl FilterCache {
         Ok(SearchRequest::new(filter).with_paging(paging))
     }
 
+    /// Returns the builder that compiles bodies, without the filter that [`within`](Self::within) has set.
+    pub(crate) fn builder(&self) -> &FilterBuilder {
+        &self.builder
+    }
+
+    /// Returns the filter that [`within`](Self::within) has set.
+    pub(crate) fn bound(&self) -> Option<&Filter> {
+        self.bound.as_ref()
+    }
+
     fn compile_anew(&self, body: &[u8]) -> Result<Filter, Errors> {
         let filter = self.builder.json(body)?;
         match &self.bound {

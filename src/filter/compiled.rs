@@ -7,9 +7,7 @@ use super::bytes::utf8;
 use super::elements::passes;
 use super::program::Program;
 use crate::batch::{OwnedRow, Row};
-use crate::catalog::Catalog;
-#[cfg(feature = "store")]
-use crate::catalog::FieldId;
+use crate::catalog::{Catalog, FieldId};
 use crate::error::Error;
 use crate::ingest;
 use crate::limits::Limits;
@@ -65,6 +63,8 @@ pub(super) enum Origin {
     Constant(bool),
     /// One or more filters that are joined, or one filter that is negated.
     Joined(Complex, Vec<Filter>),
+    /// A filter that is not joined, without its criteria on one field.
+    Apart(Box<Filter>, FieldId),
 }
 
 /// The criteria of a JSON body or a filter text as written.

@@ -10,6 +10,7 @@
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
 //! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
 
+mod apart;
 mod build;
 mod builder;
 mod bytes;
@@ -32,6 +33,7 @@ mod tests;
 mod tree;
 mod written;
 
+pub(crate) use self::apart::FilterApart;
 pub use self::builder::FilterBuilder;
 pub(crate) use self::bytes::utf8;
 pub use self::cache::{CacheStats, FilterCache};

@@ -24,7 +24,7 @@ impl Origin {
     fn joined(&self) -> &[Filter] {
         match self {
             Self::Joined(_, filters) => filters,
-            Self::Json(_) | Self::Text(..) | Self::Constant(_) => &[],
+            Self::Json(_) | Self::Text(..) | Self::Constant(_) | Self::Apart(..) => &[],
         }
     }
 
@@ -33,6 +33,10 @@ impl Origin {
         let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
         let body = match self {
             Self::Constant(value) => return constant(*value),
+            Self::Apart(filter, field) => {
+                let tree = predicate::apart(&filter.written(), *field).tree;
+                return Written { tree, rounded: Vec::new() };
+            }
             // A grammar that allows more operators gives the same tree for a body without errors.
             Self::Json(text) => criteria::read(text, Grammar::Extended, &no_limits()),
             Self::Text(text, clock) => {
@@ -88,7 +92,7 @@ impl Filter {
         match &self.inner.origin {
             Origin::Json(text) => Some(FilterSource::Json(text)),
             Origin::Text(text, _) => Some(FilterSource::Text(text)),
-            Origin::Constant(_) | Origin::Joined(..) => None,
+            Origin::Constant(_) | Origin::Joined(..) | Origin::Apart(..) => None,
         }
     }
 
@@ -160,7 +164,7 @@ impl Filter {
         loop {
             match &filter.inner.origin {
                 Origin::Json(text) => return Some(text.as_bytes()),
-                Origin::Text(..) | Origin::Constant(_) => return None,
+                Origin::Text(..) | Origin::Constant(_) | Origin::Apart(..) => return None,
                 Origin::Joined(_, filters) => filter = filters.first()?,
             }
         }
@@ -194,6 +198,7 @@ impl Filter {
         let origin = match &self.inner.origin {
             Origin::Json(text) | Origin::Text(text, _) => text.len(),
             Origin::Constant(_) => 0,
+            Origin::Apart(filter, _) => filter.size_bytes(),
             Origin::Joined(_, filters) => size_of_val(filters.as_slice()),
         };
         size_of::<Inner>().saturating_add(origin).saturating_add(self.inner.predicate.size_bytes())
@@ -205,7 +210,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let take = |origin: &mut Origin| match origin {
             Origin::Joined(_, filters) => std::mem::take(filters),
-            Origin::Json(_) | Origin::Text(..) | Origin::Constant(_) => Vec::new(),
+            Origin::Json(_) | Origin::Text(..) | Origin::Constant(_) | Origin::Apart(..) => Vec::new(),
         };
         let mut open = take(&mut self.origin);
         while let Some(filter) = open.pop() {

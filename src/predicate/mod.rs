@@ -22,6 +22,7 @@
 //! All fields are resolved and all values are parsed, so evaluation of either tree cannot fail. Only the reference evaluator and
 //! `why` evaluate operators. All other code evaluates tests.
 
+mod apart;
 mod asked;
 mod intervals;
 mod lint;
@@ -36,6 +37,7 @@ mod set;
 mod text_pattern;
 mod tree;
 
+pub(crate) use self::apart::{Apart, apart, names_of};
 #[cfg(feature = "store")]
 pub(crate) use self::asked::named;
 pub(crate) use self::asked::{Asked, asked};

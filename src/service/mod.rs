@@ -10,6 +10,7 @@
 //! | operation | route | permission |
 //! |---|---|---|
 //! | 1, cases by filters | `POST /resources/api/caseManagement/v2/cases/byFilter` | `viewCases` |
+//! | 1, counts by value | `POST /resources/api/caseManagement/v2/cases/facets` | `viewCases` |
 //! | 1, the fields to filter by | `GET /resources/api/caseManagement/v2/cases/filters` | `viewCases` |
 //! | 2, required documents status | `GET /resources/applicants/{applicantId}/requiredIdDocsStatus` | `viewApplicants` |
 //! | 3, preview by share token | `GET /resources/applicants/-/import/preview?shareToken=…` | `createApplicants` |
@@ -279,7 +280,7 @@
 //! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
 //! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
 //! | 4119 | `InvalidParametersException` | 400 | an `offset` or `limit` that is not a number or does not fit |
-//! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page |
+//! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page, or a `limit` of a facet above its limit |
 //! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` that is not `true` or `false` |
 //! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
 //! | 4123 | `InvalidParametersException` | 400 | criteria nested too deeply |
@@ -289,6 +290,8 @@
 //! | 4127 | `InvalidParametersException` | 400 | a string longer than the limit |
 //! | 4128 | `InvalidParametersException` | 400 | a page over the byte limit of a response; the description has a `limit` that fits |
 //! | 4129 | `InvalidParametersException` | 400 | a string without the text that the operator needs |
+//! | 4131 | `InvalidParametersException` | 400 | more facets than the limit |
+//! | 4132 | `InvalidParametersException` | 400 | a histogram with more buckets than the limit |
 //! | 4130 | `PayloadTooLargeException` | 413 | the body is over the limit |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |

@@ -13,8 +13,17 @@ const BODY: &str = "\"#/components/schemas/CaseFilter\"";
 /// The replacement for [`BODY`] if the catalogue is extended.
 const EXTENDED_BODY: &str = "\"#/components/schemas/ExtendedCaseFilter\"";
 
+/// The reference in the OpenAPI document from counts by value to the schema of their body.
+const FACETS_BODY: &str = "\"#/components/schemas/FacetedCaseFilter\"";
+
+/// The replacement for [`FACETS_BODY`] if the catalogue is extended.
+const EXTENDED_FACETS_BODY: &str = "\"#/components/schemas/ExtendedFacetedCaseFilter\"";
+
 /// The path of the search.
 const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
+
+/// The path of counts by value.
+const FACETS: &str = "/resources/api/caseManagement/v2/cases/facets";
 
 /// The path of the list of fields.
 const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
@@ -26,7 +35,7 @@ const EXAMPLE_FIELDS: [&str; 7] =
 /// Returns the OpenAPI document of a service with this catalogue. For the catalogue of cases, this is the text of `openapi.json`.
 pub(super) fn document(catalog: &Catalog) -> String {
     let text = match catalog.is_extended() {
-        true => OPENAPI.replacen(BODY, EXTENDED_BODY, 1),
+        true => OPENAPI.replacen(BODY, EXTENDED_BODY, 1).replacen(FACETS_BODY, EXTENDED_FACETS_BODY, 1),
         false => OPENAPI.to_owned(),
     };
     if *catalog == Catalog::cases() {
@@ -54,7 +63,8 @@ fn describe(document: &mut Value, catalog: &Catalog) {
     if !arrays.is_empty() {
         set(document, &format!("{schemas}/ElementCriterion/properties/field/enum"), json!(arrays));
     }
-    for filter in ["CaseFilter", "ExtendedCaseFilter"] {
+    set(document, &format!("{schemas}/Facet/properties/field/enum"), json!(names));
+    for filter in ["CaseFilter", "ExtendedCaseFilter", "FacetedCaseFilter", "ExtendedFacetedCaseFilter"] {
         if let Some(Value::Object(items)) =
             document.pointer_mut(&format!("{schemas}/{filter}/properties/ids/items"))
         {
@@ -83,7 +93,20 @@ fn describe(document: &mut Value, catalog: &Catalog) {
         let page_info = json!({"limit": 20, "offset": 0});
         let list = json!({"items": [example_item(catalog)], "totalItems": 1, "pageInfo": page_info});
         set(document, &answer, json!({ "list": list }));
+        describe_facets(document, &format!("/paths/{}/post", path(FACETS)), catalog);
     }
+}
+
+/// Replaces the examples of counts by value.
+fn describe_facets(document: &mut Value, operation: &str, catalog: &Catalog) {
+    let (id, name) = (text_of(&example_id(catalog.id_type())), catalog.id_name());
+    let request = json!({"ids": [id], "facets": [{"field": name, "limit": 1}]});
+    let examples = json!({"byValue": {"summary": "Documents by value", "value": request}});
+    set(document, &format!("{operation}/requestBody/content/application~1json/examples"), examples);
+    let values = json!([{"value": id, "count": 1}]);
+    let counts = json!({"field": name, "values": values, "absent": 0, "otherValues": 0, "otherCount": 0});
+    let answer = format!("{operation}/responses/200/content/application~1json/example");
+    set(document, &answer, json!({"totalItems": 1, "facets": [counts]}));
 }
 
 /// Sets the value at a JSON pointer. If the last key is absent, it is added. Does nothing if any other key is absent.
@@ -309,7 +332,8 @@ mod tests {
     fn the_document_of_cases_is_the_file() {
         assert_eq!(document(&Catalog::cases()), OPENAPI);
         let extended = document(&Catalog::cases().extended());
-        assert_eq!(extended.replacen("ExtendedCaseFilter", "CaseFilter", 1), OPENAPI);
+        let plain = extended.replacen("ExtendedCaseFilter", "CaseFilter", 1);
+        assert_eq!(plain.replacen("ExtendedFacetedCaseFilter", "FacetedCaseFilter", 1), OPENAPI);
     }
 
     /// The schema in the file was written by hand.

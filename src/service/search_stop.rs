@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::facet::FacetsRequest;
 use crate::filter::SearchRequest;
 use crate::stop::{CancelToken, Deadline};
 
@@ -31,6 +32,11 @@ impl SearchStop {
 
     /// Returns the request with these stop conditions.
     pub(super) fn apply(self, request: SearchRequest) -> SearchRequest {
+        request.with_cancel(self.token).with_deadline(self.deadline)
+    }
+
+    /// Returns the request for counts by value with these stop conditions.
+    pub(super) fn apply_to_facets(self, request: FacetsRequest) -> FacetsRequest {
         request.with_cancel(self.token).with_deadline(self.deadline)
     }
 }

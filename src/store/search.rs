@@ -7,8 +7,11 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
-use crate::engine::{AnswerWriter, FoundRows, Sealed, SearchAnswer, Searchable, request_for};
+use crate::engine::{
+    AnswerWriter, FacetExplanation, FoundRows, Sealed, SearchAnswer, Searchable, request_for,
+};
 use crate::error::Error;
+use crate::facet::{FacetsAnswer, FacetsRequest};
 use crate::filter::{Completions, Filter, SearchRequest, Warning};
 use crate::limits::Limits;
 
@@ -68,17 +71,51 @@ impl Store {
     /// Returns an error if the file cannot be read, or if a document is damaged. Returns [`StoreErrorKind::Request`] if
     /// [`Engine::search`](crate::Engine::search) rejects the request, or if the search was stopped, even while documents were read.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
-        let (rows, page) = self.find(request, |rows, documents| {
-            let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
-            for place in 0..rows.len() {
-                request.stop.verdict_now().map_err(Fault::stopped)?;
-                documents
-                    .read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
-            }
-            Ok(page.finish())
-        })?;
-        let none = || AnswerWriter::new(request, rows.total, rows.examined, 0).finish();
-        Ok(page.unwrap_or_else(none))
+        let (rows, page) = self.find(request, |rows, documents| page(request, rows, documents))?;
+        Ok(page.unwrap_or_else(|| empty_page(request, &rows)))
+    }
+
+    /// Counts the values of fields in the selected documents, as [`Engine::facets`](crate::Engine::facets) does. Does not read the
+    /// file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Engine::facets`](crate::Engine::facets).
+    pub fn facets(&self, request: &FacetsRequest) -> Result<FacetsAnswer, Error> {
+        self.engine.facets(request)
+    }
+
+    /// Returns the strategies by which each facet is counted, as [`Engine::explain_facets`](crate::Engine::explain_facets) does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Engine::facets`](crate::Engine::facets).
+    pub fn explain_facets(&self, request: &FacetsRequest) -> Result<Vec<FacetExplanation>, Error> {
+        self.engine.explain_facets(request)
+    }
+
+    /// Answers a search, and counts the values of fields in the same snapshot. Reads the documents of the page from the file.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Facet, FacetsRequest, Filter, SearchRequest, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced)?;
+    /// let filter = Filter::all(store.catalog());
+    /// let facets = FacetsRequest::new(filter.clone()).with_facet(Facet::values(store.catalog(), "tags")?);
+    /// let (page, counts) = store.search_with_facets(&SearchRequest::new(filter), &facets)?;
+    /// assert_eq!((page.len(), counts.total, counts.facets[0].absent), (1, 1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`search`](Self::search) and of [`Engine::facets`](crate::Engine::facets).
+    pub fn search_with_facets(
+        &self,
+        search: &SearchRequest,
+        facets: &FacetsRequest,
+    ) -> Result<(SearchAnswer, FacetsAnswer), StoreError> {
+        let find = || self.engine.find_with_facets(search, facets);
+        let (rows, answer, page) = self.find_beside(find, |rows, documents| page(search, rows, documents))?;
+        Ok((page.unwrap_or_else(|| empty_page(search, &rows)), answer))
     }
 
     /// Reads the document with this id. Returns `None` if no document has the id.
@@ -132,9 +169,20 @@ impl Store {
         request: &SearchRequest,
         read: impl Fn(&FoundRows, &Documents) -> Result<T, Fault>,
     ) -> Result<(FoundRows, Option<T>), StoreError> {
-        let answer = self.engine.find(request).map_err(|error| StoreError::request(&self.name, error))?;
+        let (rows, (), page) = self.find_beside(|| Ok((self.engine.find(request)?, ())), read)?;
+        Ok((rows, page))
+    }
+
+    /// Runs a search, which also returns a result of its snapshot. Unless the page is empty, calls `read` with the page and a reader
+    /// of its documents.
+    fn find_beside<T, B>(
+        &self,
+        find: impl Fn() -> Result<(FoundRows, B), Error>,
+        read: impl Fn(&FoundRows, &Documents) -> Result<T, Fault>,
+    ) -> Result<(FoundRows, B, Option<T>), StoreError> {
+        let (answer, beside) = find().map_err(|error| StoreError::request(&self.name, error))?;
         if answer.len() == 0 {
-            return Ok((answer, None));
+            return Ok((answer, beside, None));
         }
         let Some(own) = answer.attachment::<Documents>() else {
             return Err(self.error(Fault::corrupt("rows without documents")));
@@ -144,7 +192,7 @@ impl Store {
             // Waits for a thread that may be reopening the file. The search is repeated, because writes may have replaced documents
             // in between.
             let now = Documents::of(&self.file)?;
-            let answer = self.engine.find(request).map_err(|error| match error.is_stop() {
+            let (answer, beside) = find().map_err(|error| match error.is_stop() {
                 true => Fault::stopped(error),
                 false => Fault::new(
                     StoreErrorKind::Failed,
@@ -154,11 +202,12 @@ impl Store {
             let documents = answer.attachment::<Documents>();
             let documents = documents.filter(|own| own.generation >= now.generation).unwrap_or(&now);
             let result = read(&answer, documents)?;
-            anew = Some(answer);
+            anew = Some((answer, beside));
             Ok(result)
         };
         let result = self.reading(own.generation, || read(&answer, own), again)?;
-        Ok((anew.unwrap_or(answer), Some(result)))
+        let (answer, beside) = anew.unwrap_or((answer, beside));
+        Ok((answer, beside, Some(result)))
     }
 
     /// Calls `read` with a reader of the documents that a search found.
@@ -236,6 +285,21 @@ impl Store {
         let rows = self.engine.find_any_page(request)?;
         Ok(StoredDocuments { store: self, rows, next: 0 })
     }
+}
+
+/// Reads the documents of a page.
+fn page(request: &SearchRequest, rows: &FoundRows, documents: &Documents) -> Result<SearchAnswer, Fault> {
+    let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
+    for place in 0..rows.len() {
+        request.stop.verdict_now().map_err(Fault::stopped)?;
+        documents.read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
+    }
+    Ok(page.finish())
+}
+
+/// Returns the answer for a page without documents.
+fn empty_page(request: &SearchRequest, rows: &FoundRows) -> SearchAnswer {
+    AnswerWriter::new(request, rows.total, rows.examined, 0).finish()
 }
 
 /// An iterator over documents of a [`Store`]. It reads one document at a time from the file; see [`Store::documents`].

@@ -3,6 +3,7 @@
 mod convert;
 mod datetime;
 mod decimal;
+mod exact_sum;
 mod field_type;
 mod fold;
 mod id;
@@ -24,6 +25,7 @@ pub use convert::{ParseNumberError, TimestampRangeError};
 pub use datetime::{ParseTimestampError, Timestamp};
 pub(crate) use decimal::MAX_SCALE;
 pub use decimal::{Decimal, ParseDecimalError};
+pub(crate) use exact_sum::{ExactSum, mean_of_ordinals};
 pub use field_type::FieldType;
 pub(crate) use fold::{fold, folded_starters, words};
 pub(crate) use id::{canonical_id, part_of_id};

@@ -35,6 +35,22 @@ fn commands_flags_and_values_are_completed() {
     {
         assert_eq!(complete(&folder, "bash", files), None, "{files:?}");
     }
+    let columns = |written| words(&folder, "bash", &["search", "x", "--columns", written]);
+    assert_eq!(columns("caseReview.stat"), ["caseReview.status"]);
+    assert_eq!(columns("id,tags,stat"), ["id,tags,status"]);
+    assert_eq!(columns("status,stat"), [""; 0]);
+    let by = |written| words(&folder, "fish", &["stats", "x", "--by", written]);
+    assert_eq!(by("createdA"), ["createdAt"]);
+    assert_eq!(by("createdAt:m"), ["createdAt:month"]);
+    assert_eq!(by("totalAmountInDefaultCurrency:w"), ["totalAmountInDefaultCurrency:width="]);
+    assert_eq!(by("tags:"), ["tags:limit="]);
+    // Bash makes words of `:`.
+    assert_eq!(words(&folder, "bash", &["stats", "x", "--by", "createdAt", ":", "mo"]), ["month"]);
+    assert_eq!(words(&folder, "bash", &["stats", "--by", "=", "createdAt", ":"])[0], "hour");
+    assert_eq!(
+        words(&folder, "zsh", &["stats", "--by=createdAt:ye"]),
+        ["--by=createdAt:year\tcreatedAt:year"]
+    );
     // Words that make no sense are no error.
     for odd in [&["frobnicate", "x"][..], &["search", "--where", "'a'b"], &["--", ""], &[]] {
         complete(&folder, "bash", odd);

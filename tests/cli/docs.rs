@@ -59,6 +59,14 @@ fn the_script_of_the_command_line_page_runs() {
 }
 
 #[test]
+fn the_commands_for_csv_run() {
+    let folder = Folder::with_cases();
+    let run = run_script(&folder, &block("docs/command-line.md", "csv", "sh")).code(0);
+    assert!(run.out.contains("\"totalItems\":1001") && run.out.contains("\"deleted\":1"), "{run:?}");
+    assert_eq!(folder.ids("cases.db"), folder.ids("cases.ndjson"));
+}
+
+#[test]
 fn the_commands_for_other_documents_run() {
     let folder = Folder::new();
     folder.write("orders.toml", block("docs/command-line.md", "orders.toml", "toml"));

@@ -31,7 +31,8 @@ fn a_failed_operation_ends_with_1_and_names_the_file() {
     run(&["search", "missing.parquet"]).code(1).err_has("missing.parquet");
     run(&["search", "cases.parquet.gz"]).code(1).err_has("compresses its columns itself");
     run(&["search", "cases.db"]).code(1).err_has("there is no such database");
-    run(&["search", "cases.csv"]).code(1).err_has(".csv").err_has(".ndjson or .json");
+    run(&["search", "cases.csv"]).code(1).err_has("cases.csv: No such file");
+    run(&["search", "cases.xlsx"]).code(1).err_has(".xlsx").err_has(".ndjson or .json");
     run(&["search", "cases"]).code(1).err_has(".ndjson or .json");
     run(&["search", &cases, "--body", "missing.json"]).code(1).err_has("missing.json");
     run(&["search", &cases, "--requests", "missing.json"]).code(1).err_has("missing.json");

@@ -9,7 +9,9 @@ use super::run::{Folder, casefilter, ended, run};
 fn the_help_of_every_command_shows_an_example() {
     let top = run(&["--help"]).code(0).out;
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
-    for command in ["search", "check", "explain", "why", "fields", "generate", "bench", "demo"] {
+    for command in
+        ["search", "stats", "delete", "man", "check", "explain", "why", "fields", "generate", "bench", "demo"]
+    {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {
             let help = run(&[command, flag]).code(0).out;
@@ -157,10 +159,11 @@ fn wrong_arguments_get_advice() {
 #[test]
 fn an_unknown_command_gets_advice() {
     for (command, advice) in [
-        ("delete", "tip: no command deletes: write the remaining cases by `casefilter export"),
+        ("remove", "tip: `casefilter delete --db FILE.db --ids ID,…` deletes cases"),
+        ("facets", "tip: `casefilter stats CASES --by FIELD`"),
         ("restore", "tip: a backup is a database itself"),
         ("completion", "tip: `casefilter completions bash` prints the script"),
-        ("man", "tip: there is no manual page"),
+        ("manual", "tip: `casefilter man -o FOLDER`"),
         ("Query", "tip: `casefilter search CASES --where '…'` shows the cases"),
         ("exprot", "tip: did you mean `casefilter export`?"),
         ("cases.db", "tip: to search a file, write `casefilter search cases.db`"),

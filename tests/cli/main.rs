@@ -6,8 +6,10 @@ mod run;
 
 mod answers;
 mod catalogs;
+mod columns;
 mod completions;
 mod databases;
+mod delete;
 mod docs;
 mod failures;
 mod files;
@@ -15,4 +17,5 @@ mod filters;
 mod help;
 mod pages;
 mod requests;
+mod stats;
 mod tools;

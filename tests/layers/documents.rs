@@ -153,6 +153,9 @@ fn the_readme_lists_the_default_limits() {
         ("`ids` in a body", grouped(limits.ids)),
         ("one string", format!("{} bytes", grouped(limits.string_bytes))),
         ("`limit` of a page", format!("{} cases", grouped(usize::try_from(limits.page).unwrap()))),
+        ("facets in a request", grouped(limits.facets)),
+        ("values of one facet", grouped(usize::try_from(limits.facet_values).unwrap())),
+        ("buckets of one histogram", grouped(usize::try_from(limits.facet_buckets).unwrap())),
         (
             "one case document",
             format!("{}, {} levels deep", mebibytes(limits.document_bytes), limits.document_depth),

@@ -121,6 +121,11 @@ const ROOMS: &[Room] = &[
         "a filter and a request with it, compiled or made of values, are independent of any engine",
     ),
     room(
+        "facet",
+        &["error", "limits", "stop", "catalog", "json", "value", "predicate", "filter"],
+        "a request for counts and its answer are independent of any engine",
+    ),
+    room(
         "exec/reference",
         &[
             "error",
@@ -133,6 +138,7 @@ const ROOMS: &[Room] = &[
             "ingest",
             "filter",
             "filter/order",
+            "facet",
         ],
         "the oracle evaluates rows and documents, and shares neither columns nor kernels with the engine",
     ),
@@ -149,6 +155,7 @@ const ROOMS: &[Room] = &[
             "stop",
             "lock",
             "catalog",
+            "value",
             "kernels",
             "rows",
             "column",
@@ -158,6 +165,7 @@ const ROOMS: &[Room] = &[
             "exec",
             "filter",
             "filter/order",
+            "facet",
             "topk",
         ],
         "live batches, the top of the core",

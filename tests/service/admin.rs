@@ -217,6 +217,47 @@ fn an_online_import_prints_the_same_as_offline_and_the_next_search_sees_it() {
 }
 
 #[test]
+fn stats_deletions_and_csv_are_the_same_online_as_offline() {
+    let (served, idle) = (Database::new("plain.cases.ndjson"), Database::new("plain.cases.ndjson"));
+    let process = serve(&served, &[]);
+    let csv = "id,State,tags,totalAmountInDefaultCurrency\nc-1,open,a; b,1.50\nc-2,open\n\nc-3,,\"x\n\",soon\n\
+               c-4,blocked,vip,7\n";
+    let facets = r#"{"criteria":[{"field":"status","op":"=","values":["open"]}],"facets":[{"field":"tags","limit":2}]}"#;
+    for database in [&served, &idle] {
+        write(database, "cases.csv", csv);
+        write(database, "facets.json", facets);
+        write(database, "ids.txt", "c-1\nnope\n");
+    }
+    let import = ["import", "--db", "cases.db", "cases.csv", "--map", "State=status"];
+    for arguments in [
+        &import[..],
+        &[&import[..], &["--lenient"]].concat(),
+        &["search", "cases.db", "--columns", "id,status,tags", "--format", "csv", "--order", "id"],
+        &["stats", "cases.db", "--by", "status", "--by", "tags", "--limit", "3"],
+        &["stats", "cases.db", "--by", "totalAmountInDefaultCurrency:stats", "--where", "id starts with c-"],
+        &["stats", "cases.db", "--by", "status", "--where", "status = open", "--own-criteria-apart"],
+        &["stats", "cases.db", "--by", "createdAt:day", "--utc-offset", "+05:30", "--format", "csv"],
+        &["stats", "cases.db", "--facets", "facets.json"],
+        &["stats", "cases.db", "--by", "staus"],
+        &["stats", "cases.db", "--by", "status", "--where", "status = opne"],
+        &["delete", "--db", "cases.db", "--ids-from", "ids.txt"],
+        &["delete", "--db", "cases.db", "--where", "id = nope", "--yes"],
+        &["delete", "--db", "cases.db", "--where", "status = blocked and tags = vip", "--yes"],
+        &["search", "cases.db", "--format", "ids", "--order", "id"],
+    ] {
+        let (online, offline) = (run(&served, arguments).timeless(), run(&idle, arguments).timeless());
+        assert_eq!((online.status, &online.out), (offline.status, &offline.out), "{arguments:?} {online:?}");
+        // A service does not know the reasons why no case is selected, and names no unknown ids.
+        if arguments[0] != "delete" {
+            assert_eq!(online.err, offline.err, "{arguments:?}");
+        }
+    }
+    process.terminate();
+    let left = run(&served, &["search", "cases.db", "--where", "id = c-4", "--format", "ids"]).good();
+    assert_eq!(left, "");
+}
+
+#[test]
 fn an_incomplete_import_stores_nothing_and_blocks_no_updates() {
     let database = Database::new("plain.cases.ndjson");
     let process = serve(&database, &["--grace", "1"]);

@@ -7,7 +7,7 @@ use casefilter::service::{Envelope, ServiceOptions};
 use casefilter::{Catalog, Engine, FilterBuilder, ImportMode, SearchParams};
 use serde_json::{Value, json};
 
-use super::server::{FILTERS, PREVIEW, SEARCH, Server, aml_of, data, info_of, key, status_of};
+use super::server::{FACETS, FILTERS, PREVIEW, SEARCH, Server, aml_of, data, info_of, key, status_of};
 
 /// Builds the query string from the parameters of a request in the vectors.
 fn query(request: &Value) -> (String, [Option<String>; 4]) {
@@ -227,6 +227,7 @@ fn unknown_paths_and_methods_get_the_envelope() {
     for (method, path, allowed) in [
         ("GET", SEARCH.to_owned(), "POST"),
         ("DELETE", SEARCH.to_owned(), "POST"),
+        ("GET", FACETS.to_owned(), "POST"),
         ("POST", FILTERS.to_owned(), "GET,HEAD"),
         ("PUT", status_of("anna"), "GET,HEAD"),
         ("POST", PREVIEW.to_owned(), "GET,HEAD"),
@@ -239,6 +240,39 @@ fn unknown_paths_and_methods_get_the_envelope() {
         answer.failure(405);
         assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
     }
+    server.stop();
+}
+
+#[test]
+fn cases_are_counted_by_value() {
+    let server = Server::start();
+    if server.database.source().is_some() {
+        server.stop();
+        return;
+    }
+    let (mut client, all) = (server.client(), key("all"));
+    let body = br#"{"criteria":[{"field":"status","op":"=","values":["open"]}],"facets":[{"field":"status"},
+        {"field":"createdAt","interval":"year"},{"field":"totalAmountInDefaultCurrency","stats":true}]}"#;
+    let answer = client.call(&all, "POST", FACETS, body).good();
+    let total = answer["totalItems"].as_u64().unwrap();
+    assert!(total > 0);
+    let facets = answer["facets"].as_array().unwrap();
+    assert_eq!(facets[0]["values"][0], json!({"value": "open", "count": total}));
+    let sum: u64 =
+        facets[1]["buckets"].as_array().unwrap().iter().map(|own| own["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum + facets[1]["absent"].as_u64().unwrap(), total);
+    assert!(facets[2]["stats"]["mean"].as_f64().unwrap() > 0.0);
+    client.call(&key("none"), "POST", FACETS, body).failure(403);
+    let hours = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}],"facets":[{"field":"totalAmountInDefaultCurrency","width":1e-9}]}"#;
+    let message = client.call(&all, "POST", FACETS, hours).failure(400);
+    assert!(message.contains("at most 10000 buckets"), "{message}");
+    let message = client
+        .call(&all, "POST", FACETS, br#"{"ids":[],"facets":[{"field":"status","stats":true}]}"#)
+        .failure(400);
+    assert!(
+        message.starts_with("Invalid parameters: facets[0].stats (byte 46): found statistics of"),
+        "{message}"
+    );
     server.stop();
 }
 
@@ -332,6 +366,6 @@ fn every_endpoint_of_the_openapi_document_exists() {
             assert!(methods[method]["responses"].get(&status).is_some(), "{method} {path}: {status}");
         }
     }
-    assert_eq!(operations, 6);
+    assert_eq!(operations, 7);
     server.stop();
 }

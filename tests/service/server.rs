@@ -23,6 +23,7 @@ use super::client::{Client, Key, Response};
 use super::tables;
 
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
+pub(crate) const FACETS: &str = "/resources/api/caseManagement/v2/cases/facets";
 pub(crate) const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
 pub(crate) const PREVIEW: &str = "/resources/applicants/-/import/preview";
 

@@ -89,7 +89,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> ExitCode {
-    match command.run() {
+    match command.run(Cli::command) {
         Ok(status) => status.into(),
         Err(Failure::Usage(message)) => wrong_usage(command.name(), &message),
         Err(failure) => failure.report(),

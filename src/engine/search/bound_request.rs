@@ -147,6 +147,14 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
+    /// Returns the total by the first strategy that applies.
+    pub(super) fn total(&self) -> u64 {
+        match self.index_total() {
+            Some(counted) => counted.selected,
+            None => self.counted().selected,
+        }
+    }
+
     /// Counts the selected rows, batch by batch.
     pub(super) fn counted(&self) -> Counted {
         counting::count(self.query(), self.view, self.numbers())

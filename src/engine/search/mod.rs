@@ -9,7 +9,7 @@
 //! 5. `found_rows` has the rows of the page with their view. `answer` is the public type. `frame` writes the JSON around the
 //!    documents.
 //!
-//! `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
+//! `facets` counts the values of fields in the selected rows. `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
 //! and measures a search. `explanation` has the types of its result, and `explanation_text` prints them.
 
 mod analyze;
@@ -20,6 +20,7 @@ mod counting;
 pub mod explain;
 mod explanation;
 mod explanation_text;
+mod facets;
 mod found_rows;
 mod frame;
 mod requests;
@@ -29,6 +30,7 @@ mod written_page;
 pub use self::answer::SearchAnswer;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use self::answer_writer::AnswerWriter;
+pub use self::facets::{FacetExplanation, FacetStrategy};
 #[cfg(feature = "store")]
 pub(crate) use self::found_rows::FoundRows;
 #[cfg(feature = "service")]

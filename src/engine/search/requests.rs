@@ -5,14 +5,14 @@ use super::bound_request::{BoundRequest, Watch};
 use super::found_rows::FoundRows;
 use super::strategy;
 use crate::catalog::Catalog;
-use crate::engine::Engine;
+use crate::engine::{Engine, Snapshot};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
 
 /// The name of an engine in errors about catalogues.
-const ENGINE: &str = "engine";
+pub(super) const ENGINE: &str = "engine";
 
 impl Engine {
     /// Answers a request.
@@ -48,13 +48,17 @@ impl Engine {
 
     /// Finds the rows of a page of any size.
     pub(crate) fn find_any_page(&self, request: &SearchRequest) -> Result<FoundRows, Error> {
+        self.find_in(&self.current.load(), request)
+    }
+
+    /// Finds the rows of a page of any size in a snapshot.
+    pub(super) fn find_in(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<FoundRows, Error> {
         let order = request.check(&self.catalog, ENGINE)?;
-        let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         let stop = request.stop.check();
         let watch = Watch { trace: None, stop: stop.as_ref() };
         let bound = BoundRequest::new(&self.catalog, (request, order), view, watch);
-        Ok(FoundRows::new(&self.catalog, &snapshot, view, strategy::run(&bound)?))
+        Ok(FoundRows::new(&self.catalog, snapshot, view, strategy::run(&bound)?))
     }
 
     /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if the engine does not keep

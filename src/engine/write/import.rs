@@ -9,11 +9,10 @@ use super::reading::ImportMode;
 use super::report::{ImportError, ImportReport};
 use super::transaction::{StagedWrite, WriteTxn};
 use crate::engine::handle::Engine;
-#[cfg(feature = "arrow")]
 use crate::error::Error;
 #[cfg(feature = "arrow")]
 use crate::ingest::FileFault;
-use crate::ingest::Splitter;
+use crate::ingest::{Piece, Splitter};
 
 /// An import in progress. Searches do not see its documents until [`commit`](Import::commit). Dropping the import discards its
 /// documents.
@@ -95,6 +94,32 @@ impl<'e> Import<'e> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
         let result = pipeline.push(|mut sink| splitter.push(bytes, &mut sink));
+        self.note(result)
+    }
+
+    /// Imports one document of a source whose documents the caller finds itself, such as the rows of a CSV file. The document begins
+    /// at `line` of the source. If the caller cannot create the document, it passes the error, which then counts as a malformed
+    /// document.
+    ///
+    /// A source that is imported by this method must not also be imported by [`push`](Self::push).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Error, ErrorKind, ImportMode};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let mut import = engine.import(ImportMode::Lenient);
+    /// import.begin_source("monday.csv")?;
+    /// import.push_document(2, Ok(br#"{"id":"a"}"#))?;
+    /// import.push_document(3, Err(Error::new(ErrorKind::Syntax, 0, "3 cells", "1 cell")))?;
+    /// let report = import.commit()?;
+    /// assert_eq!((report.stored, report.skipped, report.errors[0].line), (1, 1, 3));
+    /// # Ok::<(), casefilter::ImportError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the same errors as [`push`](Self::push).
+    pub fn push_document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), ImportError> {
+        self.check()?;
+        let result = self.pipeline.push(|sink| sink(Piece { line, bytes: document }));
         self.note(result)
     }
 

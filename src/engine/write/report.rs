@@ -42,8 +42,16 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// Creates the error of a rejected source, or of a document whose number is set by [`of_document`](Self::of_document).
-    pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
+    /// Creates the error of a document or row that begins at a line of a source, or, if the line is 0, of the complete source.
+    ///
+    /// ```
+    /// use casefilter::{Error, ErrorKind, ImportError};
+    /// let error = Error::new(ErrorKind::Syntax, 0, "3 cells", "5 cells, as in the header");
+    /// let refused = ImportError::new("monday.csv", 7, error);
+    /// assert!(refused.to_string().starts_with("monday.csv: line 7: "));
+    /// ```
+    #[must_use]
+    pub fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, document: 0, kept: false, error: Box::new(error) }
     }
 

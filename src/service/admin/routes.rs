@@ -16,7 +16,9 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::context::Admin;
+use super::delete;
 use super::download::FileBody;
+use super::facets;
 use super::import::{self, Cancellation};
 use super::search;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
@@ -52,6 +54,8 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/backups", post(backup))
         .route("/copies", post(copy))
         .route("/compactions", post(compact))
+        .route("/deletions", post(deletions))
+        .route("/facets", post(facets))
         .route("/searches", post(searches))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "unknown path"))
         .method_not_allowed_fallback(async || {
@@ -184,6 +188,16 @@ async fn compact(State(admin): Context, body: Body) -> Result<Response, Failure>
     };
     let compacted = admin.shared.admin_write(compact).await?;
     answer(&Compacted { bytes_before: compacted.bytes_before, bytes_after: compacted.bytes_after })
+}
+
+async fn deletions(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let deletion = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    delete::answer(&admin.shared, deletion).await
+}
+
+async fn facets(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let facets = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    facets::answer(&admin.shared, facets).await
 }
 
 async fn searches(State(admin): Context, body: Body) -> Result<Response, Failure> {

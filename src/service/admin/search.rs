@@ -116,18 +116,23 @@ struct Head {
     len: usize,
 }
 
+/// Returns the limits on filters.
+pub(super) fn limits() -> Limits {
+    let default = Limits::default();
+    Limits {
+        body_bytes: usize::MAX,
+        depth: default.depth.saturating_mul(LIMITS_FACTOR),
+        criteria: default.criteria.saturating_mul(LIMITS_FACTOR),
+        values: default.values.saturating_mul(LIMITS_FACTOR),
+        ids: default.ids.saturating_mul(LIMITS_FACTOR),
+        string_bytes: default.string_bytes.saturating_mul(LIMITS_FACTOR),
+        ..default
+    }
+}
+
 impl AdminSearch {
     fn request(&self, catalog: &Catalog, stop: SearchStop) -> Result<SearchRequest, Failure> {
-        let default = Limits::default();
-        let limits = Limits {
-            body_bytes: usize::MAX,
-            depth: default.depth.saturating_mul(LIMITS_FACTOR),
-            criteria: default.criteria.saturating_mul(LIMITS_FACTOR),
-            values: default.values.saturating_mul(LIMITS_FACTOR),
-            ids: default.ids.saturating_mul(LIMITS_FACTOR),
-            string_bytes: default.string_bytes.saturating_mul(LIMITS_FACTOR),
-            ..default
-        };
+        let limits = limits();
         let bad = |errors: Errors| Failure::new(axum::http::StatusCode::BAD_REQUEST, errors.to_string());
         let filter = match &self.body {
             Some(body) => FilterBuilder::new(catalog).with_limits(limits.clone()).json(body.as_bytes()),

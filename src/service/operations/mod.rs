@@ -7,6 +7,7 @@
 mod aml_case;
 pub(super) mod case_source;
 pub(super) mod endpoint;
+mod facets;
 mod filters;
 pub(super) mod latency;
 mod page_stream;

@@ -3,11 +3,12 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, filters, preview, search, step_status, update_info};
+use super::{aml_case, facets, filters, preview, search, step_status, update_info};
 
 /// All endpoints.
-pub(in crate::service) static ENDPOINTS: [Endpoint; 6] = [
+pub(in crate::service) static ENDPOINTS: [Endpoint; 7] = [
     search::ENDPOINT,
+    facets::ENDPOINT,
     filters::ENDPOINT,
     step_status::ENDPOINT,
     preview::ENDPOINT,

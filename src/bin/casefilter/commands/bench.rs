@@ -21,7 +21,7 @@ use crate::output::failure::{Failure, note};
 use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{self};
+use crate::output::table::{self, Fit};
 
 /// The maximum number of warnings that are printed for one request. Further warnings are not printed.
 const MOST_WARNINGS: usize = 3;
@@ -182,12 +182,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Format::Table => {
             let mut columns = Timed::COLUMNS.to_vec();
             columns.extend(caches.is_some().then_some(Timed::COLD));
-            out.escaped_lines(&table::render(&columns, &rows))?;
+            out.escaped_lines(&table::render(&columns, &rows, Fit::LeaveOut))?;
             out.line("")?;
             out.lines(&faults)?;
             if args.memory {
                 let rows: Vec<Vec<String>> = fields.iter().map(FieldBytes::row).collect();
-                out.escaped_lines(&format!("\n{}\n\n", table::render(&FieldBytes::COLUMNS, &rows)))?;
+                out.escaped_lines(&format!(
+                    "\n{}\n\n",
+                    table::render(&FieldBytes::COLUMNS, &rows, Fit::LeaveOut)
+                ))?;
             }
             out.line(&summary.text())?;
         }

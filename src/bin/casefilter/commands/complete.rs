@@ -8,7 +8,7 @@ mod shell_word;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use casefilter::{Catalog, CompletionKind, Completions, Store, StoreOptions};
+use casefilter::{Catalog, CompletionKind, Completions, FieldType, Store, StoreOptions};
 
 use crate::commands::completions::Shell;
 use crate::output::failure::Failure;
@@ -82,10 +82,16 @@ fn candidates(words: &[String], tree: &clap::Command, shell: Shell) -> Option<Ve
         return Some(plain(words.collect(), last));
     };
     let command = tree.find_subcommand(name)?;
+    // Bash also gives `:` as a word of its own.
+    if let Some((name, written)) = form_of_facet(before, last) {
+        return Some(facets(before, &format!("{name}:"), written, ""));
+    }
     let (flag, written) = flag_and_value(before, last);
     match flag.as_deref() {
         Some("--where") => Some(filter(before, written, last, shell)),
         Some("--order" | "--sort") => Some(orders(before, written, last)),
+        Some("--columns") => Some(columns(before, written, last)),
+        Some("--by") => Some(facets(before, "", written, last)),
         Some(flag) => {
             let takes_value = |arg: &&clap::Arg| {
                 arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long))
@@ -203,8 +209,78 @@ fn orders(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     let names = single.flat_map(|field| std::iter::once(field.name()).chain(field.aliases()));
     let sign = if written.starts_with('-') { "-" } else { "" };
     let words = names.map(|name| (format!("{sign}{name}"), String::new())).collect();
+    with_flag(plain(words, written), written, last)
+}
+
+/// Returns the fields that a list of columns can go on with.
+fn columns(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
+    let database = database(before);
+    let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
+    let (listed, _) = written.rsplit_once(',').map_or(("", written), |(listed, _)| (listed, ""));
+    let head = if listed.is_empty() { String::new() } else { format!("{listed},") };
+    let has = |name: &str| listed.split(',').any(|earlier| earlier == name);
+    let fields = catalog.visible_fields().map(|(_, field)| field);
+    let names = fields.flat_map(|field| std::iter::once(field.name()).chain(field.aliases()));
+    let words =
+        names.filter(|name| !has(name)).map(|name| (format!("{head}{name}"), String::new())).collect();
+    with_flag(open(plain(words, written)), written, last)
+}
+
+/// Returns the field and the written part of the form, if the last words are a value of --by that was split at its colon.
+fn form_of_facet<'w>(before: &'w [String], last: &'w str) -> Option<(&'w str, &'w str)> {
+    let (words, written) = match before.split_last() {
+        Some((colon, words)) if colon == ":" => (words, last),
+        _ if last == ":" => (before, ""),
+        _ => return None,
+    };
+    match words {
+        [.., flag, name] if flag == "--by" => Some((name, written)),
+        [.., flag, equals, name] if flag == "--by" && equals == "=" => Some((name, written)),
+        _ => None,
+    }
+}
+
+/// Returns the fields by whose values cases can be counted. After a name and a colon, returns the forms of the counts. `head` is the
+/// part of the value that is in earlier words, and not replaced.
+fn facets(before: &[String], head: &str, written: &str, last: &str) -> Vec<Candidate> {
+    let database = database(before);
+    let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
+    let whole = format!("{head}{written}");
+    let form = whole.rsplit_once(':').and_then(|(name, _)| Some((name, catalog.get(catalog.find(name)?)?)));
+    let words = match form {
+        None => {
+            let fields = catalog.visible_fields().map(|(_, field)| field);
+            let names = fields.flat_map(|field| std::iter::once(field.name()).chain(field.aliases()));
+            names.map(|name| (name.to_owned(), String::new())).collect()
+        }
+        Some((name, field)) => {
+            let forms: &[&str] = match field.field_type() {
+                FieldType::Timestamp => &["hour", "day", "week", "month", "quarter", "year", "stats"],
+                FieldType::Number | FieldType::Integer | FieldType::Decimal { .. } => {
+                    &["stats", "width=", "edges="]
+                }
+                _ => &[],
+            };
+            let forms = forms.iter().chain(&["limit="]);
+            forms.map(|form| (format!("{name}:{form}"), String::new())).collect()
+        }
+    };
+    let mut candidates = open(plain(words, &whole));
+    for candidate in &mut candidates {
+        candidate.text = candidate.text.strip_prefix(head).unwrap_or(&candidate.text).to_owned();
+    }
+    with_flag(candidates, written, last)
+}
+
+/// Removes the space after each word, because the word may go on.
+fn open(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.iter_mut().for_each(|candidate| candidate.text.truncate(candidate.text.trim_end().len()));
+    candidates
+}
+
+/// Inserts the part of the last word before the written value.
+fn with_flag(mut candidates: Vec<Candidate>, written: &str, last: &str) -> Vec<Candidate> {
     let flag = flag_before(last, written);
-    let mut candidates = plain(words, written);
     candidates.iter_mut().for_each(|candidate| candidate.text.insert_str(0, flag));
     candidates
 }

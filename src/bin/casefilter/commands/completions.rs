@@ -15,16 +15,19 @@ const FISH: &str = include_str!("completions/casefilter.fish");
 /// The script lets the shell complete commands, flags and files. In --where, it completes the names of fields, operators, known
 /// values and connectives. If the cases are in a database of at most 64 MiB that no service has open, it also completes values of
 /// these cases. The words come from --catalog, or else from the catalogue that the database keeps.
+///
+/// The scripts for PowerShell and Elvish complete commands, flags and the values of flags.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter completions bash > ~/.local/share/bash-completion/completions/casefilter
   casefilter completions zsh > ~/.zfunc/_casefilter    # ~/.zfunc is in $fpath before compinit runs
   casefilter completions fish > ~/.config/fish/completions/casefilter.fish
-  source <(casefilter completions bash)                # in this shell only")]
+  source <(casefilter completions bash)                # in this shell only
+  casefilter completions powershell >> $PROFILE")]
 pub(crate) struct Args {
     /// The shell
-    shell: Shell,
+    shell: ScriptedShell,
 }
 
 /// A shell that the program has a script for.
@@ -38,14 +41,40 @@ pub(crate) enum Shell {
     Fish,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+/// A shell whose script can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScriptedShell {
+    /// GNU Bash 4.4 or newer
+    Bash,
+    /// The Z shell
+    Zsh,
+    /// fish 3 or newer
+    Fish,
+    /// PowerShell 5 or newer
+    #[value(name = "powershell")]
+    PowerShell,
+    /// Elvish
+    Elvish,
+}
+
+/// Prints the script. `tree` is the program with its commands.
+pub(crate) fn run(args: &Args, tree: impl FnOnce() -> clap::Command) -> Result<Status, Failure> {
     let script = match args.shell {
-        Shell::Bash => BASH,
-        Shell::Zsh => ZSH,
-        Shell::Fish => FISH,
+        ScriptedShell::Bash => BASH.to_owned(),
+        ScriptedShell::Zsh => ZSH.to_owned(),
+        ScriptedShell::Fish => FISH.to_owned(),
+        ScriptedShell::PowerShell => generated(clap_complete::Shell::PowerShell, tree())?,
+        ScriptedShell::Elvish => generated(clap_complete::Shell::Elvish, tree())?,
     };
     let mut out = Output::new();
-    out.lines(script)?;
+    out.lines(&script)?;
     out.finish()?;
     Ok(Status::Fine)
+}
+
+/// Returns a script for commands and flags, which clap generates.
+fn generated(shell: clap_complete::Shell, mut tree: clap::Command) -> Result<String, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut tree, "casefilter", &mut script);
+    String::from_utf8(script).map_err(|error| Failure::Failed(error.to_string()))
 }

@@ -7,7 +7,7 @@ use crate::input::catalog::CatalogFile;
 use crate::output::failure::Failure;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{self, Column};
+use crate::output::table::{self, Column, Fit};
 use crate::output::wrap::{width, wrapped_to};
 
 /// List the fields that a filter can name
@@ -95,7 +95,7 @@ const HANGING: usize = 4;
 fn table(entries: &[Entry<'_>], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries.iter().map(Entry::row).collect();
     let columns = [Column::whole("field"), Column::whole("type")];
-    let table = table::render(&columns, &rows);
+    let table = table::render(&columns, &rows, Fit::LeaveOut);
     let table_width = table.lines().map(|line| line.chars().count()).max().unwrap_or_default();
     let start = table_width.saturating_add(2);
     let is_beside = width.saturating_sub(start) >= LEAST_NOTES;

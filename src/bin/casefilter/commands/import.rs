@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use casefilter::{
-    Catalog, DocumentNote, ImportMode, ImportReport, Store, StoreError, StoreErrorKind, StoreOptions,
+    Catalog, DocumentNote, ImportError, ImportMode, ImportReport, Store, StoreError, StoreErrorKind,
+    StoreOptions,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,7 @@ Examples:
   casefilter import --db cases.db cases.ndjson
   casefilter import --db cases.db monday.ndjson.zst tuesday.parquet --lenient --report left-out.json
   casefilter import --db orders.db --catalog orders.toml orders.ndjson
+  casefilter import --db cases.db cases.csv --map 'Case ID=id' --map State=status
   casefilter import --db cases.db --kind applicants applicants.ndjson --lenient
   casefilter search cases.db --where 'status = open'")]
 pub(crate) struct Args {
@@ -144,10 +146,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return import.run(opened);
     }
     let (report, cases) = match opened {
-        Opened::Local(store) => import_locally(store?, args)?,
+        Opened::Local(store) => import_locally(store?, &catalog, args)?,
         Opened::Served(mut service) => {
             service.check_catalog(&catalog)?;
-            import_by_service(service, args)?
+            import_by_service(service, &catalog, args)?
         }
     };
     let took_s = seconds(start.elapsed());
@@ -181,19 +183,32 @@ struct ImportedCases {
 
 /// Imports into a database that this process has opened. Returns the report, and the number of cases in the database. If the
 /// database is new, it gets its name at the end.
-fn import_locally(store: Store, args: &Args) -> Result<(ImportReport, u64), Failure> {
-    let report = import(&store, args)?;
+fn import_locally(store: Store, catalog: &Catalog, args: &Args) -> Result<(ImportReport, u64), Failure> {
+    let report = import(&store, catalog, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
     close_written(store)?;
     Ok((report, cases))
 }
 
 /// Imports into a database that a service has open.
-fn import_by_service(service: Service, args: &Args) -> Result<(ImportReport, u64), Failure> {
+fn import_by_service(
+    service: Service,
+    catalog: &Catalog,
+    args: &Args,
+) -> Result<(ImportReport, u64), Failure> {
     let mut upload = service.upload(&args.kind.import_route(args.mode()), Importing::Cases(args.mode()))?;
-    args.cases.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: false })?;
+    let mut taker = ServiceTaker::new(&mut upload, false, args.mode());
+    args.cases.read_all(catalog, &mut taker)?;
+    let left_out = taker.left_out();
     let _working = Working::on("the service writes the database");
-    let ImportedCases { cases, report } = upload.finish()?;
+    let ImportedCases { cases, mut report } = upload.finish()?;
+    report.skipped = report.skipped.saturating_add(left_out.len() as u64);
+    if !left_out.is_empty() {
+        report.errors.extend(left_out);
+        let sources: Vec<String> = args.cases.paths().map(|path| path.display().to_string()).collect();
+        let place = |error: &ImportError| sources.iter().position(|source| *source == error.source);
+        report.errors.sort_by_key(|error| (place(error), error.line));
+    }
     Ok((report, cases))
 }
 
@@ -225,10 +240,10 @@ fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
     }
 }
 
-fn import(store: &Store, args: &Args) -> Result<ImportReport, Failure> {
+fn import(store: &Store, catalog: &Catalog, args: &Args) -> Result<ImportReport, Failure> {
     let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
-    let read = args.cases.read_all(&mut CaseTaker { import: import.import_mut(), mode });
+    let read = args.cases.read_all(catalog, &mut CaseTaker { import: import.import_mut(), mode });
     // If the store has an error, such as a full disk, it explains more than the error of the reader.
     import.check().map_err(|error| failed(&error))?;
     read?;

@@ -12,6 +12,7 @@ mod compact;
 mod complete;
 mod completions;
 mod ddl;
+mod delete;
 mod demo;
 mod explain;
 mod export;
@@ -21,12 +22,14 @@ mod generate;
 mod hints;
 mod import;
 mod leftovers;
+mod man;
 #[cfg(feature = "service")]
 mod records;
 mod search;
 #[cfg(feature = "service")]
 mod serve;
 mod sql;
+mod stats;
 #[cfg(feature = "service")]
 mod token;
 mod unknown_ids;
@@ -42,6 +45,7 @@ use crate::output::status::Status;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Search(search::Args),
+    Stats(stats::Args),
     Check(check::Args),
     Explain(explain::Args),
     Why(why::Args),
@@ -49,6 +53,7 @@ pub(crate) enum Command {
     Generate(generate::Args),
     Import(import::Args),
     Export(export::Args),
+    Delete(delete::Args),
     Verify(verify::Args),
     Backup(backup::Args),
     Compact(compact::Args),
@@ -65,6 +70,7 @@ pub(crate) enum Command {
     Bench(bench::Args),
     Demo(demo::Args),
     Completions(completions::Args),
+    Man(man::Args),
     #[command(hide = true)]
     Complete(complete::Args),
 }
@@ -74,6 +80,7 @@ impl Command {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Search(_) => "search",
+            Self::Stats(_) => "stats",
             Self::Check(_) => "check",
             Self::Explain(_) => "explain",
             Self::Why(_) => "why",
@@ -81,6 +88,7 @@ impl Command {
             Self::Generate(_) => "generate",
             Self::Import(_) => "import",
             Self::Export(_) => "export",
+            Self::Delete(_) => "delete",
             Self::Verify(_) => "verify",
             Self::Backup(_) => "backup",
             Self::Compact(_) => "compact",
@@ -91,13 +99,16 @@ impl Command {
             Self::Bench(_) => "bench",
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
             Self::Complete(_) => "complete",
         }
     }
 
-    pub(crate) fn run(&self) -> Result<Status, Failure> {
+    /// Runs the command. `tree` describes the program with its commands and their flags.
+    pub(crate) fn run(&self, tree: impl FnOnce() -> clap::Command) -> Result<Status, Failure> {
         match self {
             Self::Search(args) => search::run(args),
+            Self::Stats(args) => stats::run(args),
             Self::Check(args) => check::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Why(args) => why::run(args),
@@ -105,6 +116,7 @@ impl Command {
             Self::Generate(args) => generate::run(args),
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
+            Self::Delete(args) => delete::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Backup(args) => backup::run(args),
             Self::Compact(args) => compact::run(args),
@@ -118,10 +130,9 @@ impl Command {
             Self::Token(_) | Self::Serve(_) => absent::run(self.name()),
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
-            Self::Completions(args) => completions::run(args),
-            Self::Complete(args) => {
-                complete::run(args, &Self::augment_subcommands(clap::Command::new("casefilter")))
-            }
+            Self::Completions(args) => completions::run(args, tree),
+            Self::Man(args) => man::run(args, tree()),
+            Self::Complete(args) => complete::run(args, &tree()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use casefilter::domain::{ImportNote, RecordImportReport, RecordKind, export_records, import_records_in};
-use casefilter::{ImportMode, Store, StoreError, StoreOptions};
+use casefilter::{Catalog, ImportMode, Store, StoreError, StoreOptions};
 use serde::Serialize;
 
 use crate::input::admin::{Admin, Opened};
@@ -57,7 +57,8 @@ impl RecordsImport<'_> {
             Opened::Served(service) => {
                 let route = self.what.import_route(self.mode);
                 let mut upload = service.upload(&route, Importing::Records(self.mode))?;
-                self.files.read_all(&mut ServiceTaker { upload: &mut upload, takes_records: true })?;
+                self.files
+                    .read_all(&Catalog::cases(), &mut ServiceTaker::new(&mut upload, true, self.mode))?;
                 upload.finish()?
             }
         };
@@ -71,7 +72,9 @@ impl RecordsImport<'_> {
     fn import_locally(&self, store: Store, kind: RecordKind) -> Result<RecordImportReport, Failure> {
         let mode = self.mode;
         let imported = import_records_in(&store, kind, mode, |import| {
-            self.files.read_all(&mut RecordTaker { import, mode }).map_err(ImportStop::Told)
+            self.files
+                .read_all(&Catalog::cases(), &mut RecordTaker { import, mode })
+                .map_err(ImportStop::Told)
         });
         let imported = imported.map_err(|stop| match stop {
             ImportStop::Told(failure) => failure,

@@ -13,13 +13,14 @@ use casefilter::{Catalog, Deadline, ImportMode, Limits, SearchRequest};
 
 use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
-use crate::commands::search::format::SearchFormat;
+use crate::commands::search::format::{SearchFormat, Shape};
 use crate::commands::search::long_page::LongPage;
 use crate::commands::search::page::print;
 use crate::commands::search::summary::{note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::columns::Columns;
 use crate::input::duration::{VALUE, with_unit};
 use crate::input::loaded::len_of;
 #[cfg(feature = "postgres")]
@@ -54,6 +55,7 @@ Examples:
   casefilter search a.ndjson b.json.gz --where 'tags all (vip, crypto)' --format ids
   cat cases.ndjson | casefilter search - --where 'totalAmountInDefaultCurrency > 10000'
   casefilter search cases.db --where 'status = open' --format ids --limit all > open.ids
+  casefilter search cases.db --where 'status = open' --columns id,createdAt,tags --format csv --limit all > open.csv
   casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson
   casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'
   casefilter search orders.ndjson --catalog orders.toml --where 'total > 100 and state = paid' --order -placed
@@ -111,6 +113,21 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "requests")]
     format: Option<SearchFormat>,
 
+    /// Show only these fields, by name or alias, in this order; for json and ndjson, keep only these members
+    ///
+    /// `casefilter fields` lists the names. A table then shows all of these fields, however narrow the terminal is. CSV has all
+    /// fields of the catalogue by default, and contains nothing else of a case. Several values of a field are in one cell, with `; `
+    /// between them. A field without a value has its default value, or an empty cell.
+    #[arg(long, value_name = "FIELD,…", conflicts_with = "requests")]
+    columns: Option<String>,
+
+    /// For csv and tsv: write each cell as it is in the case
+    ///
+    /// By default, a cell that a spreadsheet would run as a formula begins with an apostrophe: a cell that begins with =, +, -, @, a
+    /// tab or a carriage return, and is not a number.
+    #[arg(long)]
+    raw: bool,
+
     /// Stop the search after this time, without an answer [default: no limit]
     ///
     /// The time for loading and printing the cases is not included. With --requests, each request has this time. For a request that
@@ -152,17 +169,17 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
     }
     let request = args.selection.request(&catalog)?;
+    let shape = args.shape(&catalog)?;
     warn(&request);
-    let shows_none = request.limit == 0 || args.format == Some(SearchFormat::Ids);
+    let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
     ids::note_unknown(&loaded.cases, &request.filter)?;
-    let format = SearchFormat::or_fitting(args.format);
     let request = args.limited(&request);
     if request.limit > MOST_AT_ONCE {
-        print_long(&request, format, loaded, args.cases.database())
+        print_long(&request, &shape, loaded, args.cases.database())
     } else {
-        print_page(&request, format, loaded)
+        print_page(&request, &shape, loaded)
     }
 }
 
@@ -172,10 +189,25 @@ impl Args {
         let end = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         request.clone().with_deadline(end.map(|end| Deadline::new(move || Instant::now() >= end)))
     }
+
+    /// Returns the form of the output.
+    fn shape(&self, catalog: &Catalog) -> Result<Shape, Failure> {
+        let format = SearchFormat::or_fitting(self.format);
+        if self.columns.is_some() && format == SearchFormat::Ids {
+            let message = "--columns is for other formats: `--format ids` writes only the ids";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        if self.raw && !matches!(format, SearchFormat::Csv | SearchFormat::Tsv) {
+            return Err(Failure::Usage("--raw is for --format csv and --format tsv".to_owned()));
+        }
+        let columns = self.columns.as_deref().map(|text| Columns::parse(catalog, text)).transpose()?;
+        Ok(Shape { format, columns, is_raw: self.raw })
+    }
 }
 
 /// Prints a page that is collected in memory.
-fn print_page(request: &SearchRequest, format: SearchFormat, loaded: Loaded) -> Result<Status, Failure> {
+fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<Status, Failure> {
+    let format = shape.format;
     let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
     let found = cases.search(request)?;
@@ -192,7 +224,7 @@ fn print_page(request: &SearchRequest, format: SearchFormat, loaded: Loaded) -> 
     let count = cases.len();
     // Close the database before printing, so that other processes can write to it.
     let closed = cases.close();
-    let printed = print(&found, format, request.filter.catalog(), || {
+    let printed = print(&found, request, shape, request.filter.catalog(), || {
         summary_of(len_of(&found), total, count, took, load_took)
     });
     closed.and(printed)?;
@@ -206,17 +238,17 @@ fn print_page(request: &SearchRequest, format: SearchFormat, loaded: Loaded) -> 
 /// Prints a page of any length.
 fn print_long(
     request: &SearchRequest,
-    format: SearchFormat,
+    shape: &Shape,
     loaded: Loaded,
     database: Option<&Path>,
 ) -> Result<Status, Failure> {
     let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
-    let page = LongPage { request, format, total: cases.total(request)?, database };
+    let page = LongPage { request, shape, total: cases.total(request)?, database };
     let hints = hints_on(&cases, request, || page.total == 0);
     let count = cases.len();
     page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
-    if format != SearchFormat::Table {
+    if shape.format != SearchFormat::Table {
         note_cut(page.len(), request, page.total);
     }
     print_hints(&report, request, &hints);
@@ -236,6 +268,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
     match &args.requests {
         None => {
             let request = args.selection.request(catalog)?;
+            let shape = args.shape(catalog)?;
             warn(&request);
             if request.limit > MOST_AT_ONCE {
                 let message = format!(
@@ -247,8 +280,8 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             let start = Instant::now();
             let found = server.search(&args.limited(&request))?;
             let took = start.elapsed();
-            let format = SearchFormat::or_fitting(args.format);
-            print(&found, format, catalog, || {
+            let format = shape.format;
+            print(&found, &request, &shape, catalog, || {
                 let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
                 format!(
                     "{}{} · searched in {}",

@@ -38,8 +38,8 @@ use crate::output::status::Status;
 /// second SIGTERM or Ctrl-C stops it at once: requests in flight are abandoned. Every acknowledged update is on disk. SIGHUP is
 /// ignored.
 ///
-/// While it has the database open, `search`, `why`, `explain`, `bench`, `import`, `export`, `verify`, `backup`, `compact` and
-/// `token share` find its socket beside the database by themselves. Only the user that the service runs as may open the
+/// While it has the database open, `search`, `stats`, `why`, `explain`, `bench`, `import`, `delete`, `export`, `verify`,
+/// `backup`, `compact` and `token share` find its socket beside the database by themselves. Only the user that the service runs as may open the
 /// socket.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]

@@ -1,10 +1,10 @@
 //! Advice for users who write a command that does not exist. If a word of the table becomes a command, remove it from the table.
 
 /// Names of commands in other programs, each with the command of casefilter that does the same, or other advice.
-const TABLE: [(&[&str], &str); 25] = [
+const TABLE: [(&[&str], &str); 26] = [
     (
-        &["delete", "remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
-        "no command deletes: write the remaining cases by `casefilter export OLD.db --where '…' -o rest.ndjson`, import them into a new database, and remove the old file",
+        &["remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
+        "`casefilter delete --db FILE.db --ids ID,…` deletes cases, and with --where '…' those that a filter selects",
     ),
     (
         &["restore", "recover", "rollback", "undo"],
@@ -15,8 +15,8 @@ const TABLE: [(&[&str], &str); 25] = [
         "`casefilter completions bash` prints the script by which bash completes arguments; also zsh and fish",
     ),
     (
-        &["man", "manual", "manpage", "docs"],
-        "there is no manual page: `casefilter --help` lists the commands, and `casefilter <COMMAND> --help` has the flags of one, with examples",
+        &["manual", "manpage", "manpages", "docs"],
+        "`casefilter man -o FOLDER` writes the manual pages, and `casefilter <COMMAND> --help` has the flags of one command, with examples",
     ),
     (
         &["count", "counts", "total", "size"],
@@ -30,7 +30,6 @@ const TABLE: [(&[&str], &str); 25] = [
             "facet",
             "facets",
             "aggregate",
-            "stats",
             "statistics",
             "histogram",
             "frequency",
@@ -38,7 +37,7 @@ const TABLE: [(&[&str], &str); 25] = [
             "summarize",
             "summary",
         ],
-        "no command counts by value: count each value by a line of `casefilter search CASES --requests FILE`, with \"countTotalItems\":true and \"limit\":0",
+        "`casefilter stats CASES --by FIELD` counts the cases of each value of a field",
     ),
     (
         &[
@@ -55,7 +54,11 @@ const TABLE: [(&[&str], &str); 25] = [
         "`casefilter import --db FILE.db CASES` stores cases, and replaces those with the same ids; it makes the database if there is none",
     ),
     (
-        &["dump", "save", "write", "convert", "csv", "parquet", "ndjson", "extract", "unload", "download"],
+        &["csv", "tsv", "spreadsheet", "excel"],
+        "`casefilter search CASES --format csv --columns id,status --limit all > FILE.csv` writes cases for a spreadsheet",
+    ),
+    (
+        &["dump", "save", "write", "convert", "parquet", "ndjson", "extract", "unload", "download"],
         "`casefilter export CASES -o FILE` writes cases as .ndjson, .json, .tsv or .parquet",
     ),
     (
@@ -152,10 +155,10 @@ mod tests {
     fn commands_of_other_programs_get_advice() {
         let advice = |word: &str| on_command(word, COMMANDS.into_iter());
         for (word, part) in [
-            ("delete", "no command deletes"),
+            ("remove", "`casefilter delete --db"),
             ("Restore", "a backup is a database itself"),
             ("completion", "`casefilter completions bash`"),
-            ("man", "there is no manual page"),
+            ("manual", "`casefilter man -o FOLDER`"),
             ("serach", "did you mean `casefilter search`?"),
             ("COMPCT", "did you mean `casefilter compact`?"),
             ("cases.ndjson", "`casefilter search cases.ndjson`"),

@@ -7,6 +7,7 @@ use casefilter::{Catalog, Engine, ImportMode, ImportReport, Store, StoreOptions}
 
 use crate::input::admin::{Admin, Opened};
 use crate::input::copy::Copy;
+use crate::input::csv_cases::CsvArgs;
 use crate::input::database::open_to_read;
 use crate::input::file_format::FileFormat;
 use crate::input::loaded::LoadedCases;
@@ -24,26 +25,32 @@ use crate::output::refusals::case_refused;
 /// The files of an import.
 #[derive(clap::Args)]
 pub(crate) struct Files {
-    /// Input files: .ndjson (or .jsonl) or .json, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
+    /// Input files: .ndjson (or .jsonl), .json or .csv, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
     /// reads standard input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    csv: CsvArgs,
 }
 
 /// The source of the cases: files, standard input or a database.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Input files: .ndjson (or .jsonl) or .json, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
+    /// Input files: .ndjson (or .jsonl), .json or .csv, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
     /// reads standard input
     ///
     /// A text file contains one case per line; or cases over several lines, as `jq .` writes them; or JSON arrays and search
-    /// answers, one after another, as `cat page*.json` prints them.
+    /// answers, one after another, as `cat page*.json` prints them. The header line of a .csv file names the fields.
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 
     /// The database to read, instead of CASES
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     db: Option<PathBuf>,
+
+    #[command(flatten)]
+    csv: CsvArgs,
 }
 
 /// Determines whether documents are kept in memory.
@@ -74,12 +81,12 @@ impl Files {
 
     /// Rejects names that cannot be files of cases. Does not read the files.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        check(&self.paths)
+        check(&self.paths, &self.csv)
     }
 
-    /// Reads every file.
-    pub(crate) fn read_all(&self, taker: &mut dyn Taker) -> Result<(), Failure> {
-        read_all(&self.paths, taker)
+    /// Reads every file. `catalog` determines the fields of CSV files.
+    pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
+        read_all(&self.paths, &self.csv.columns(catalog)?, taker)
     }
 }
 
@@ -107,7 +114,7 @@ impl Cases {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.db {
             Some(path) => check_database(path, "; a file of cases is given without --db"),
-            None => check(&self.paths),
+            None => check(&self.paths, &self.csv),
         }
     }
 
@@ -197,7 +204,8 @@ impl Cases {
             Documents::Forgotten => builder.without_documents().build(),
         };
         let mut import = engine.import(mode);
-        read_all(&self.paths, &mut CaseTaker { import: &mut import, mode })?;
+        let columns = self.csv.columns(catalog)?;
+        read_all(&self.paths, &columns, &mut CaseTaker { import: &mut import, mode })?;
         let working = Working::on("building indexes");
         let report = import.commit().map_err(|refusal| case_refused(&refusal, mode))?;
         drop(working);
@@ -206,9 +214,16 @@ impl Cases {
 }
 
 /// Rejects names that cannot be files of cases. Does not read the files.
-fn check(paths: &[PathBuf]) -> Result<(), Failure> {
+fn check(paths: &[PathBuf], csv: &CsvArgs) -> Result<(), Failure> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
     }
-    paths.iter().try_for_each(|path| FileFormat::of(path).map(drop))
+    let mut has_csv = false;
+    for path in paths {
+        has_csv |= matches!(FileFormat::of(path)?, FileFormat::Csv(_));
+    }
+    if csv.is_given() && !has_csv {
+        return Err(Failure::Usage("--map is for .csv files: expected one among CASES".to_owned()));
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use casefilter::Store;
 
+use crate::input::unpack::Packed;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, windows_path};
@@ -14,9 +15,10 @@ use crate::output::part::Part;
 /// The format of a file of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileFormat {
-    Plain,
-    Gzip,
-    Zstd,
+    /// JSON text.
+    Json(Packed),
+    /// CSV text.
+    Csv(Packed),
     Parquet,
     Database,
 }
@@ -24,9 +26,9 @@ pub(super) enum FileFormat {
 impl FileFormat {
     /// Returns the format of the file with this path.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
-        const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
+        const ALLOWED: &str = "expected .ndjson or .json (or .jsonl) or .csv, optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
         if is_stdin(path) {
-            return Ok(Self::Plain);
+            return Ok(Self::Json(Packed::No));
         }
         check_access(path)?;
         if Store::exists(path) {
@@ -34,14 +36,15 @@ impl FileFormat {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let shown = path.display().to_string();
-        let (inner, format) = match name.rsplit_once('.') {
-            Some((inner, "gz")) => (inner, Self::Gzip),
-            Some((inner, "zst")) => (inner, Self::Zstd),
-            _ => (name.as_str(), Self::Plain),
+        let (inner, packed) = match name.rsplit_once('.') {
+            Some((inner, "gz")) => (inner, Packed::Gzip),
+            Some((inner, "zst")) => (inner, Packed::Zstd),
+            _ => (name.as_str(), Packed::No),
         };
         let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("ndjson" | "jsonl" | "json") => return Ok(format),
-            Some("parquet") if format == Self::Plain => {
+            Some("ndjson" | "jsonl" | "json") => return Ok(Self::Json(packed)),
+            Some("csv") => return Ok(Self::Csv(packed)),
+            Some("parquet") if packed == Packed::No => {
                 Part::Parquet.require("Parquet")?;
                 return Ok(Self::Parquet);
             }
@@ -99,14 +102,14 @@ mod tests {
     #[test]
     fn the_name_tells_the_format() {
         let of = |name: &str| FileFormat::of(Path::new(name)).ok();
-        assert_eq!(of("-"), Some(FileFormat::Plain));
-        assert_eq!(of("a/b.ndjson"), Some(FileFormat::Plain));
-        assert_eq!(of("a.b.JSON.GZ"), Some(FileFormat::Gzip));
-        assert_eq!(of("a.jsonl"), Some(FileFormat::Plain));
-        assert_eq!(of("a.jsonl.zst"), Some(FileFormat::Zstd));
-        assert_eq!(of("cases.ndjson.zst"), Some(FileFormat::Zstd));
+        assert_eq!(of("-"), Some(FileFormat::Json(Packed::No)));
+        assert_eq!(of("a/b.ndjson"), Some(FileFormat::Json(Packed::No)));
+        assert_eq!(of("a.b.JSON.GZ"), Some(FileFormat::Json(Packed::Gzip)));
+        assert_eq!(of("a.jsonl"), Some(FileFormat::Json(Packed::No)));
+        assert_eq!(of("a.jsonl.zst"), Some(FileFormat::Json(Packed::Zstd)));
+        assert_eq!(of("cases.csv.zst"), Some(FileFormat::Csv(Packed::Zstd)));
         assert_eq!(of("cases.Parquet"), cfg!(feature = "arrow").then_some(FileFormat::Parquet));
-        for name in ["cases", "cases.gz", "cases.csv", "cases.parquet.gz", "x.json/cases", ".."] {
+        for name in ["cases", "cases.gz", "cases.tsv", "cases.parquet.gz", "x.json/cases", ".."] {
             assert_eq!(of(name), None, "{name}");
         }
     }

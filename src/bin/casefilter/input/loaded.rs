@@ -6,6 +6,7 @@ use casefilter::{Catalog, Engine, Filter, MemoryUsage, SearchAnswer, SearchReque
 use serde_json::value::to_raw_value;
 
 use crate::input::explained::{Explained, with_compiling};
+use crate::input::facets::Facets;
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
@@ -71,6 +72,15 @@ impl LoadedCases {
             Self::Database(store) => store.search(request).map_err(|error| failed(&error)),
             Self::Service(served) => served.search(request),
         }
+    }
+
+    /// Counts the values of fields. Returns the answer as JSON, in the form of the service.
+    pub(crate) fn facets(&self, facets: &Facets) -> Result<String, Failure> {
+        local_or_served!(
+            self,
+            cases => Ok(cases.facets(&facets.request)?.to_json()),
+            served => served.facets(&facets.question)
+        )
     }
 
     /// Returns hints about possible reasons why the filter of a request selects no case.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use casefilter::{Filter, SearchRequest, Store};
 
+use crate::input::csv_cases::CsvColumns;
 use crate::input::database::open_to_read;
 use crate::input::file_format::FileFormat;
 use crate::input::loaded::LoadedCases;
@@ -20,9 +21,14 @@ use crate::output::progress::{Progress, Watched};
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// Reads all files, and passes their contents to `taker`.
-pub(super) fn read_all(paths: &[PathBuf], taker: &mut dyn Taker) -> Result<(), Failure> {
+pub(super) fn read_all(
+    paths: &[PathBuf],
+    columns: &CsvColumns<'_>,
+    taker: &mut dyn Taker,
+) -> Result<(), Failure> {
     let progress = Progress::of_bytes(total_bytes(paths));
-    paths.iter().try_for_each(|path| read(path, taker, &progress))
+    paths.iter().try_for_each(|path| read(path, columns, taker, &progress))?;
+    columns.check_found()
 }
 
 /// Returns the total size of all files, in bytes. Returns `None` if one of them is a stream.
@@ -39,12 +45,17 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Reads one file, and passes its contents to `taker`.
-fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), Failure> {
+fn read(
+    path: &Path,
+    columns: &CsvColumns<'_>,
+    taker: &mut dyn Taker,
+    progress: &Progress,
+) -> Result<(), Failure> {
     let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
     let format = FileFormat::of(path)?;
-    if taker.takes_records() && matches!(format, FileFormat::Parquet | FileFormat::Database) {
+    if taker.takes_records() && !matches!(format, FileFormat::Json(_)) {
         return Err(no_records(&name));
     }
     if format == FileFormat::Parquet {
@@ -75,38 +86,40 @@ fn read(path: &Path, taker: &mut dyn Taker, progress: &Progress) -> Result<(), F
         })?;
         return cases.close();
     }
-    each_chunk(path, &name, progress, |chunk| taker.push(chunk))
+    let mut source = text_of(path, format, &name, progress)?;
+    if let FileFormat::Csv(_) = format {
+        return columns.read(&name, source, taker);
+    }
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        match source.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(length) => taker.push(chunk.get(..length).unwrap_or_default())?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
 }
 
-/// Calls `take` with the decompressed text of a file, chunk by chunk.
-fn each_chunk(
+/// Returns a reader of the decompressed text of a file.
+fn text_of<'p>(
     path: &Path,
+    format: FileFormat,
     name: &str,
-    progress: &Progress,
-    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    progress: &'p Progress,
+) -> Result<Box<dyn Read + 'p>, Failure> {
     let fail = |error: io::Error| Failure::io("cannot read", name, &error);
-    let (file, by_name): (Box<dyn Read + '_>, _) = if is_stdin(path) {
+    let (file, by_name): (Box<dyn Read + 'p>, _) = if is_stdin(path) {
         if io::stdin().is_terminal() {
             note("reading from the terminal, one document a line; end with Ctrl-D\n");
         }
         (Box::new(Watched::new(io::stdin().lock(), progress)), Packed::No)
     } else {
-        let by_name = match FileFormat::of(path)? {
-            FileFormat::Plain | FileFormat::Parquet | FileFormat::Database => Packed::No,
-            FileFormat::Gzip => Packed::Gzip,
-            FileFormat::Zstd => Packed::Zstd,
+        let by_name = match format {
+            FileFormat::Json(packed) | FileFormat::Csv(packed) => packed,
+            FileFormat::Parquet | FileFormat::Database => Packed::No,
         };
         (Box::new(Watched::new(File::open(path).map_err(fail)?, progress)), by_name)
     };
-    let mut source = unpacked(file, by_name, CHUNK_BYTES).map_err(fail)?;
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        match source.read(&mut chunk) {
-            Ok(0) => return Ok(()),
-            Ok(length) => take(chunk.get(..length).unwrap_or_default())?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(fail(error)),
-        }
-    }
+    unpacked(file, by_name, CHUNK_BYTES).map_err(fail)
 }

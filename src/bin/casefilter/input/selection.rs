@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use casefilter::internal::check_text;
-use casefilter::{Catalog, Errors, Filter, FilterBuilder, Limits, SearchParams, SearchRequest, Timestamp};
+use casefilter::{
+    Catalog, Errors, FacetsRequest, Filter, FilterBuilder, Limits, SearchParams, SearchRequest, Timestamp,
+};
 use chrono::{DateTime, FixedOffset, Utc};
 
 use crate::input::admin::Admin;
@@ -93,9 +95,29 @@ impl Criteria {
     }
 
     /// Returns true if a filter was given.
-    #[cfg(feature = "service")]
     pub(crate) fn is_given(&self) -> bool {
         self.body.is_some() || self.text.is_some()
+    }
+
+    /// Returns the offset from UTC of days.
+    pub(crate) fn utc_offset(&self) -> FixedOffset {
+        self.utc_offset
+    }
+
+    /// Reads a request for counts, in the form of the service. Returns it with its text.
+    pub(crate) fn facets(&self, catalog: &Catalog, path: &Path) -> Result<(FacetsRequest, String), Failure> {
+        let body = read_body(path)?;
+        let builder = FilterBuilder::new(catalog).with_limits(unpaged());
+        let request = check_text(&body).map_err(Errors::from).and_then(|()| builder.facets(&body));
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let request = request.map_err(|errors| {
+            let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+            let shown = if check_text(&body).is_ok() { body } else { Vec::new() };
+            let source = Source::file(&name, shown);
+            let sources = errors.as_slice().iter().map(|_| source.clone()).collect();
+            Failure::BadFilter(report::Fault { errors, sources }.render())
+        })?;
+        Ok((request, text))
     }
 
     /// Returns a request for all cases that the filter selects. If `order` is given, they are sorted by it.

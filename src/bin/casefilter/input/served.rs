@@ -8,12 +8,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::input::explained::Explained;
+use crate::input::facets::FacetsQuestion;
 use crate::input::service::Service;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
 /// The route of the service for searches.
 const SEARCHES: &str = "/searches";
+
+/// The route of the service for counts by value.
+const FACETS: &str = "/facets";
 
 /// The cases of a service.
 pub(crate) struct Served {
@@ -131,6 +135,12 @@ impl Served {
             Ok(())
         })?;
         Ok(SearchAnswer::of_documents(request, total, cases))
+    }
+
+    /// Counts the values of fields. Returns the answer as JSON.
+    pub(crate) fn facets(&self, question: &FacetsQuestion) -> Result<String, Failure> {
+        let answer: Box<RawValue> = self.service().post(FACETS, question)?;
+        Ok(answer.get().to_owned())
     }
 
     /// Calls `take` for the id of each case on the page.

@@ -5,7 +5,7 @@ use std::fs::File;
 
 #[cfg(feature = "service")]
 use casefilter::domain::RecordImport;
-use casefilter::{Import, ImportMode};
+use casefilter::{Error, Import, ImportError, ImportMode};
 
 #[cfg(feature = "arrow")]
 use crate::input::service::SendFailure;
@@ -20,6 +20,9 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
+/// The maximum number of empty lines before a document that are sent to a service. A row of CSV cannot have more line breaks.
+const MOST_EMPTY_LINES: usize = 1 << 26;
+
 /// A target of an import. It receives the files one by one.
 pub(crate) trait Taker {
     /// Returns true if the files contain records instead of cases.
@@ -30,6 +33,9 @@ pub(crate) trait Taker {
 
     /// Adds the next bytes of the text file.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure>;
+
+    /// Adds the document that begins at a line of the file, or the error that takes its place.
+    fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure>;
 
     /// Adds a Parquet file.
     #[cfg(feature = "arrow")]
@@ -51,8 +57,25 @@ pub(crate) struct RecordTaker<'t, 'e, 's> {
 
 /// The target for cases or records: a database that a service has open.
 pub(crate) struct ServiceTaker<'t> {
-    pub(crate) upload: &'t mut Upload,
-    pub(crate) takes_records: bool,
+    upload: &'t mut Upload,
+    takes_records: bool,
+    mode: ImportMode,
+    /// The name of the file, and the line of its next byte, for documents that are added one by one.
+    name: String,
+    line: u64,
+    /// The errors that take the place of documents, in a lenient import. The service does not know them.
+    left_out: Vec<ImportError>,
+}
+
+impl<'t> ServiceTaker<'t> {
+    pub(crate) fn new(upload: &'t mut Upload, takes_records: bool, mode: ImportMode) -> Self {
+        Self { upload, takes_records, mode, name: String::new(), line: 1, left_out: Vec::new() }
+    }
+
+    /// Returns the errors that the report of the service does not contain.
+    pub(crate) fn left_out(self) -> Vec<ImportError> {
+        self.left_out
+    }
 }
 
 impl Taker for CaseTaker<'_, '_> {
@@ -66,6 +89,10 @@ impl Taker for CaseTaker<'_, '_> {
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.import.push(bytes).map_err(|refusal| case_refused(&refusal, self.mode))
+    }
+
+    fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
+        self.import.push_document(line, document).map_err(|refusal| case_refused(&refusal, self.mode))
     }
 
     #[cfg(feature = "arrow")]
@@ -89,6 +116,10 @@ impl Taker for RecordTaker<'_, '_, '_> {
         self.import.push(bytes).map_err(|error| Importing::Records(self.mode).failed(&error))
     }
 
+    fn document(&mut self, _line: u64, _document: Result<&[u8], Error>) -> Result<(), Failure> {
+        Err(no_records("a .csv file"))
+    }
+
     #[cfg(feature = "arrow")]
     fn parquet(&mut self, name: &str, _file: File, _progress: &Progress) -> Result<(), Failure> {
         Err(no_records(name))
@@ -101,11 +132,34 @@ impl Taker for ServiceTaker<'_> {
     }
 
     fn begin_source(&mut self, name: &str) -> Result<(), Failure> {
+        name.clone_into(&mut self.name);
+        self.line = 1;
         self.upload.begin(name, false)
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.upload.push(bytes)
+    }
+
+    /// Sends the document as a line of NDJSON, after empty lines, so that the service counts the same lines.
+    fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
+        let document = match document {
+            Ok(document) => document,
+            Err(error) => {
+                let refusal = ImportError::new(&self.name, line, error);
+                if self.mode == ImportMode::Strict {
+                    return Err(case_refused(&refusal, self.mode));
+                }
+                self.left_out.push(refusal);
+                return Ok(());
+            }
+        };
+        let before = usize::try_from(line.saturating_sub(self.line)).unwrap_or(usize::MAX);
+        let mut text = vec![b'\n'; before.min(MOST_EMPTY_LINES)];
+        text.extend_from_slice(document);
+        text.push(b'\n');
+        self.line = line.saturating_add(1);
+        self.upload.push(&text)
     }
 
     #[cfg(feature = "arrow")]

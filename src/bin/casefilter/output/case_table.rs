@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::output::escape::escape;
-use crate::output::table::{self, Column};
+use crate::output::field_tree::{FieldTree, text_of};
+use crate::output::table::{self, Column, Fit};
 
 /// The maximum number of columns for further visible fields.
 const MOST_COLUMNS: usize = 24;
@@ -21,13 +22,15 @@ pub(crate) struct CaseTable {
     /// The name and the type of the id.
     id: (String, IdType),
     own: Vec<OwnColumn>,
+    /// The paths of the own columns.
+    tree: FieldTree,
+    /// True if the user chose the columns. Then there are only own columns, and all of them are shown.
+    is_chosen: bool,
 }
 
 /// The column of a field.
 struct OwnColumn {
     heading: String,
-    /// The keys of the path, each with the number of arrays that it holds.
-    keys: Vec<(String, usize)>,
     is_number: bool,
     is_text: bool,
     default: Option<String>,
@@ -43,13 +46,38 @@ impl CaseTable {
         let first = if has_cases { cases.fields().len() } else { 1 };
         let own = catalog.visible_fields().filter(|(id, _)| id.index() >= first);
         let id = (catalog.id_name().to_owned(), catalog.id_type());
-        Self { has_cases, id, own: own.take(MOST_COLUMNS).map(|(_, field)| OwnColumn::new(field)).collect() }
+        let fields: Vec<&Field> = own.take(MOST_COLUMNS).map(|(_, field)| field).collect();
+        let tree = FieldTree::new(fields.iter().copied());
+        let own = fields.into_iter().map(|field| OwnColumn::new(field, field.name())).collect();
+        Self { has_cases, id, own, tree, is_chosen: false }
+    }
+
+    /// Returns a table of the fields that the user chose, each with its heading.
+    pub(crate) fn of<'f>(
+        catalog: &Catalog,
+        fields: impl Iterator<Item = (&'f str, &'f Field)> + Clone,
+    ) -> Self {
+        let tree = FieldTree::new(fields.clone().map(|(_, field)| field));
+        let mut own: Vec<OwnColumn> =
+            fields.clone().map(|(name, field)| OwnColumn::new(field, name)).collect();
+        for (column, (_, field)) in own.iter_mut().zip(fields) {
+            // A part of an id cannot be used in another command.
+            column.is_text &= field.name() != catalog.id_name();
+        }
+        let id = (catalog.id_name().to_owned(), catalog.id_type());
+        Self { has_cases: false, id, own, tree, is_chosen: true }
+    }
+
+    /// Returns what the table does if the terminal is too narrow.
+    pub(crate) fn fit(&self) -> Fit {
+        if self.is_chosen { Fit::ShowAll } else { Fit::LeaveOut }
     }
 
     pub(crate) fn columns(&self) -> Vec<Column<'_>> {
-        let mut columns = match self.has_cases {
-            true => CASE_COLUMNS.to_vec(),
-            false => vec![Column::whole(&self.id.0)],
+        let mut columns = match (self.has_cases, self.is_chosen) {
+            (_, true) => Vec::new(),
+            (true, _) => CASE_COLUMNS.to_vec(),
+            (false, _) => vec![Column::whole(&self.id.0)],
         };
         columns.extend(self.own.iter().map(OwnColumn::column));
         columns
@@ -57,12 +85,14 @@ impl CaseTable {
 
     /// Returns the cells of a document.
     pub(crate) fn row(&self, id: &str, document: &str) -> Vec<String> {
-        let mut row = match self.has_cases {
-            true => Shown::read(document).row(id),
-            false => vec![id.to_owned()],
+        let mut row = match (self.has_cases, self.is_chosen) {
+            (_, true) => Vec::new(),
+            (true, _) => Shown::read(document).row(id),
+            (false, _) => vec![id.to_owned()],
         };
-        if let Ok(document) = serde_json::from_str::<&RawValue>(document) {
-            row.extend(self.own.iter().map(|column| column.cell(document)));
+        if !self.own.is_empty() {
+            let values = self.tree.values(document).into_iter();
+            row.extend(self.own.iter().zip(values).map(|(column, values)| column.cell(&values)));
         }
         row
     }
@@ -86,7 +116,7 @@ impl CaseTable {
     /// Returns a table of documents, each with its id.
     pub(crate) fn render<'c>(&self, documents: impl Iterator<Item = (&'c str, &'c str)>) -> String {
         let rows: Vec<Vec<String>> = documents.map(|(id, document)| self.row(id, document)).collect();
-        table::render(&self.columns(), &rows)
+        table::render(&self.columns(), &rows, self.fit())
     }
 }
 
@@ -103,17 +133,12 @@ const CASE_COLUMNS: [Column<'static>; 9] = [
 ];
 
 impl OwnColumn {
-    fn new(field: &Field) -> Self {
-        let keys = field.path().split('.').map(|key| {
-            let name = key.trim_end_matches("[]");
-            (name.to_owned(), key.len().saturating_sub(name.len()) / 2)
-        });
+    fn new(field: &Field, heading: &str) -> Self {
         let is_number =
             matches!(field.field_type(), FieldType::Number | FieldType::Integer | FieldType::Decimal { .. })
                 && !field.is_many();
         Self {
-            heading: escape(field.name()).into_owned(),
-            keys: keys.collect(),
+            heading: escape(heading).into_owned(),
             is_number,
             is_text: field.is_many() || field.field_type() == FieldType::String,
             default: field.default_value().map(str::to_owned),
@@ -130,31 +155,10 @@ impl OwnColumn {
 
     /// Returns the document's values of this field, joined by commas. If the document has no value of the field, returns the
     /// default in parentheses, or an empty text if the field has no default.
-    fn cell(&self, document: &RawValue) -> String {
-        let mut values = vec![document];
-        for (key, arrays) in &self.keys {
-            let members = values.into_iter().filter_map(|object| {
-                let mut members: HashMap<Cow<'_, str>, &RawValue> =
-                    serde_json::from_str(object.get()).ok()?;
-                members.remove(key.as_str())
-            });
-            values = members.collect();
-            for _ in 0..*arrays {
-                let elements = values.into_iter().flat_map(|array| parsed::<Vec<&RawValue>>(Some(array)));
-                values = elements.collect();
-            }
-        }
-        let texts = values.into_iter().map(RawValue::get).filter(|text| *text != "null").map(|text| {
-            if text.starts_with('"') {
-                serde_json::from_str(text).unwrap_or_default()
-            } else {
-                text.to_owned()
-            }
-        });
-        let texts: Vec<String> = texts.collect();
-        match (&self.default, texts.as_slice()) {
+    fn cell(&self, values: &[&RawValue]) -> String {
+        match (&self.default, values) {
             (Some(default), []) => format!("({default})"),
-            _ => texts.join(", "),
+            _ => values.iter().map(|value| text_of(value)).collect::<Vec<_>>().join(", "),
         }
     }
 }

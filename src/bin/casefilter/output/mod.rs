@@ -2,11 +2,14 @@
 
 pub(crate) mod array;
 pub(crate) mod case_table;
+pub(crate) mod charts;
 pub(crate) mod dash;
+pub(crate) mod delimited;
 pub(crate) mod diagnostics;
 pub(crate) mod ending;
 pub(crate) mod escape;
 pub(crate) mod failure;
+pub(crate) mod field_tree;
 pub(crate) mod figures;
 pub(crate) mod file;
 pub(crate) mod interrupt;

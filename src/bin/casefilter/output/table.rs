@@ -14,6 +14,9 @@ const GAP: usize = 2;
 /// The minimum width of a column that can be cut, in characters.
 const LEAST: usize = 10;
 
+/// The minimum width of such a column if every column has to be shown, in characters.
+const LEAST_OF_ALL: usize = 4;
+
 /// The mark at the end of a text that has been cut.
 const CUT: &str = "…";
 
@@ -42,12 +45,22 @@ impl<'h> Column<'h> {
     }
 }
 
+/// The result if the terminal is too narrow for all columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The last columns are left out, and an additional line names them.
+    LeaveOut,
+    /// Every column is shown, because the user chose the columns. Texts are cut as far as possible. Lines may then be longer than
+    /// the width of the terminal.
+    ShowAll,
+}
+
 /// Lays out rows under headings, one row per line, within the width of the terminal.
 ///
-/// If there is not enough space for all columns, the last columns are left out, and an additional line names them.
-pub(crate) fn render(columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
+/// If there is not enough space for all columns, `fit` determines the result.
+pub(crate) fn render(columns: &[Column<'_>], rows: &[Vec<String>], fit: Fit) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| escaped(row)).collect();
-    let layout = Layout::new(columns, &rows, usize::from(width()));
+    let layout = Layout::new(columns, &rows, usize::from(width()), fit);
     let mut text = layout.head();
     for row in &rows {
         text.push_str(&layout.line(row));
@@ -63,6 +76,7 @@ pub(crate) type Write<'w> = &'w mut dyn FnMut(&str) -> Result<(), Failure>;
 /// A table that is written while its rows are added. The first rows determine the widths of the columns.
 pub(crate) struct TableWriter<'h> {
     columns: &'h [Column<'h>],
+    fit: Fit,
     /// The first rows, which are collected until there are enough of them to determine the widths.
     first: Vec<Vec<String>>,
     enough: usize,
@@ -70,8 +84,8 @@ pub(crate) struct TableWriter<'h> {
 }
 
 impl<'h> TableWriter<'h> {
-    pub(crate) fn new(columns: &'h [Column<'h>], enough: usize) -> Self {
-        Self { columns, first: Vec::new(), enough, layout: None }
+    pub(crate) fn new(columns: &'h [Column<'h>], enough: usize, fit: Fit) -> Self {
+        Self { columns, fit, first: Vec::new(), enough, layout: None }
     }
 
     pub(crate) fn push(&mut self, row: Vec<String>, write: Write<'_>) -> Result<(), Failure> {
@@ -85,7 +99,7 @@ impl<'h> TableWriter<'h> {
 
     fn begin(&mut self, write: Write<'_>) -> Result<(), Failure> {
         let first = std::mem::take(&mut self.first);
-        let layout = Layout::new(self.columns, &first, usize::from(width()));
+        let layout = Layout::new(self.columns, &first, usize::from(width()), self.fit);
         write(&layout.head())?;
         first.iter().try_for_each(|row| write(&layout.line(row)))?;
         self.layout = Some(layout);
@@ -119,18 +133,30 @@ struct Shown<'h> {
 }
 
 impl<'h> Layout<'h> {
-    fn new(columns: &[Column<'h>], rows: &[Vec<String>], width: usize) -> Self {
+    fn new(columns: &[Column<'h>], rows: &[Vec<String>], width: usize, fit: Fit) -> Self {
         let isolates = io::stdout().is_terminal();
         let mut layout = Self { shown: Vec::new(), left_out: Vec::new(), width, isolates };
         let mut wanted = Vec::new();
         let mut room = width;
+        let least_of_text = match fit {
+            Fit::LeaveOut => LEAST,
+            Fit::ShowAll => LEAST_OF_ALL,
+        };
         for (place, column) in columns.iter().enumerate() {
             let content = rows.iter().filter_map(|row| row.get(place)).map(|text| text.width());
-            let widest = content.chain([column.heading.width()]).max().unwrap_or_default();
-            let least = if column.yields { widest.min(LEAST) } else { widest };
+            let content = content.max().unwrap_or_default();
+            let widest = content.max(column.heading.width());
+            let least = match (column.yields, fit) {
+                (true, _) => widest.min(least_of_text),
+                (false, Fit::LeaveOut) => widest,
+                // The heading of a column can be cut, but numbers cannot.
+                (false, Fit::ShowAll) => content.max(widest.min(least_of_text)),
+            };
             let gap = if layout.shown.is_empty() { 0 } else { GAP };
             match room.checked_sub(least.saturating_add(gap)) {
-                None if !layout.shown.is_empty() => layout.left_out.push(column.heading),
+                None if fit == Fit::LeaveOut && !layout.shown.is_empty() => {
+                    layout.left_out.push(column.heading);
+                }
                 rest => {
                     room = rest.unwrap_or(0);
                     wanted.push(widest);
@@ -151,11 +177,12 @@ impl<'h> Layout<'h> {
 
     /// Returns the headings, underlined.
     fn head(&self) -> String {
-        let headings = self.shown.iter().map(|shown| shown.column.heading);
+        let headings: Vec<String> =
+            self.shown.iter().map(|shown| cut(shown.column.heading, shown.width)).collect();
         let widths = self.shown.iter().map(|shown| shown.width);
         let gaps = self.shown.len().saturating_sub(1).saturating_mul(GAP);
         let rule = "─".repeat(widths.sum::<usize>().saturating_add(gaps));
-        format!("{}{rule}\n", self.cells(headings))
+        format!("{}{rule}\n", self.cells(headings.iter().map(String::as_str)))
     }
 
     /// Returns a row, with its line end.
@@ -199,7 +226,7 @@ fn escaped(row: &[String]) -> Vec<String> {
 }
 
 /// Cuts the end of a text, so that the text fits this width.
-fn cut(text: &str, width: usize) -> String {
+pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -233,7 +260,7 @@ mod tests {
 
     fn laid_out(width: usize) -> Vec<String> {
         let rows = rows();
-        let layout = Layout::new(&COLUMNS, &rows, width);
+        let layout = Layout::new(&COLUMNS, &rows, width, Fit::LeaveOut);
         let mut lines = layout.head();
         rows.iter().for_each(|row| lines.push_str(&layout.line(row)));
         lines.push_str(&layout.left_out());
@@ -258,6 +285,20 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_chosen_columns_shows_all_of_them() {
+        let rows = rows();
+        for width in [20, 30, 60, 80] {
+            let layout = Layout::new(&COLUMNS, &rows, width, Fit::ShowAll);
+            let head = layout.head();
+            let line = layout.line(&rows[0]);
+            assert!(head.starts_with("id    sta"), "{head}");
+            assert!(head.contains("amo") && layout.left_out().is_empty());
+            assert!(line.contains(" 12.50  Zoë"), "{line}");
+            assert!(line.trim_end().width() <= width.max(24), "{line}");
+        }
+    }
+
+    #[test]
     fn rows_that_arrive_one_by_one_make_the_same_table() {
         const STATIC: &[Column<'_>] = &COLUMNS;
         for enough in [1, 2, 5] {
@@ -266,12 +307,12 @@ mod tests {
                 text.push_str(more);
                 Ok(())
             };
-            let mut table = TableWriter::new(STATIC, enough);
+            let mut table = TableWriter::new(STATIC, enough, Fit::LeaveOut);
             rows().into_iter().for_each(|row| table.push(row, &mut write).unwrap());
             table.finish(&mut write).unwrap();
             assert_eq!(text.lines().count(), 4, "{text}");
             if enough > 1 {
-                assert_eq!(text.trim_end(), render(STATIC, &rows()));
+                assert_eq!(text.trim_end(), render(STATIC, &rows(), Fit::LeaveOut));
             }
         }
     }

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use casefilter::SearchRequest;
 
-use crate::commands::search::format::SearchFormat;
+use crate::commands::search::format::{SearchFormat, Shape};
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::ALL;
-use crate::output::case_table::CaseTable;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
@@ -20,7 +19,7 @@ const ROWS_MEASURED: usize = 1000;
 /// A page that is written while its cases are read.
 pub(super) struct LongPage<'r> {
     pub(super) request: &'r SearchRequest,
-    pub(super) format: SearchFormat,
+    pub(super) shape: &'r Shape,
     /// The number of selected cases.
     pub(super) total: u64,
     /// The path of the database, if the cases come from a database.
@@ -43,7 +42,7 @@ impl LongPage<'_> {
         // Close the database before the rest is written, so that other processes can write to it.
         let closed = cases.close();
         let written = read.and_then(|()| {
-            if self.format == SearchFormat::Table {
+            if self.shape.format == SearchFormat::Table {
                 out.line(&summary())?;
             }
             out.finish()
@@ -52,14 +51,14 @@ impl LongPage<'_> {
     }
 
     fn read<W: Write>(&self, cases: &LoadedCases, out: &mut Output<W>) -> Result<(), Failure> {
-        let Self { request, format, total, .. } = *self;
-        match format {
+        let Self { request, shape, total, .. } = *self;
+        match shape.format {
             SearchFormat::Ids => cases.each_id(request, |id| out.id(id)),
             SearchFormat::Ndjson => {
                 let mut line = String::new();
                 cases.each_document(request, |document| {
                     line.clear();
-                    line.push_str(document);
+                    line.push_str(&shape.document(document));
                     one_line(&mut line);
                     out.json_line(&line)
                 })
@@ -71,7 +70,7 @@ impl LongPage<'_> {
                     if !std::mem::take(&mut is_first) {
                         out.json_part(",")?;
                     }
-                    out.json_part(document)
+                    out.json_part(&shape.document(document))
                 })?;
                 let total = if request.count { format!(",\"totalItems\":{total}") } else { String::new() };
                 // If the page contains all cases, its limit is the number of its cases.
@@ -81,10 +80,15 @@ impl LongPage<'_> {
                     request.offset
                 ))
             }
+            SearchFormat::Csv | SearchFormat::Tsv => {
+                let Some(mut rows) = shape.rows(request.filter.catalog(), out)? else { return Ok(()) };
+                cases.each_document(request, |document| rows.push(document, out))?;
+                rows.finish(out)
+            }
             SearchFormat::Table => {
-                let documents = CaseTable::new(request.filter.catalog());
+                let documents = shape.table(request.filter.catalog());
                 let columns = documents.columns();
-                let mut table = TableWriter::new(&columns, ROWS_MEASURED);
+                let mut table = TableWriter::new(&columns, ROWS_MEASURED, documents.fit());
                 cases.each_document(request, |document| {
                     let id = documents.id_of(document);
                     table.push(documents.row(&id, document), &mut |text| out.escaped_lines(text))

@@ -1,28 +1,33 @@
 //! Prints pages that have been collected in memory.
 
-use casefilter::{Catalog, SearchAnswer};
+use casefilter::{Catalog, SearchAnswer, SearchRequest};
 
-use crate::commands::search::format::SearchFormat;
-use crate::output::case_table::CaseTable;
+use crate::commands::search::format::{SearchFormat, Shape};
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
-/// Prints a page of documents of a catalogue. `summary` returns the last line of a table.
+/// Prints the page that answers a request. `summary` returns the last line of a table.
 pub(super) fn print(
     answer: &SearchAnswer,
-    format: SearchFormat,
+    request: &SearchRequest,
+    shape: &Shape,
     catalog: &Catalog,
     summary: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
     let mut out = Output::new();
-    match format {
+    match shape.format {
+        SearchFormat::Json if shape.columns.is_some() => {
+            let documents = answer.documents().map(|document| shape.document(document));
+            let page = SearchAnswer::of_documents(request, answer.total(), answer.ids().zip(documents));
+            out.json_line(&page.to_json())?;
+        }
         SearchFormat::Json => out.json_line(&answer.to_json())?,
         SearchFormat::Ndjson => {
             let mut line = String::new();
             for document in answer.documents() {
                 line.clear();
-                line.push_str(document);
+                line.push_str(&shape.document(document));
                 one_line(&mut line);
                 out.json_line(&line)?;
             }
@@ -32,9 +37,15 @@ pub(super) fn print(
                 out.id(id)?;
             }
         }
+        SearchFormat::Csv | SearchFormat::Tsv => {
+            if let Some(mut rows) = shape.rows(catalog, &mut out)? {
+                answer.documents().try_for_each(|document| rows.push(document, &mut out))?;
+                rows.finish(&mut out)?;
+            }
+        }
         SearchFormat::Table => {
             if !answer.is_empty() {
-                out.escaped_lines(&CaseTable::new(catalog).render(answer.ids().zip(answer.documents())))?;
+                out.escaped_lines(&shape.table(catalog).render(answer.ids().zip(answer.documents())))?;
                 out.line("")?;
             }
             out.line(&summary())?;

@@ -1,0 +1,117 @@
+//! The arguments for counts by value, and the request that they describe.
+
+use std::path::PathBuf;
+
+use casefilter::internal::{FacetDefaults, parse_facet};
+use casefilter::{Catalog, Error, Errors, FacetsRequest, Limits, SearchRequest};
+use serde::Serialize;
+
+use crate::input::selection::Criteria;
+use crate::output::dash::is_stdin;
+use crate::output::diagnostics::{Fault, Source};
+use crate::output::failure::Failure;
+
+/// The arguments that name the fields to count.
+#[derive(clap::Args)]
+pub(crate) struct FacetArgs {
+    /// Count the cases of each value of a field; may be repeated
+    ///
+    /// FORM is `limit=N`, the number of values; for times `hour`, `day`, `week`, `month`, `quarter` or `year`; for numbers
+    /// `width=100` or `edges=0,100,1000`; for both `stats`, which is count, minimum, maximum, sum and mean.
+    #[arg(long, value_name = "FIELD[:FORM]", required_unless_present = "facets")]
+    by: Vec<String>,
+
+    /// A request in the form of the service, with the filter and `facets`; from a file or from standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["by", "body", "text", "limit", "own_criteria_apart"])]
+    facets: Option<PathBuf>,
+
+    /// Show at most N values of a field [default: 10]
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// Count each field without the criteria that name only this field, as a dashboard shows counts beside a chosen value
+    #[arg(long)]
+    own_criteria_apart: bool,
+}
+
+/// A request for counts, and the form in which a service receives it.
+pub(crate) struct Facets {
+    pub(crate) request: FacetsRequest,
+    pub(crate) question: FacetsQuestion,
+}
+
+/// The body of a request for counts to a service.
+#[derive(Default, Serialize)]
+pub(crate) struct FacetsQuestion {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+    by: Vec<String>,
+    limit: Option<u64>,
+    utc_offset_s: Option<i32>,
+    own_criteria_apart: bool,
+}
+
+impl FacetArgs {
+    /// Returns true if the request is read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.facets.as_deref().is_some_and(is_stdin)
+    }
+
+    /// Returns the request that the arguments and the filter describe.
+    pub(crate) fn request(&self, catalog: &Catalog, criteria: &Criteria) -> Result<Facets, Failure> {
+        if let Some(path) = &self.facets {
+            let (request, text) = criteria.facets(catalog, path)?;
+            let question = FacetsQuestion { request: Some(text), ..FacetsQuestion::default() };
+            return Ok(Facets { request, question });
+        }
+        let filter = criteria.request(catalog, None)?.filter;
+        let limits = Limits::default();
+        if self.by.len() > limits.facets {
+            let message = format!("found {} times --by, expected at most {}", self.by.len(), limits.facets);
+            return Err(Failure::Usage(message));
+        }
+        if let Some(limit) = self.limit.filter(|limit| *limit > limits.facet_values) {
+            return Err(Failure::Usage(format!(
+                "--limit: found {limit}, expected at most {}",
+                limits.facet_values
+            )));
+        }
+        let utc_offset = criteria.utc_offset();
+        let defaults = FacetDefaults {
+            limit: self.limit,
+            utc_offset: Some(utc_offset),
+            own_criteria_apart: self.own_criteria_apart,
+        };
+        let mut request = FacetsRequest::new(filter);
+        let mut faults: Vec<(Error, &str)> = Vec::new();
+        for text in &self.by {
+            match parse_facet(catalog, text, &defaults) {
+                Ok(facet) => request = request.with_facet(facet),
+                Err(error) => faults.push((error, text)),
+            }
+        }
+        let sources = faults.iter().map(|(_, text)| Source::argument("--by", text)).collect();
+        let errors = faults.into_iter().map(|(error, _)| Errors::from(error)).reduce(Errors::followed_by);
+        if let Some(errors) = errors {
+            return Err(Failure::BadFilter(Fault { errors, sources }.render()));
+        }
+        let question = FacetsQuestion {
+            request: None,
+            body: (!request.filter.is_all()).then(|| request.filter.to_json()),
+            by: self.by.clone(),
+            limit: self.limit,
+            utc_offset_s: Some(utc_offset.local_minus_utc()),
+            own_criteria_apart: self.own_criteria_apart,
+        };
+        Ok(Facets { request, question })
+    }
+}
+
+impl Facets {
+    /// Returns a search with the same filter, for warnings and hints.
+    pub(crate) fn search(&self) -> SearchRequest {
+        SearchRequest::new(self.request.filter.clone())
+    }
+}

@@ -1,0 +1,339 @@
+//! The type [`Facet`]: a field, and the form in which its values are counted.
+
+use chrono::FixedOffset;
+
+use super::buckets::Buckets;
+use super::interval::Interval;
+use crate::catalog::{Catalog, Field, FieldId};
+use crate::error::{Error, ErrorKind, Suggestion, quote};
+use crate::limits::Limits;
+use crate::value::{Number, OrderedType, Value, ValueClass};
+
+/// The number of values of a facet, unless the request says otherwise.
+pub const DEFAULT_FACET_VALUES: u64 = 10;
+
+/// A field, and the form in which the values of the selected documents are counted: by value, as a histogram, or as statistics.
+///
+/// A document counts once for each distinct value of the field that it has, or once for each bucket of a histogram in which it has a
+/// value. A document without a value counts as *absent*. A field with a [default](crate::Field::with_default) is never absent.
+///
+/// ```
+/// use casefilter::{Catalog, Facet, Interval};
+/// let catalog = Catalog::cases();
+/// let by_status = Facet::values(&catalog, "status")?.with_limit(3);
+/// let by_month = Facet::histogram(&catalog, "createdAt", Interval::Month)?;
+/// let amounts = Facet::stats(&catalog, "totalAmountInDefaultCurrency")?;
+/// assert_eq!(Facet::parse(&catalog, "createdAt:month")?, by_month);
+/// assert_eq!(by_status.field().name(), "caseReview.status");
+/// # let _ = amounts;
+/// # Ok::<(), casefilter::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Facet {
+    catalog: Catalog,
+    field: FieldId,
+    form: FacetForm,
+    apart: bool,
+}
+
+/// The form in which values are counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FacetForm {
+    /// The number of documents of each value. Contains the most values that the answer lists.
+    Values(u64),
+    /// The number of documents of each bucket. Only for fields of an ordered type.
+    Histogram(Buckets),
+    /// Count, minimum, maximum, sum and mean. Only for fields of an ordered type.
+    Stats,
+}
+
+impl Facet {
+    /// Counts the documents of each value of a field. The answer lists the [`DEFAULT_FACET_VALUES`] values with the most documents.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue.
+    pub fn values(catalog: &Catalog, field: &str) -> Result<Self, Error> {
+        let field = resolve(catalog, field)?;
+        Ok(Self::of(catalog, field, FacetForm::Values(DEFAULT_FACET_VALUES)))
+    }
+
+    /// Counts the documents of each interval of a timestamp field, in UTC. [`with_utc_offset`](Self::with_utc_offset) changes the
+    /// time of day at which intervals start.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
+    /// another type.
+    pub fn histogram(catalog: &Catalog, field: &str, interval: Interval) -> Result<Self, Error> {
+        let field = resolve(catalog, field)?;
+        match ValueClass::of_field(catalog.field(field).field_type()) {
+            ValueClass::Ordered(OrderedType::Timestamp) => {
+                let buckets = Buckets::Calendar { interval, offset_s: 0 };
+                Ok(Self::of(catalog, field, FacetForm::Histogram(buckets)))
+            }
+            class => Err(no_intervals(catalog.field(field), class)),
+        }
+    }
+
+    /// Counts the documents between given edges of a field of numbers, integers or decimals. A bucket includes its lower edge, and not
+    /// its upper edge. Documents below the first edge and from the last edge on are counted in two more buckets.
+    ///
+    /// A string stands for a number, in the form of criteria.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Facet};
+    /// let catalog = Catalog::cases();
+    /// let edges = Facet::edges(&catalog, "totalAmountInDefaultCurrency", [0, 1_000, 10_000])?;
+    /// assert_eq!(Facet::parse(&catalog, "totalAmountInDefaultCurrency:edges=0,1000,1e4")?, edges);
+    /// # Ok::<(), casefilter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
+    /// another type, for edges that are not strictly ascending, and for no edges. Returns [`ErrorKind::BadNumber`] for an edge that is
+    /// not a value of the field.
+    pub fn edges<'v, V: Into<Value<'v>>>(
+        catalog: &Catalog,
+        field: &str,
+        edges: impl IntoIterator<Item = V>,
+    ) -> Result<Self, Error> {
+        let field = resolve(catalog, field)?;
+        let edges: Vec<String> = edges.into_iter().map(|edge| edge.into().to_string()).collect();
+        Self::of_edges(catalog, field, edges.iter().map(|edge| (&**edge, 0)))
+    }
+
+    /// Counts the documents of buckets of the same width, of a field of numbers, integers or decimals. The edges are the multiples of
+    /// the width. A string stands for a number, in the form of criteria.
+    ///
+    /// In a field of doubles, an edge is the double nearest to the multiple.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, [`ErrorKind::BadValue`] for a field of another
+    /// type and for a width that is not positive, and [`ErrorKind::BadNumber`] for a width that is not a value of the field.
+    pub fn width<'v>(catalog: &Catalog, field: &str, width: impl Into<Value<'v>>) -> Result<Self, Error> {
+        let field = resolve(catalog, field)?;
+        Self::of_width(catalog, field, &width.into().to_string(), 0)
+    }
+
+    /// Computes the number, the minimum, the maximum, the sum and the mean of the values of a field of numbers, integers, decimals or
+    /// timestamps. Each document adds its distinct values. The result is [`FacetStats`](crate::FacetStats).
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
+    /// another type.
+    pub fn stats(catalog: &Catalog, field: &str) -> Result<Self, Error> {
+        let field = resolve(catalog, field)?;
+        match ValueClass::of_field(catalog.field(field).field_type()) {
+            ValueClass::Ordered(_) => Ok(Self::of(catalog, field, FacetForm::Stats)),
+            _ => Err(no_stats(catalog.field(field))),
+        }
+    }
+
+    pub(super) fn of(catalog: &Catalog, field: FieldId, form: FacetForm) -> Self {
+        Self { catalog: catalog.clone(), field, form, apart: false }
+    }
+
+    /// Creates a histogram with these edges. Each edge has an offset, for errors.
+    pub(super) fn of_edges<'e>(
+        catalog: &Catalog,
+        field: FieldId,
+        edges: impl Iterator<Item = (&'e str, usize)>,
+    ) -> Result<Self, Error> {
+        let kind = of_numbers(catalog.field(field), "edges")?;
+        let mut ordinals: Vec<i64> = Vec::new();
+        for (text, offset) in edges {
+            let ordinal = ordinal(catalog.field(field), kind, text, offset)?;
+            if ordinals.last().is_some_and(|last| *last >= ordinal) {
+                let found = format!("{} after an edge that is not smaller", quote(text));
+                return Err(Error::new(ErrorKind::BadValue, offset, found, "ascending edges"));
+            }
+            ordinals.push(ordinal);
+        }
+        if ordinals.is_empty() {
+            return Err(Error::new(ErrorKind::BadValue, 0, "no edges", "at least one edge"));
+        }
+        Ok(Self::of(catalog, field, FacetForm::Histogram(Buckets::Edges(ordinals.into()))))
+    }
+
+    /// Creates a histogram of this width. `offset` is the offset of the width, for errors.
+    pub(super) fn of_width(
+        catalog: &Catalog,
+        field: FieldId,
+        text: &str,
+        offset: usize,
+    ) -> Result<Self, Error> {
+        let kind = of_numbers(catalog.field(field), "a width")?;
+        let width = ordinal(catalog.field(field), kind, text, offset)?;
+        if width <= 0 {
+            return Err(Error::new(ErrorKind::BadValue, offset, quote(text), "a width greater than 0"));
+        }
+        let buckets = match kind {
+            OrderedType::Number => Buckets::NumberWidth(Number::of_ordinal(width).unwrap_or(Number::MAX)),
+            _ => Buckets::Width(width),
+        };
+        Ok(Self::of(catalog, field, FacetForm::Histogram(buckets)))
+    }
+
+    /// Sets the maximum number of values that the answer lists. It has an effect only on counts by value.
+    ///
+    /// A request checks that the limit is at most [`Limits::facet_values`].
+    #[must_use]
+    pub fn with_limit(mut self, limit: u64) -> Self {
+        if let FacetForm::Values(own) = &mut self.form {
+            *own = limit;
+        }
+        self
+    }
+
+    /// Sets the offset of the local time in which the intervals of a histogram of timestamps start. It has no effect on other facets.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Facet, Interval};
+    /// let by_day = Facet::histogram(&Catalog::cases(), "createdAt", Interval::Day)?;
+    /// let in_berlin = by_day.with_utc_offset(chrono::FixedOffset::east_opt(3600).unwrap());
+    /// assert_eq!(Facet::parse(&Catalog::cases(), "createdAt:day@+01:00")?, in_berlin);
+    /// # Ok::<(), casefilter::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_utc_offset(mut self, offset: FixedOffset) -> Self {
+        if let FacetForm::Histogram(Buckets::Calendar { offset_s, .. }) = &mut self.form {
+            *offset_s = offset.local_minus_utc();
+        }
+        self
+    }
+
+    /// Counts without the criteria that name only this field, if `apart` is true: the counts that a dashboard shows beside a chosen
+    /// value.
+    ///
+    /// The criteria are left out of the list that the body or text of the [request's filter](crate::FacetsRequest::filter) joins by
+    /// `$and`, and of each `$and` in this list. Criteria below an `$or` or a `$not` that also name other fields stay, and so do the
+    /// `ids` of a body. The answer then [says so](crate::FacetAnswer::with_own_criteria). Filters that were
+    /// [joined](crate::Filter::and) stay complete, and so does the filter that the request is [within](crate::FacetsRequest::within).
+    #[must_use]
+    pub fn with_own_criteria_apart(self, apart: bool) -> Self {
+        Self { apart, ..self }
+    }
+
+    /// Returns the field whose values are counted.
+    #[must_use]
+    pub fn field(&self) -> &Field {
+        self.catalog.field(self.field)
+    }
+
+    /// Returns the catalogue in which the field was looked up.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub(crate) fn field_id(&self) -> FieldId {
+        self.field
+    }
+
+    pub(crate) fn form(&self) -> &FacetForm {
+        &self.form
+    }
+
+    /// Returns true if the facet is counted without the criteria that name only its field.
+    #[must_use]
+    pub fn is_own_criteria_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// Checks that the facet fits the catalogue of a filter, and that its limits are within `limits`.
+    pub(super) fn check(&self, catalog: &Catalog, limits: &Limits) -> Result<(), Error> {
+        let name = || quote(self.field().name());
+        let mismatch = |found: String, expected: &str| {
+            Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("facets"))
+        };
+        if !self.catalog.is_akin(catalog) {
+            let expected = "a facet for the catalogue of the filter";
+            return mismatch(format!("a facet of {} of another catalogue", name()), expected);
+        }
+        if !catalog.is_visible(self.field) {
+            let found =
+                format!("a facet of {}, which the catalogue of the filter hides or does not contain", name());
+            return mismatch(found, "a field of that catalogue");
+        }
+        self.check_limits(limits, 0)
+    }
+
+    /// Checks that the facet is within the limits. `offset` is the offset of the facet, for errors.
+    pub(super) fn check_limits(&self, limits: &Limits, offset: usize) -> Result<(), Error> {
+        match &self.form {
+            FacetForm::Values(limit) if *limit > limits.facet_values => {
+                let expected = format!("at most {} values of a facet", limits.facet_values);
+                Err(Error::new(ErrorKind::PageTooLarge, offset, limit.to_string(), expected))
+            }
+            FacetForm::Histogram(Buckets::Edges(edges)) if edges.len() as u64 > limits.facet_buckets => {
+                let found = format!("{} edges", edges.len());
+                let expected = format!("at most {} buckets of a facet", limits.facet_buckets);
+                Err(Error::new(ErrorKind::TooManyBuckets, offset, found, expected))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Compares the fields and the forms of the counts.
+impl PartialEq for Facet {
+    fn eq(&self, other: &Self) -> bool {
+        self.field == other.field
+            && self.form == other.form
+            && self.apart == other.apart
+            && self.field() == other.field()
+    }
+}
+
+impl Eq for Facet {}
+
+/// Finds the field of a facet.
+fn resolve(catalog: &Catalog, name: &str) -> Result<FieldId, Error> {
+    catalog.resolve(name, 0).map_err(|error| error.at("field"))
+}
+
+/// Returns the error for a histogram by intervals of a field that is not of timestamps.
+fn no_intervals(field: &Field, class: ValueClass) -> Error {
+    let found = of_kind(field, "intervals");
+    let error = Error::new(ErrorKind::BadValue, 0, found, "a timestamp field");
+    match class {
+        ValueClass::Ordered(_) => error.suggest(Some(Suggestion::explain("`width` or `edges`"))),
+        _ => error.suggest(Some(Suggestion::explain("counts by value"))),
+    }
+}
+
+fn no_stats(field: &Field) -> Error {
+    let found = of_kind(field, "statistics");
+    Error::new(ErrorKind::BadValue, 0, found, "a number, integer, decimal or timestamp field")
+        .suggest(Some(Suggestion::explain("counts by value")))
+}
+
+fn of_kind(field: &Field, form: &str) -> String {
+    format!("{form} of {}, {} field", quote(field.name()), field.field_type().with_article())
+}
+
+/// Returns the ordered type of a field of numbers, integers or decimals. `form` names the form of the histogram in the error.
+fn of_numbers(field: &Field, form: &str) -> Result<OrderedType, Error> {
+    match ValueClass::of_field(field.field_type()) {
+        ValueClass::Ordered(OrderedType::Timestamp) => {
+            let error = Error::new(
+                ErrorKind::BadValue,
+                0,
+                of_kind(field, form),
+                "a number, integer or decimal field",
+            );
+            Err(error.suggest(Some(Suggestion::explain("an interval, such as `month`"))))
+        }
+        ValueClass::Ordered(kind) => Ok(kind),
+        _ => {
+            let expected = "a number, integer or decimal field";
+            let error = Error::new(ErrorKind::BadValue, 0, of_kind(field, form), expected);
+            Err(error.suggest(Some(Suggestion::explain("counts by value"))))
+        }
+    }
+}
+
+/// Parses an edge or a width.
+fn ordinal(field: &Field, kind: OrderedType, text: &str, offset: usize) -> Result<i64, Error> {
+    kind.parse(text)
+        .ok_or_else(|| Error::new(ErrorKind::BadNumber, offset, quote(text), field.field_type().expected()))
+}

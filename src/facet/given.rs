@@ -1,0 +1,56 @@
+//! Facets of the command line: a text, and what other arguments say about all facets.
+
+use chrono::FixedOffset;
+
+use super::definition::Facet;
+use crate::catalog::Catalog;
+use crate::error::Error;
+
+/// What holds for all facets of a command, unless the text of a facet says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FacetDefaults {
+    /// The maximum number of values of a facet that counts by value.
+    pub limit: Option<u64>,
+    /// The offset from UTC of the intervals of histograms.
+    pub utc_offset: Option<FixedOffset>,
+    /// True if each facet is counted without its own criteria.
+    pub own_criteria_apart: bool,
+}
+
+/// Parses the text form of a facet, and applies the defaults.
+///
+/// # Errors
+/// Returns the errors of [`Facet::parse`].
+pub fn parse_facet(catalog: &Catalog, text: &str, defaults: &FacetDefaults) -> Result<Facet, Error> {
+    let mut facet = Facet::parse(catalog, text)?;
+    // The name of a field may contain these words. Then the text has no form.
+    let form = if catalog.find(text).is_some() { "" } else { text };
+    if let Some(limit) = defaults.limit.filter(|_| !form.contains(":limit=")) {
+        facet = facet.with_limit(limit);
+    }
+    if let Some(offset) = defaults.utc_offset.filter(|_| !form.contains('@')) {
+        facet = facet.with_utc_offset(offset);
+    }
+    Ok(facet.with_own_criteria_apart(defaults.own_criteria_apart))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facet::Interval;
+
+    #[test]
+    fn a_text_wins_over_the_defaults() {
+        let catalog = Catalog::cases();
+        let east = FixedOffset::east_opt(7200);
+        let defaults = FacetDefaults { limit: Some(3), utc_offset: east, own_criteria_apart: true };
+        let parse = |text| parse_facet(&catalog, text, &defaults).unwrap();
+        let values = Facet::values(&catalog, "tags").unwrap().with_own_criteria_apart(true);
+        assert_eq!(parse("tags"), values.clone().with_limit(3));
+        assert_eq!(parse("tags:limit=5"), values.with_limit(5));
+        let months = Facet::histogram(&catalog, "createdAt", Interval::Month).unwrap();
+        let months = months.with_own_criteria_apart(true);
+        assert_eq!(parse("createdAt:month"), months.clone().with_utc_offset(east.unwrap()));
+        assert_eq!(parse("createdAt:month@+00:00"), months);
+    }
+}

@@ -1,0 +1,82 @@
+//! Puts the values of counts by value in order, and cuts the list at the limit.
+#![expect(clippy::arithmetic_side_effects, reason = "counts of documents and of their values, in 64 bits")]
+
+use std::cmp::{Ordering, Reverse};
+
+use super::answer::ValueCounts;
+use crate::catalog::Field;
+use crate::value::Value;
+
+/// Returns the answer to counts by value: most documents first, ties in the order of the field. `counted` has each value once, with
+/// a count that is not 0, in any order. Known values that are not counted follow, if the limit allows.
+pub(crate) fn ranked<'v>(
+    field: &Field,
+    limit: u64,
+    counted: impl Iterator<Item = (Value<'v>, u64)>,
+) -> ValueCounts {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut listed: Vec<Ranked<'v>> = Vec::new();
+    let (mut all_values, mut all_documents) = (0_u64, 0_u64);
+    for (value, count) in counted {
+        all_values += 1;
+        all_documents += count;
+        let rank = rank(field, &value);
+        listed.push(Ranked { count: Reverse(count), rank, value });
+        // Keeps memory in proportion to the limit, and the work in proportion to the number of values.
+        if listed.len() >= limit.saturating_mul(2).max(KEPT) {
+            cut(&mut listed, limit);
+        }
+    }
+    cut(&mut listed, limit);
+    listed.sort_unstable();
+    let listed_documents: u64 = listed.iter().map(|ranked| ranked.count.0).sum();
+    let listed_values = listed.len() as u64;
+    let mut values: Vec<(Value<'static>, u64)> =
+        listed.into_iter().map(|ranked| (ranked.value.into_owned(), ranked.count.0)).collect();
+    if values.len() < limit {
+        // The limit has cut no value, so all counted values are in the list.
+        let parsed = field.known_values().filter_map(|known| Value::parse(field.field_type(), known));
+        let mut missing: Vec<(usize, Value<'_>)> = parsed
+            .filter(|known| !values.iter().any(|(value, _)| value == known))
+            .map(|known| (rank(field, &known), known))
+            .collect();
+        missing.sort_unstable();
+        let missing = missing.into_iter().take(limit.saturating_sub(values.len()));
+        let missing: Vec<_> = missing.map(|(_, known)| (known.into_owned(), 0)).collect();
+        values.extend(missing);
+    }
+    ValueCounts {
+        values,
+        other_values: all_values - listed_values,
+        other_count: all_documents - listed_documents,
+    }
+}
+
+/// The number of values that are kept before the list is first cut.
+const KEPT: usize = 1 << 12;
+
+/// A counted value. The order of the struct is the order of the answer.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Ranked<'v> {
+    count: Reverse<u64>,
+    rank: usize,
+    value: Value<'v>,
+}
+
+/// Returns the rank of a known string, and a rank after all of these for other strings. Values of other types have one rank.
+fn rank(field: &Field, value: &Value<'_>) -> usize {
+    match value {
+        Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),
+        _ => 0,
+    }
+}
+
+/// Retains the first `limit` values, in any order.
+fn cut(listed: &mut Vec<Ranked<'_>>, limit: usize) {
+    if limit == 0 {
+        listed.clear();
+    } else if listed.len() > limit {
+        listed.select_nth_unstable_by(limit.saturating_sub(1), |a, b| -> Ordering { a.cmp(b) });
+        listed.truncate(limit);
+    }
+}

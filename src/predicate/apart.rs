@@ -1,0 +1,84 @@
+//! Leaves out the criteria that name only one field, as an option of counts by value asks for.
+
+use super::tree::{Node, NodeId, Written};
+use crate::catalog::FieldId;
+use crate::operator::{Complex, Connective};
+
+/// Criteria as written, without the criteria of one field.
+pub(crate) struct Apart {
+    /// The tree. Each criterion that was left out is replaced by the constant true.
+    pub(crate) tree: Written<'static>,
+    /// True if a criterion was left out.
+    pub(crate) is_changed: bool,
+    /// True if a criterion that names the field stays, because it also names other fields, or is below an `$or` or a `$not`.
+    pub(crate) has_others: bool,
+}
+
+/// Leaves out the criteria that name only `field`, from the criteria that are joined by `$and`: the list of the body, and the
+/// children of each `$and` in it. The tree must be that of one body or text, and not of joined filters.
+///
+/// The list `ids` of a body is no criterion. So it stays, and is still joined with the criteria by `$or`.
+pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
+    let names = names(written, field);
+    let of = |id: NodeId| names.get(id).copied().unwrap_or_default();
+    let mut nodes = written.nodes().to_vec();
+    let mut is_changed = false;
+    let root = written.root();
+    // Only a body with both `ids` and criteria has a disjunction as its root. Its last child is the list of criteria.
+    let mut open = match written.get(root) {
+        Some(Node::Branch(Complex::Join(Connective::Or), children)) => {
+            children.last().copied().into_iter().collect()
+        }
+        _ => vec![root],
+    };
+    while let Some(id) = open.pop() {
+        if of(id) == (Names { own: true, others: false }) {
+            if let Some(node) = nodes.get_mut(id) {
+                *node = Node::Constant(true);
+                is_changed = true;
+            }
+        } else if let Some(Node::Branch(Complex::Join(Connective::And), children)) = written.get(id) {
+            open.extend_from_slice(children);
+        }
+    }
+    let tree = Written::from_nodes(nodes);
+    let has_others = names_of(&tree, field);
+    Apart { tree, is_changed, has_others }
+}
+
+/// The fields that a criterion names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Names {
+    /// True if it names the field that is counted.
+    own: bool,
+    /// True if it names another field.
+    others: bool,
+}
+
+/// Returns, for each node, the fields that its criteria name.
+fn names(written: &Written<'_>, field: FieldId) -> Vec<Names> {
+    let mut all: Vec<Names> = Vec::with_capacity(written.nodes().len());
+    for node in written.nodes() {
+        let names = match node {
+            Node::Constant(_) => Names::default(),
+            Node::Leaf(comparison) => {
+                let own = comparison.field == field;
+                Names { own, others: !own }
+            }
+            Node::Branch(_, children) => {
+                let below = children.iter().filter_map(|child| all.get(*child));
+                below.fold(Names::default(), |names, child| Names {
+                    own: names.own || child.own,
+                    others: names.others || child.others,
+                })
+            }
+        };
+        all.push(names);
+    }
+    all
+}
+
+/// Returns true if a criterion of the tree names the field.
+pub(crate) fn names_of(written: &Written<'_>, field: FieldId) -> bool {
+    names(written, field).get(written.root()).is_some_and(|names| names.own)
+}

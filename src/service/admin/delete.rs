@@ -1,0 +1,78 @@
+//! Deletions on the admin socket. The command `delete` sends them if a running service has the database open.
+//!
+//! The body of `POST /deletions` is a JSON object:
+//!
+//! | member | value |
+//! |---|---|
+//! | `body` | a filter as JSON text; if absent, all cases are selected |
+//! | `expected` | the number of cases that the client expects to delete; if absent, the cases are counted and not deleted |
+//!
+//! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+
+use super::search::limits;
+use crate::filter::{Filter, FilterBuilder, SearchRequest};
+use crate::limits::Limits;
+use crate::service::http::errors::{Failure, json};
+use crate::service::state::ServiceState;
+use crate::store::Durability;
+
+/// The JSON body of a deletion.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deletion {
+    body: Option<String>,
+    expected: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Deleted {
+    /// The number of selected cases.
+    selected: u64,
+    /// The number of cases in the database after the deletion.
+    cases: usize,
+}
+
+/// Counts the selected cases, or deletes them in one transaction.
+pub(super) async fn answer(shared: &Arc<ServiceState>, deletion: Deletion) -> Result<Response, Failure> {
+    let deleted = shared.admin_write(move |shared| run(shared, &deletion)).await?;
+    serde_json::to_vec(&deleted).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+fn run(shared: &ServiceState, deletion: &Deletion) -> Result<Deleted, Failure> {
+    let catalog = shared.store.catalog().extended();
+    let filter = match &deletion.body {
+        None => Filter::all(&catalog),
+        Some(body) => {
+            let limits = Limits { ids: usize::MAX, ..limits() };
+            let filter = FilterBuilder::new(&catalog).with_limits(limits).json(body.as_bytes());
+            filter.map_err(|errors| Failure::new(StatusCode::BAD_REQUEST, errors.to_string()))?
+        }
+    };
+    let request = SearchRequest::new(filter).with_limit(u64::MAX);
+    let bad = |error: crate::error::Error| Failure::internal(error.to_string());
+    let mut found = shared.store.documents(&request).map_err(bad)?;
+    let mut ids = Vec::new();
+    while let Some(id) = found.next_id().map(str::to_owned) {
+        ids.push(id);
+        found.pass_over();
+    }
+    drop(found);
+    let selected = ids.len() as u64;
+    if let Some(expected) = deletion.expected {
+        if expected != selected {
+            let description =
+                format!("the filter now selects {selected} cases instead of {expected}; nothing was deleted");
+            return Err(Failure::new(StatusCode::CONFLICT, description));
+        }
+        let deleted = shared.store.delete_many(&ids, Durability::Synced);
+        let deleted = deleted.map_err(|error| Failure::of_store(&error))?;
+        tracing::info!(cases = deleted, "deleted cases on the admin socket");
+    }
+    Ok(Deleted { selected, cases: shared.store.len() })
+}

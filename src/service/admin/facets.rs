@@ -1,0 +1,74 @@
+//! Counts by value on the admin socket. The command `stats` asks for them if a running service has the database open.
+//!
+//! The body of `POST /facets` is a JSON object. The response is the answer in the form of the public operation.
+//!
+//! | member | value |
+//! |---|---|
+//! | `request` | a request for counts in the form of clients, as JSON text; the other members must then be absent |
+//! | `body` | a filter as JSON text; if absent, all cases are selected |
+//! | `by` | facets in the text form, such as `createdAt:month` |
+//! | `limit` | the maximum number of values, for facets that do not have their own |
+//! | `utc_offset_s` | the offset from UTC of the intervals of histograms, in seconds |
+//! | `own_criteria_apart` | true to count each facet without its own criteria |
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use chrono::FixedOffset;
+use serde::Deserialize;
+
+use super::search::limits;
+use crate::catalog::Catalog;
+use crate::error::Errors;
+use crate::facet::{FacetDefaults, FacetsRequest, parse_facet};
+use crate::filter::{Filter, FilterBuilder};
+use crate::service::http::errors::{Failure, json};
+use crate::service::state::ServiceState;
+
+/// The JSON body of a request for counts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AdminFacets {
+    request: Option<String>,
+    body: Option<String>,
+    #[serde(default)]
+    by: Vec<String>,
+    limit: Option<u64>,
+    utc_offset_s: Option<i32>,
+    #[serde(default)]
+    own_criteria_apart: bool,
+}
+
+impl AdminFacets {
+    fn request(&self, catalog: &Catalog) -> Result<FacetsRequest, Errors> {
+        let builder = FilterBuilder::new(catalog).with_limits(limits());
+        if let Some(request) = &self.request {
+            return builder.facets(request.as_bytes());
+        }
+        let filter = match &self.body {
+            None => Filter::all(catalog),
+            Some(body) => builder.json(body.as_bytes())?,
+        };
+        let defaults = FacetDefaults {
+            limit: self.limit,
+            utc_offset: self.utc_offset_s.and_then(FixedOffset::east_opt),
+            own_criteria_apart: self.own_criteria_apart,
+        };
+        let facets = self.by.iter().map(|text| parse_facet(catalog, text, &defaults));
+        let facets = facets.collect::<Result<Vec<_>, _>>().map_err(Errors::from)?;
+        Ok(FacetsRequest::new(filter).with_facets(facets))
+    }
+}
+
+/// Counts the values, and returns the response.
+pub(super) async fn answer(shared: &Arc<ServiceState>, facets: AdminFacets) -> Result<Response, Failure> {
+    let answer = shared.admin_read(move |shared| {
+        let catalog = shared.store.catalog().extended();
+        let bad = |told: String| Failure::new(StatusCode::BAD_REQUEST, told);
+        let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
+        let answer = shared.store.facets(&request).map_err(|error| bad(error.to_string()))?;
+        Ok(answer.to_json().into_bytes())
+    });
+    answer.await.map(json)
+}

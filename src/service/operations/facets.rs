@@ -1,0 +1,82 @@
+//! The endpoint of counts by value (beside operation 1, cases by filters): counts the values of fields in the selected cases.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::routing::MethodFilter;
+
+use super::case_source::CaseSource;
+use super::endpoint::{Call, Endpoint, Handler};
+use super::parameters::Parameters;
+use crate::domain::DomainError;
+use crate::error::Errors;
+use crate::facet::FacetsRequest;
+use crate::service::auth::permission::Permission;
+use crate::service::http::errors::Failure;
+use crate::service::http::outgoing::Outgoing;
+use crate::service::search_stop::SearchStop;
+use crate::service::state::ServiceState;
+
+pub(super) const ENDPOINT: Endpoint = Endpoint {
+    name: "caseFacets",
+    method: MethodFilter::POST,
+    path: "/resources/api/caseManagement/v2/cases/facets",
+    permission: Permission::ViewCases,
+    parameters: Parameters::NONE,
+    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
+    handler: Handler::Search(|state, call| Box::pin(facets(state, call))),
+};
+
+/// Counts on a blocking thread. If the client disconnects, the counting is stopped.
+async fn facets(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> {
+    let token = Arc::clone(&call.token);
+    let stop = SearchStop::after(shared.options.search_timeout);
+    let guard = stop.guard();
+    let client = call.client.clone();
+    let reservation = shared.outgoing.reserve(&token);
+    // Stopped counting ends soon, so the task still waits for its result.
+    let watching = async {
+        client.gone().await;
+        guard.cancel();
+        std::future::pending().await
+    };
+    let text = tokio::select! {
+        biased;
+        text = shared.run_on_worker(&token, move |shared| facets_now(shared, &call, stop)) => text,
+        never = watching => never,
+    };
+    Outgoing::body(reservation, text?.into_bytes())
+}
+
+fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<String, Failure> {
+    let request = call.token.cache.facets(&call.body);
+    let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
+    let request = stop.apply_to_facets(request);
+    let counted = match &shared.source {
+        CaseSource::Store => counted(shared, &request),
+        #[cfg(feature = "postgres")]
+        CaseSource::Postgres(_) => {
+            Err(Failure::new(StatusCode::BAD_REQUEST, "cases in PostgreSQL cannot be counted by value"))
+        }
+    };
+    let text = counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
+    if text.len() > shared.options.max_response_bytes {
+        let message = format!(
+            "Invalid parameters: facets: found an answer of {} bytes, expected at most {}; a smaller `limit` makes it shorter",
+            text.len(),
+            shared.options.max_response_bytes
+        );
+        return Err(Failure::new(StatusCode::BAD_REQUEST, message));
+    }
+    Ok(text)
+}
+
+/// Counts in the file of the service.
+fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<String, Failure> {
+    let answer = shared.store.facets(request).map_err(|error| match error.is_stop() {
+        true => Failure::stopped(),
+        false => Failure::from(Errors::from(error)),
+    })?;
+    Ok(answer.to_json())
+}
