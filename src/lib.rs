@@ -150,7 +150,7 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
 pub use filter::{
-    CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
+    CacheStats, Completion, CompletionKind, Completions, Criteria, Cursor, DEFAULT_PAGE, Direction, Document,
     FieldName, FieldTest, Filter, FilterBuilder, FilterCache, FilterNode, FilterNodes, FilterSource,
     FilterTree, Order, Paging, SearchParams, SearchRequest, TestValue, field,
 };

@@ -65,10 +65,10 @@ mod write;
 pub use handle::{Engine, EngineBuilder};
 pub use invariant::InvariantError;
 pub use memory::{FieldMemory, MemoryUsage};
-#[cfg(feature = "service")]
-pub(crate) use search::AnswerFrame;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use search::AnswerWriter;
+#[cfg(feature = "service")]
+pub(crate) use search::{AnswerFrame, PageInfo};
 #[cfg(feature = "store")]
 pub(crate) use search::{FoundRows, request_for};
 pub use search::{SearchAnswer, explain};

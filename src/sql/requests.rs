@@ -1,11 +1,12 @@
 //! Compiles a request to a statement: `Table::page` and `Table::count`.
 
+use super::column::Column;
 use super::condition::write_predicate;
 use super::datum::Datum;
 use super::dialect::{Dialect, Syntax, separated, table_name};
 use super::statement::Statement;
 use super::table::{DOCUMENT, PLACE, Table};
-use crate::catalog::{FieldId, FieldType};
+use crate::catalog::{Field, FieldId, FieldType};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::filter::SearchRequest;
@@ -41,13 +42,13 @@ impl Table {
     ///
     /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
-        let order = request.check(self.catalog(), TABLE)?;
+        let keys = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
         separated([self.id_column(), DOCUMENT].iter(), ", ", &mut wanted, |name, out| {
             syntax.identifier(name, out);
         });
-        let order = self.order_by(syntax, order);
+        let order = self.order_by(syntax, &keys);
         let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
         let mut statement = self.select(dialect, &before, &request.filter)?;
         statement.push(&after);
@@ -77,47 +78,59 @@ impl Table {
 
     /// Returns the `ORDER BY` list. Known values come first, and absent values come last in both directions. Cases with equal
     /// values are sorted by `id`.
-    fn order_by(&self, syntax: &dyn Syntax, order: Option<SortKey>) -> String {
+    fn order_by(&self, syntax: &dyn Syntax, keys: &[SortKey]) -> String {
         let quote = |name: &str, collation: &str| {
             let mut out = String::new();
             syntax.identifier(name, &mut out);
             out.push_str(collation);
             out
         };
-        let Some((order, column)) = order.and_then(|order| Some((order, self.column_of(order.field)?)))
-        else {
+        if keys.is_empty() {
             return quote(PLACE, "");
-        };
-        let field = self.catalog().field(order.field);
-        let direction = match (order.descending, column.is_nullable()) {
-            (false, false) => "",
-            (false, true) => " NULLS LAST",
-            (true, false) => " DESC",
-            (true, true) => " DESC NULLS LAST",
-        };
-        let mut out = String::new();
-        let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
-        if has_ranks {
-            // The rank of an absent field is null, so that the case comes last in both directions.
-            let name = quote(column.name(), "");
-            out.push_str("CASE");
-            if column.is_nullable() {
-                out.push_str(&format!(" WHEN {name} IS NULL THEN NULL"));
-            }
-            for (rank, known) in field.known_values().enumerate() {
-                out.push_str(&format!(" WHEN {name} = "));
-                syntax.literal(&Datum::Text(known.into()), &mut out);
-                out.push_str(&format!(" THEN {rank}"));
-            }
-            out.push_str(&format!(" ELSE {} END{direction}, ", field.known_values().len()));
         }
-        let collation = if field.field_type() == FieldType::String { syntax.collation() } else { "" };
-        out.push_str(&quote(column.name(), collation));
-        out.push_str(direction);
-        if order.field != FieldId::ID {
-            out.push_str(", ");
-            out.push_str(&quote(self.id_column(), syntax.collation()));
+        let mut terms: Vec<String> = Vec::new();
+        for key in keys {
+            let Some(column) = self.column_of(key.field) else { continue };
+            let field = self.catalog().field(key.field);
+            let direction = match (key.descending, column.is_nullable()) {
+                (false, false) => "",
+                (false, true) => " NULLS LAST",
+                (true, false) => " DESC",
+                (true, true) => " DESC NULLS LAST",
+            };
+            if has_ranks(field) {
+                terms.push(format!("{}{direction}", self.rank(syntax, column, field)));
+            }
+            let collation = if field.field_type() == FieldType::String { syntax.collation() } else { "" };
+            terms.push(format!("{}{direction}", quote(column.name(), collation)));
         }
+        // No two cases have the same id, so keys after the id have no effect.
+        if !keys.iter().any(|key| key.field == FieldId::ID) {
+            terms.push(quote(self.id_column(), syntax.collation()));
+        }
+        terms.join(", ")
+    }
+
+    /// Returns the expression for the rank of a value: its index among the known values of the field, or their number for another
+    /// value. The rank of an absent value is null, so that the case comes last in both directions.
+    fn rank(&self, syntax: &dyn Syntax, column: &Column, field: &Field) -> String {
+        let mut name = String::new();
+        syntax.identifier(column.name(), &mut name);
+        let mut out = String::from("CASE");
+        if column.is_nullable() {
+            out.push_str(&format!(" WHEN {name} IS NULL THEN NULL"));
+        }
+        for (rank, known) in field.known_values().enumerate() {
+            out.push_str(&format!(" WHEN {name} = "));
+            syntax.literal(&Datum::Text(known.into()), &mut out);
+            out.push_str(&format!(" THEN {rank}"));
+        }
+        out.push_str(&format!(" ELSE {} END", field.known_values().len()));
         out
     }
+}
+
+/// Returns true if the field is sorted by the rank of its values.
+fn has_ranks(field: &Field) -> bool {
+    field.field_type() == FieldType::String && field.known_values().len() > 0
 }

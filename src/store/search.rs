@@ -70,6 +70,7 @@ impl Store {
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let (rows, page) = self.find(request, |rows, documents| {
             let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
+            page.set_next(rows.next.clone());
             for place in 0..rows.len() {
                 request.stop.verdict_now().map_err(Fault::stopped)?;
                 documents

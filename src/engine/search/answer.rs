@@ -4,7 +4,7 @@ use std::io;
 
 use super::found_rows::FoundRows;
 use super::written_page::WrittenPage;
-use crate::filter::SearchRequest;
+use crate::filter::{Cursor, SearchRequest};
 
 /// The page that a search found, and the total if the request has one.
 ///
@@ -70,6 +70,17 @@ impl SearchAnswer {
         match &self.page {
             Page::Rows(rows) => rows.total,
             Page::Written(page) => page.total,
+        }
+    }
+
+    /// Returns the cursor behind the page. Returns `None` if the request does not ask for it, or if the page is the last page.
+    ///
+    /// See [`Cursor`] for an example.
+    #[must_use]
+    pub fn next(&self) -> Option<&Cursor> {
+        match &self.page {
+            Page::Rows(rows) => rows.next.as_ref(),
+            Page::Written(page) => page.next.as_ref(),
         }
     }
 

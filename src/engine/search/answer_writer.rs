@@ -1,9 +1,9 @@
 //! Creates an answer from documents that a store or a server returns one by one.
 
 use super::answer::SearchAnswer;
-use super::frame::AnswerFrame;
+use super::frame::{AnswerFrame, PageInfo};
 use super::written_page::WrittenPage;
-use crate::filter::SearchRequest;
+use crate::filter::{Cursor, SearchRequest};
 
 /// A writer that creates an answer from documents, which are pushed one by one.
 pub(crate) struct AnswerWriter {
@@ -31,9 +31,16 @@ impl AnswerWriter {
         self.page.total = total;
     }
 
+    /// Sets the cursor behind the page.
+    pub(crate) fn set_next(&mut self, next: Option<Cursor>) {
+        self.page.next = next;
+    }
+
     /// Ends the JSON and returns the answer.
     pub(crate) fn finish(mut self) -> SearchAnswer {
-        self.frame.end(&mut self.page.json, self.page.total, self.offset_and_limit);
+        let (offset, limit) = self.offset_and_limit;
+        let info = PageInfo { total: self.page.total, offset, limit, next: self.page.next.as_ref() };
+        self.frame.end(&mut self.page.json, info);
         SearchAnswer::of_written(self.page, self.offset_and_limit)
     }
 }

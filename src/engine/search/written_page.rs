@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::frame::{AnswerFrame, FRAME_BYTES, IdMember};
 use crate::catalog::Catalog;
+use crate::filter::Cursor;
 
 /// The JSON of an answer, and the ranges of its documents. Each document was copied once, into this JSON.
 #[derive(Clone)]
@@ -14,6 +15,7 @@ pub(super) struct WrittenPage {
     items: Vec<Item>,
     pub(super) total: Option<u64>,
     pub(super) examined: u64,
+    pub(super) next: Option<Cursor>,
     member: IdMember,
 }
 
@@ -36,7 +38,7 @@ impl WrittenPage {
         let mut json = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut json);
         let (items, member) = (Vec::with_capacity(expected), IdMember::of(catalog));
-        (Self { json, ids: String::new(), items, total, examined, member }, frame)
+        (Self { json, ids: String::new(), items, total, examined, next: None, member }, frame)
     }
 
     /// Appends a document. `expected` is an estimate of the number of documents on the page.
