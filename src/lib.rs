@@ -66,7 +66,7 @@
 //!   rounded. The `id` is a string.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
-//! - **Answers** are pages of documents and totals. There are no joins, sums or averages, and no cursor.
+//! - **Answers** are pages of documents and totals. There are no joins, sums or averages.
 //! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
 //!   [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
@@ -144,8 +144,8 @@ mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
-    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FieldMemory, Import, ImportError, ImportMode,
-    ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, EngineSnapshot, FieldMemory, Import, ImportError,
+    ImportMode, ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable, UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
@@ -162,7 +162,7 @@ pub use stop::{CancelToken, Deadline};
 #[doc(inline)]
 pub use store::{
     AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
-    StoreImport, StoreOptions, StoredDocuments, VerifyReport,
+    StoreImport, StoreOptions, StoreSnapshot, StoredDocuments, VerifyReport,
 };
 pub use value::{
     Decimal, Number, ParseDecimalError, ParseNumberError, ParseTimestampError, Timestamp,

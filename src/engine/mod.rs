@@ -69,9 +69,9 @@ pub use memory::{FieldMemory, MemoryUsage};
 pub(crate) use search::AnswerWriter;
 #[cfg(feature = "service")]
 pub(crate) use search::{AnswerFrame, PageInfo};
+pub use search::{EngineSnapshot, SearchAnswer, explain};
 #[cfg(feature = "store")]
 pub(crate) use search::{FoundRows, request_for};
-pub use search::{SearchAnswer, explain};
 pub use searchable::Searchable;
 #[cfg(feature = "store")]
 pub(crate) use searchable::sealed::Sealed;

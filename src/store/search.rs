@@ -9,6 +9,8 @@ use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
 use crate::engine::{AnswerWriter, FoundRows, Sealed, SearchAnswer, Searchable, request_for};
 use crate::error::Error;
+#[cfg(feature = "service")]
+use crate::filter::Cursor;
 use crate::filter::{Completions, Filter, SearchRequest, Warning};
 use crate::limits::Limits;
 
@@ -250,6 +252,11 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
+    /// Returns the cursor behind the page, if the request asks for it and the page is not the last page.
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.rows.next.as_ref()
+    }
+
     /// Returns the number of selected documents, if the request asks for the count.
     pub(crate) fn total(&self) -> Option<u64> {
         self.rows.total

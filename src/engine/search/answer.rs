@@ -49,6 +49,14 @@ impl SearchAnswer {
         Self { page: Page::Written(page), offset_and_limit }
     }
 
+    /// Replaces the cursor behind the page.
+    pub(super) fn replace_next(&mut self, next: Option<Cursor>) {
+        match &mut self.page {
+            Page::Rows(rows) => rows.next = next,
+            Page::Written(page) => page.replace_next(next, self.offset_and_limit),
+        }
+    }
+
     /// Returns the number of documents on the page.
     #[must_use]
     pub fn len(&self) -> usize {

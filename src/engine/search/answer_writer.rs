@@ -76,4 +76,22 @@ impl SearchAnswer {
         }
         writer.finish()
     }
+
+    /// Sets the cursor behind the page, as for an answer from [`of_documents`](Self::of_documents).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, SearchAnswer, SearchRequest};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?;
+    /// let request = SearchRequest::new(Filter::all(engine.catalog())).with_limit(1).with_cursor(true);
+    /// let found = engine.search(&request)?;
+    /// let changed = SearchAnswer::of_documents(&request, None, [("a", "{}")]).with_next(found.next().cloned());
+    /// assert!(changed.to_json().contains(r#""offset":0,"next":""#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_next(mut self, next: impl Into<Option<Cursor>>) -> Self {
+        self.replace_next(next.into());
+        self
+    }
 }

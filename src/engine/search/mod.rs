@@ -10,7 +10,7 @@
 //! 5. `found_rows` has the rows of the page with their view. `answer` is the public type. `frame` writes the JSON around the
 //!    documents.
 //!
-//! `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
+//! `engine_snapshot` holds a snapshot for several searches. `answer_writer` and `written_page` create answers from documents that a store or a server returns. `analyze` explains a request
 //! and measures a search. `explanation` has the types of its result, and `explanation_text` prints them.
 
 mod analyze;
@@ -18,6 +18,7 @@ mod answer;
 mod answer_writer;
 mod bound_request;
 mod counting;
+mod engine_snapshot;
 pub mod explain;
 mod explanation;
 mod explanation_text;
@@ -32,6 +33,7 @@ mod written_page;
 pub use self::answer::SearchAnswer;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use self::answer_writer::AnswerWriter;
+pub use self::engine_snapshot::EngineSnapshot;
 #[cfg(feature = "store")]
 pub(crate) use self::found_rows::FoundRows;
 #[cfg(feature = "service")]

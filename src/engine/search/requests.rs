@@ -4,6 +4,7 @@ use super::answer::SearchAnswer;
 use super::bound_request::Watch;
 use super::found_rows::FoundRows;
 use super::run::{CheckedRequest, run};
+use crate::batch::Keep;
 use crate::catalog::Catalog;
 use crate::engine::{Engine, Snapshot};
 use crate::error::Error;
@@ -52,18 +53,7 @@ impl Engine {
 
     /// Finds the rows of a page of any size.
     pub(crate) fn find_any_page(&self, request: &SearchRequest) -> Result<FoundRows, Error> {
-        self.find_in(&self.current.load(), request)
-    }
-
-    /// Finds the rows of a page of any size in a snapshot of this engine.
-    pub(crate) fn find_in(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<FoundRows, Error> {
-        let keys = request.check(&self.catalog, ENGINE)?;
-        let view = snapshot.view(&self.catalog, self.keep);
-        let stop = request.stop.check();
-        let watch = Watch { trace: None, stop: stop.as_ref() };
-        let checked = CheckedRequest { catalog: &self.catalog, request, keys: &keys };
-        let outcome = run(checked, view, watch)?;
-        FoundRows::new(&self.catalog, (snapshot, view), &keys, outcome)
+        find_in(&self.catalog, self.keep, &self.current.load(), request)
     }
 
     /// Returns the document with this id; `None` if there is none. The text is empty if the engine does not keep documents.
@@ -123,6 +113,21 @@ impl Engine {
         request.check_page(&self.limits)?;
         request.check(&self.catalog, ENGINE)
     }
+}
+
+/// Finds the rows of a page of any size in a snapshot of an engine with this catalogue.
+pub(super) fn find_in(
+    catalog: &Catalog,
+    keep: Keep,
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+) -> Result<FoundRows, Error> {
+    let keys = request.check(catalog, ENGINE)?;
+    let view = snapshot.view(catalog, keep);
+    let stop = request.stop.check();
+    let watch = Watch { trace: None, stop: stop.as_ref() };
+    let outcome = run(CheckedRequest { catalog, request, keys: &keys }, view, watch)?;
+    FoundRows::new(catalog, (snapshot, view), &keys, outcome)
 }
 
 /// Returns the request for the document with this id. Returns `None` if no document can have the id.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::frame::{AnswerFrame, FRAME_BYTES, IdMember};
+use super::frame::{AnswerFrame, FRAME_BYTES, IdMember, PageInfo};
 use crate::catalog::Catalog;
 use crate::filter::Cursor;
 
@@ -58,6 +58,19 @@ impl WrittenPage {
             frame.document(&mut self.json, document)
         };
         self.items.push(Item { id: id_start..self.ids.len(), document });
+    }
+
+    /// Replaces the cursor behind the page, also in the JSON.
+    pub(super) fn replace_next(&mut self, next: Option<Cursor>, (offset, limit): (u64, u64)) {
+        let end = |next: Option<&Cursor>| {
+            let mut end = String::new();
+            AnswerFrame::new().end(&mut end, PageInfo { total: self.total, offset, limit, next });
+            end
+        };
+        let own = self.json.len().saturating_sub(end(self.next.as_ref()).len());
+        self.json.truncate(own);
+        self.json.push_str(&end(next.as_ref()));
+        self.next = next;
     }
 
     pub(super) fn len(&self) -> usize {

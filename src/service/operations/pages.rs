@@ -14,7 +14,7 @@ use crate::envelope::error_codes;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::{Cursor, SearchRequest};
 #[cfg(feature = "postgres")]
-use crate::postgres::PostgresSource;
+use crate::postgres::{Ending, PostgresSource};
 use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
 #[cfg(feature = "postgres")]
@@ -116,7 +116,7 @@ impl NewPage<'_> {
             has_memory = is_whole && Outgoing::grow_to(reservation, part.text.len());
             if has_memory { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        let total = tokio::runtime::Handle::current().block_on(rows)?;
+        let Ending { total, next: cursor } = tokio::runtime::Handle::current().block_on(rows)?;
         let (frame, next) = (part.frame, part.next);
         let mut text = part.into_text()?;
         match (is_whole, has_memory) {
@@ -124,7 +124,7 @@ impl NewPage<'_> {
             (true, false) => return Err(Failure::overloaded()),
             (false, _) => return Err(too_large(next, self.max_bytes)),
         }
-        text.push_str(&self.end(frame, total, None));
+        text.push_str(&self.end(frame, total, cursor.as_ref()));
         Ok(Found::Whole(text))
     }
 }
