@@ -144,7 +144,7 @@ fn is_behind(catalog: &Catalog, keys: &[SortKey], position: &Position, place: us
         };
         let own = row.values(key.field).next();
         let rank = |value: &Value<'_>| ranked(catalog, *key, value);
-        match compare_values(*key, own.map(|value| rank(value)), last.as_ref().map(rank)) {
+        match compare_values(*key, own.map(rank), last.as_ref().map(rank)) {
             Ordering::Equal => {}
             ordering => return ordering.is_gt(),
         }

@@ -56,8 +56,11 @@ impl Table {
             }
             Position::Sorted { values, id } => (values, id),
         };
+        // No two cases have the same id, so keys after the id have no effect.
+        let of_id = keys.iter().position(|key| key.field == FieldId::ID);
+        let decisive = of_id.map_or(keys.len(), |at| at.saturating_add(1));
         let mut is_first = true;
-        for (at, (key, value)) in keys.iter().zip(values).enumerate() {
+        for (at, (key, value)) in keys.iter().zip(values).enumerate().take(decisive) {
             // Cases without the field come last, so no case is behind all of them.
             if *value == SortValue::Absent {
                 continue;
@@ -65,6 +68,9 @@ impl Table {
             self.write_branch(keys.iter().zip(values).take(at), &mut is_first, statement);
             let Some(column) = self.column_of(key.field) else { continue };
             write_after(column, (self.catalog().field(key.field), *key), value, statement);
+        }
+        if of_id.is_some() {
+            return;
         }
         self.write_branch(keys.iter().zip(values), &mut is_first, statement);
         let id_key = SortKey { field: FieldId::ID, descending: false };
