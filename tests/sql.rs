@@ -411,7 +411,7 @@ fn behind(dialect: Dialect, order: &str, filter: &str, documents: &[&str]) -> St
 fn a_cursor_becomes_a_condition() {
     let named = [r#"{"id":"a","name":"x","priority":"high"}"#, r#"{"id":"b","name":"x","priority":"own"}"#];
     let of = |order: &str| behind(Dialect::ClickHouse, order, "true", &named);
-    assert_eq!(of(""), "`place` > 0");
+    assert_eq!(of(""), "`place` > toInt64(0)");
     assert_eq!(of("id"), "(`id` > 'a')");
     assert_eq!(of("name"), "(`name` > 'x' OR `name` IS NULL) OR `name` = 'x' AND (`id` > 'a')");
     assert_eq!(

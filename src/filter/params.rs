@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::cursor::Cursor;
 use super::order::{Order, SortKeys};
-use super::request::offset_with_cursor;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, Found, nearest, quote, quote_all};
 use crate::limits::Limits;
@@ -292,6 +291,12 @@ fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
 /// Returns the error for a page that exceeds [`Limits::page`].
 pub(super) fn page_too_large(found: Found, limits: &Limits) -> Error {
     Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
+}
+
+/// Returns the error for a page with both an offset and a cursor.
+pub(super) fn offset_with_cursor() -> Error {
+    let expected = "no `offset`, since `after` says where the page begins";
+    Error::new(ErrorKind::BadValue, 0, "an `offset` beside `after`", expected).at("offset")
 }
 
 #[cfg(test)]

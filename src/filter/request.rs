@@ -3,9 +3,9 @@
 use super::compiled::Filter;
 use super::cursor::Cursor;
 use super::order::{Order, SortKeys};
-use super::params::{DEFAULT_PAGE, Paging, page_too_large};
+use super::params::{DEFAULT_PAGE, Paging, offset_with_cursor, page_too_large};
 use crate::catalog::Catalog;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::stop::{CancelToken, Deadline, StopConditions};
 
@@ -154,9 +154,10 @@ impl SearchRequest {
     /// owner of the catalogue in the message.
     ///
     /// # Errors
-    /// - [`ErrorKind::CatalogMismatch`] if the filter was compiled for a different catalogue, or if its catalogue hides a sort field.
-    /// - [`ErrorKind::BadCursor`] if the cursor belongs to another order.
-    /// - [`ErrorKind::BadValue`] if the request has a cursor and an offset.
+    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind) if the filter was compiled for a different catalogue, or if its catalogue
+    ///   hides a sort field.
+    /// - [`ErrorKind::BadCursor`](crate::ErrorKind) if the cursor belongs to another order.
+    /// - [`ErrorKind::BadValue`](crate::ErrorKind) if the request has a cursor and an offset.
     #[inline]
     pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<SortKeys, Error> {
         self.filter.catalog().check_within(catalog, whose)?;
@@ -185,10 +186,4 @@ impl SearchRequest {
             Err(page_too_large(self.limit.to_string().into(), limits))
         }
     }
-}
-
-/// Returns the error for a page with both an offset and a cursor.
-pub(super) fn offset_with_cursor() -> Error {
-    let expected = "no `offset`, since `after` says where the page begins";
-    Error::new(ErrorKind::BadValue, 0, "an `offset` beside `after`", expected).at("offset")
 }

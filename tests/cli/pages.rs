@@ -312,7 +312,7 @@ fn pages_behind_cursors_are_the_whole_list() {
     };
     for cases in ["cases.ndjson", "cases.db"] {
         for order in ["priority,-createdAt", "-createdAt", "id"] {
-            let args = ["search", cases, "--where", "status = open", "--order", order, "--format", "json"];
+            let args = ["search", cases, "--where", "status <> open", "--order", order, "--format", "json"];
             let whole = ids(&folder.run(&[&args[..], &["--limit", "all"]].concat()).code(0).json());
             let mut found = Vec::new();
             let mut after = Vec::new();
@@ -325,7 +325,7 @@ fn pages_behind_cursors_are_the_whole_list() {
                 let Some(next) = answer["list"]["pageInfo"]["next"].as_str() else { break };
                 after = vec!["--after".to_owned(), next.to_owned()];
             }
-            assert!(whole.len() > 100 && found == whole, "{cases}, {order}");
+            assert!(whole.len() > 60 && found == whole, "{cases}, {order}");
         }
     }
     let args = ["search", "cases.ndjson", "--order", "priority,-createdAt", "--limit", "1", "--cursor"];
