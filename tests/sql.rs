@@ -429,19 +429,19 @@ fn a_cursor_becomes_a_condition() {
     assert!(filter.starts_with('(') && filter.contains(" OR "), "{filtered}");
     assert_eq!(
         position,
-        r#"("name" COLLATE "C" > 'x' OR "name" IS NULL) OR "name" = 'x' AND ("id" COLLATE "C" > 'a'))"#
+        r#"("name" COLLATE "C" > E'x'::text OR "name" IS NULL) OR "name" = E'x'::text AND ("id" COLLATE "C" > E'a'::text))"#
     );
     // PostgreSQL cannot hold this name. A name that it can hold comes behind it exactly if it comes behind the text before the
     // null character.
     let zero = [r#"{"id":"a","name":"x\u0000y"}"#, r#"{"id":"b","name":"z"}"#];
     assert_eq!(
         behind(Dialect::Postgres, "name", "true", &zero),
-        r#"("name" COLLATE "C" > 'x' OR "name" IS NULL) OR FALSE AND ("id" COLLATE "C" > 'a')"#
+        r#"("name" COLLATE "C" > E'x'::text OR "name" IS NULL) OR FALSE AND ("id" COLLATE "C" > E'a'::text)"#
     );
     let zero = [r#"{"id":"a","name":"x\u0000y"}"#, r#"{"id":"b","name":"w"}"#];
     assert_eq!(
         behind(Dialect::Postgres, "-name", "true", &zero),
-        r#"("name" COLLATE "C" <= 'x' OR "name" IS NULL) OR FALSE AND ("id" COLLATE "C" > 'a')"#
+        r#"("name" COLLATE "C" <= E'x'::text OR "name" IS NULL) OR FALSE AND ("id" COLLATE "C" > E'a'::text)"#
     );
 }
 
