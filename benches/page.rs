@@ -82,5 +82,45 @@ fn overlapping(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, page, overlapping);
+/// Measures orders by several fields, and a page behind a cursor in the middle of the list, beside the first page.
+fn several_fields(criterion: &mut Criterion) {
+    let oracle = Oracle::new();
+    let engine = engine(case_count());
+    let mut group = criterion.benchmark_group("page");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(30);
+    for (name, order) in [
+        ("two fields/priority, newest", "priority,-createdAt"),
+        ("two fields/newest, priority", "-createdAt,priority"),
+        (
+            "three fields/assignee, priority, amount",
+            "caseReview.assignee,priority,-totalAmountInDefaultCurrency",
+        ),
+    ] {
+        for text in ["true", "status = open"] {
+            let order = Order::parse_list(engine.catalog(), order).unwrap();
+            let request = SearchRequest::new(filter(text)).with_order(order);
+            oracle.check(&request);
+            group.bench_function(format!("{name}, {text}"), |bencher| {
+                bencher.iter(|| engine.search(black_box(&request)).unwrap().len());
+            });
+        }
+    }
+    for name in ["-createdAt", "priority,-createdAt"] {
+        let order = Order::parse_list(engine.catalog(), name).unwrap();
+        let first = SearchRequest::new(filter("status <> open")).with_order(order).with_cursor(true);
+        let middle = engine.count(&first.filter).unwrap() / 2;
+        let before = first.clone().with_offset(middle - 1).with_limit(1);
+        let after = engine.search(&before).unwrap().next().cloned();
+        let behind = first.clone().with_after(after);
+        let expected = engine.search(&first.clone().with_offset(middle)).unwrap();
+        assert!(engine.search(&behind).unwrap().ids().eq(expected.ids()), "{name}");
+        for (place, request) in [("first page", &first), ("behind the middle", &behind)] {
+            group.bench_function(format!("cursor/{name}, {place}"), |bencher| {
+                bencher.iter(|| engine.search(black_box(request)).unwrap().len());
+            });
+        }
+    }
+}
+
+criterion_group!(benches, page, overlapping, several_fields);
 criterion_main!(benches);

@@ -71,6 +71,12 @@ pub enum ErrorKind {
     StringTooLong,
     /// An order by a multi-valued field.
     OrderByMany,
+    /// An order by more fields than [`Order::MAX_FIELDS`](crate::Order::MAX_FIELDS).
+    TooManySortFields,
+    /// A field that occurs twice in an order.
+    DuplicateSortField,
+    /// A cursor that is not valid: it was altered, or it belongs to another order or another catalogue.
+    BadCursor,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,
     /// A `limit` greater than [`Limits::page`](crate::Limits::page), or a limit of a facet greater than
@@ -140,6 +146,9 @@ impl ErrorKind {
             Self::TooManyIds => "too_many_ids",
             Self::StringTooLong => "string_too_long",
             Self::OrderByMany => "order_by_many",
+            Self::TooManySortFields => "too_many_sort_fields",
+            Self::DuplicateSortField => "duplicate_sort_field",
+            Self::BadCursor => "bad_cursor",
             Self::BadInteger => "bad_integer",
             Self::PageTooLarge => "page_too_large",
             Self::TooManyFacets => "too_many_facets",

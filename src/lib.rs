@@ -67,7 +67,7 @@
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
 //! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There are
-//!   no joins, and no cursor.
+//!   no joins.
 //! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
 //!   [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
@@ -147,9 +147,9 @@ mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType, IdType, ParseNameError, TimestampForm};
 pub use engine::{
-    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, FacetExplanation, FacetStrategy, FieldMemory,
-    Import, ImportError, ImportMode, ImportReport, InvariantError, MemoryUsage, SearchAnswer, Searchable,
-    UpsertOutcome, explain,
+    DocumentNote, DocumentNoteKind, Engine, EngineBuilder, EngineSnapshot, FacetExplanation, FacetStrategy,
+    FieldMemory, Import, ImportError, ImportMode, ImportReport, InvariantError, MemoryUsage, SearchAnswer,
+    Searchable, UpsertOutcome, explain,
 };
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
@@ -158,7 +158,7 @@ pub use facet::{
     Interval, Sum, ValueCounts,
 };
 pub use filter::{
-    CacheStats, Completion, CompletionKind, Completions, Criteria, DEFAULT_PAGE, Direction, Document,
+    CacheStats, Completion, CompletionKind, Completions, Criteria, Cursor, DEFAULT_PAGE, Direction, Document,
     FieldName, FieldTest, Filter, FilterBuilder, FilterCache, FilterNode, FilterNodes, FilterSource,
     FilterTree, Order, Paging, SearchParams, SearchRequest, TestValue, field,
 };
@@ -170,7 +170,7 @@ pub use stop::{CancelToken, Deadline};
 #[doc(inline)]
 pub use store::{
     AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
-    StoreImport, StoreOptions, StoredDocuments, VerifyReport,
+    StoreImport, StoreOptions, StoreSnapshot, StoredDocuments, VerifyReport,
 };
 pub use value::{
     Decimal, Number, ParseDecimalError, ParseNumberError, ParseTimestampError, Timestamp,

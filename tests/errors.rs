@@ -61,6 +61,8 @@ fn params(line: &str) -> SearchParams<'_> {
             "limit" => params = params.limit(value),
             "order" => params = params.order(value),
             "countTotalItems" => params = params.count(value),
+            "pageCursor" => params = params.cursor(value),
+            "after" => params = params.after(value),
             _ => panic!("no parameter `{name}`"),
         }
     }
@@ -95,6 +97,7 @@ fn errors(block: &[&str]) -> Vec<String> {
         let body = expand(line("body").expect("an input"));
         FilterBuilder::new(&catalog).with_limits(limits.clone()).json(&body)
     };
+    let catalog = if line("extended").is_some() { catalog.extended() } else { catalog };
     match Errors::both(filter, params.parse(&catalog, &limits)) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.as_slice().iter().map(show).collect(),

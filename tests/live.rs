@@ -122,7 +122,17 @@ const FILTERS: &[&str] = &[
     "createdAt is absent or not createdAt >= \"2024-01-05 00:00:00\"",
 ];
 
-const ORDERS: &[&str] = &["", "-createdAt", "totalAmountInDefaultCurrency", "status", "-name", "id"];
+const ORDERS: &[&str] = &[
+    "",
+    "-createdAt",
+    "totalAmountInDefaultCurrency",
+    "status",
+    "-name",
+    "id",
+    "status,-createdAt",
+    "-priority,totalAmountInDefaultCurrency,-name",
+    "-createdAt,status",
+];
 
 fn operation(ids: u16) -> impl Strategy<Value = Operation> {
     let id = move || 0..ids;
@@ -142,7 +152,7 @@ fn operation(ids: u16) -> impl Strategy<Value = Operation> {
 
 fn request(catalog: &Catalog, filter: usize, order: usize, offset: u64, limit: u64) -> SearchRequest {
     let filter = Filter::compile_text(catalog, FILTERS[filter]).unwrap();
-    let order = Order::parse(catalog, ORDERS[order]).unwrap();
+    let order = Order::parse_list(catalog, ORDERS[order]).unwrap();
     SearchRequest::new(filter).with_order(order).with_offset(offset).with_limit(limit).with_count(true)
 }
 

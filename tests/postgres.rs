@@ -76,6 +76,22 @@ async fn check(source: &PostgresSource, engine: &Engine, request: &SearchRequest
     assert_eq!((found.total(), found.len()), (expected.total(), expected.len()), "{note}");
 }
 
+/// Checks that the pages behind cursors are those of the engine, and that cursors of an order are the same text.
+async fn check_cursors(source: &PostgresSource, engine: &Engine, request: &SearchRequest, note: &str) {
+    let mut expected = request.clone().with_offset(0).with_limit(3).with_cursor(true);
+    let mut found = expected.clone();
+    for page in 0..12 {
+        let (own, other) = (engine.search(&expected).unwrap(), source.search(&found).await.unwrap());
+        assert_eq!(other.ids().collect::<Vec<_>>(), own.ids().collect::<Vec<_>>(), "page {page}: {note}");
+        if request.order.is_some() {
+            assert_eq!(other.to_json(), own.to_json(), "page {page}: {note}");
+        }
+        assert_eq!(other.next().is_some(), own.next().is_some(), "page {page}: {note}");
+        let (Some(own), Some(other)) = (own.next(), other.next()) else { return };
+        (expected, found) = (expected.with_after(own.clone()), found.with_after(other.clone()));
+    }
+}
+
 async fn check_vectors(name: &str) {
     let documents: Vec<String> = data(&format!("{name}.cases.ndjson")).lines().map(str::to_owned).collect();
     let engine = engine(&Catalog::cases(), &documents);
@@ -137,7 +153,9 @@ fn random_data_gives_the_same_results_as_the_engine() {
                 let request = FilterBuilder::new(&asked.catalog).request(body.as_bytes(), &params);
                 if let Ok(request) = request {
                     elements += usize::from(request.filter.to_text().contains(" has ("));
-                    check(&source, &engine, &request, &format!("world {seed}: {body} {params:?}")).await;
+                    let note = format!("world {seed}: {body} {params:?}");
+                    check(&source, &engine, &request, &note).await;
+                    check_cursors(&source, &engine, &request, &note).await;
                     answered += 1;
                 }
             }

@@ -2,7 +2,7 @@
 //! casefilter.
 
 use casefilter::sql::{Datum, Dialect, Table, write_copy};
-use casefilter::{Catalog, ErrorKind, Field, FieldType, Filter, Order, SearchRequest};
+use casefilter::{Catalog, Engine, ErrorKind, Field, FieldType, Filter, Order, SearchRequest};
 use proptest::prelude::*;
 
 #[path = "sql/tokens.rs"]
@@ -349,7 +349,7 @@ fn words_need_a_folded_column() {
 
 fn order(dialect: Dialect, order: &str, offset: u64, limit: u64) -> String {
     let request = SearchRequest::new(Filter::all(&catalog()))
-        .with_order(Order::parse(&catalog(), order).unwrap())
+        .with_order(Order::parse_list(&catalog(), order).unwrap())
         .with_offset(offset)
         .with_limit(limit);
     let sql = Table::new(&catalog()).page(dialect, &request).unwrap().to_literal();
@@ -366,6 +366,8 @@ fn an_order_sorts_known_values_first_absent_ones_last_and_ties_by_id() {
         ("id", "`id`"),
         ("-id", "`id` DESC"),
         ("-createdAt", "`created_at` DESC NULLS LAST, `id`"),
+        ("-createdAt,name", "`created_at` DESC NULLS LAST, `name` NULLS LAST, `id`"),
+        ("name,-id", "`name` NULLS LAST, `id` DESC"),
         (
             "priority",
             "CASE WHEN `priority` = 'low' THEN 0 WHEN `priority` = 'medium' THEN 1 WHEN `priority` = 'high' THEN 2 ELSE 3 END, `priority`, `id`",
@@ -386,6 +388,60 @@ fn an_order_sorts_known_values_first_absent_ones_last_and_ties_by_id() {
         order(Dialect::Spark, "name", 3_000_000_000, 1),
         "SELECT `id`, `document` FROM (SELECT `id`, `document`, row_number() OVER (ORDER BY `name` NULLS LAST, `id`) AS `number` \
          FROM `cases`) WHERE `number` > 3000000000L AND `number` <= 3000000001L ORDER BY `number`"
+    );
+}
+
+/// Returns the condition of the page behind the first case of the documents, in an order.
+fn behind(dialect: Dialect, order: &str, filter: &str, documents: &[&str]) -> String {
+    let engine = Engine::new(catalog());
+    engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
+    let request = SearchRequest::new(Filter::compile_text(&catalog(), filter).unwrap())
+        .with_order(Order::parse_list(&catalog(), order).unwrap())
+        .with_limit(1)
+        .with_cursor(true);
+    let next = engine.search(&request).unwrap().next().cloned();
+    let statement = Table::new(&catalog()).page(dialect, &request.with_after(next)).unwrap();
+    let sql = statement.to_literal();
+    tokens::tokens(dialect, &sql).unwrap();
+    let (_, condition) = sql.split_once(" WHERE ").unwrap();
+    condition.split_once(" ORDER BY ").unwrap().0.to_owned()
+}
+
+#[test]
+fn a_cursor_becomes_a_condition() {
+    let named = [r#"{"id":"a","name":"x","priority":"high"}"#, r#"{"id":"b","name":"x","priority":"own"}"#];
+    let of = |order: &str| behind(Dialect::ClickHouse, order, "true", &named);
+    assert_eq!(of(""), "`place` > toInt64(0)");
+    assert_eq!(of("id"), "(`id` > 'a')");
+    assert_eq!(of("name"), "(`name` > 'x' OR `name` IS NULL) OR `name` = 'x' AND (`id` > 'a')");
+    assert_eq!(
+        of("-createdAt,name"),
+        "`created_at` IS NULL AND (`name` > 'x' OR `name` IS NULL) OR `created_at` IS NULL AND `name` = 'x' AND (`id` > 'a')"
+    );
+    let rank = "CASE WHEN `priority` = 'low' THEN 0 WHEN `priority` = 'medium' THEN 1 WHEN `priority` = 'high' THEN 2 ELSE 3 END";
+    assert_eq!(of("priority"), format!("({rank} > 2) OR `priority` = 'high' AND (`id` > 'a')"));
+    assert_eq!(
+        of("-priority"),
+        format!("({rank} < 3 OR {rank} = 3 AND `priority` < 'own') OR `priority` = 'own' AND (`id` > 'b')")
+    );
+    let filtered = behind(Dialect::Postgres, "name", "name = x or priority = own", &named);
+    let (filter, position) = filtered.split_once(") AND (").unwrap();
+    assert!(filter.starts_with('(') && filter.contains(" OR "), "{filtered}");
+    assert_eq!(
+        position,
+        r#"("name" COLLATE "C" > E'x'::text OR "name" IS NULL) OR "name" = E'x'::text AND ("id" COLLATE "C" > E'a'::text))"#
+    );
+    // PostgreSQL cannot hold this name. A name that it can hold comes behind it exactly if it comes behind the text before the
+    // null character.
+    let zero = [r#"{"id":"a","name":"x\u0000y"}"#, r#"{"id":"b","name":"z"}"#];
+    assert_eq!(
+        behind(Dialect::Postgres, "name", "true", &zero),
+        r#"("name" COLLATE "C" > E'x'::text OR "name" IS NULL) OR FALSE AND ("id" COLLATE "C" > E'a'::text)"#
+    );
+    let zero = [r#"{"id":"a","name":"x\u0000y"}"#, r#"{"id":"b","name":"w"}"#];
+    assert_eq!(
+        behind(Dialect::Postgres, "-name", "true", &zero),
+        r#"("name" COLLATE "C" <= E'x'::text OR "name" IS NULL) OR FALSE AND ("id" COLLATE "C" > E'a'::text)"#
     );
 }
 

@@ -133,6 +133,8 @@ EXTENDED_TITLES = {
     "x3": "count: id `$startsWith`",
     "x4": "count: no amount, status = open",
     "x5": "count: `$not` status in 2 values",
+    "x6": "page: first 100 by priority, then newest",
+    "x7": "page: the same, status = open",
 }
 
 
@@ -144,6 +146,8 @@ def extended(_cases):
         "x3": _count(_field("id", "$startsWith", "beef")),
         "x4": _count(_field(AMOUNT, "$exists", "false"), _field(STATUS, "=", "open")),
         "x5": _count({"op": "$not", "children": [_field(STATUS, "$contains", "open", "awaitingUser")]}),
+        "x6": _page(_field("createdAt", "$exists", "true"), order="-priority,-createdAt"),
+        "x7": _page(_field(STATUS, "=", "open"), order="-priority,-createdAt"),
     }
 
 

@@ -13,6 +13,7 @@ use parquet::file::properties::WriterProperties;
 use super::encode::DocumentEncoder;
 use crate::catalog::{Catalog, FieldType};
 use crate::filter::Order;
+use crate::filter::order::SortKey;
 
 /// The number of cases per row group: two batches of an engine, which is about 100 MB of JSON.
 const GROUP_ROWS: usize = 2 * 65_536;
@@ -58,18 +59,21 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let encoder = DocumentEncoder::new(catalog);
         let schema = encoder.schema();
-        let order = order.map(|order| order.key_in(catalog)).transpose();
-        let order = order.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let sorting = order.and_then(|order| {
-            let field = catalog.field(order.field);
+        let keys = order.map(|order| order.keys_in(catalog)).transpose();
+        let keys = keys.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let sorting = |key: &SortKey| {
+            let field = catalog.field(key.field);
             // For any other field, Parquet's order of the values differs from the order of the engine.
             let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
             // In the order, an absent value is at the position of the default, but the column has a null.
             let is_natural = !has_ranks && field.default_value().is_none() && field.form().is_text();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;
-            Some(vec![SortingColumn { column_idx, descending: order.descending, nulls_first: false }])
-        });
+            Some(SortingColumn { column_idx, descending: key.descending, nulls_first: false })
+        };
+        // The rows are also sorted by the columns before the first column with another order.
+        let sorting: Vec<SortingColumn> = keys.iter().flatten().map_while(sorting).collect();
+        let sorting = Some(sorting).filter(|columns| !columns.is_empty());
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_max_row_group_row_count(Some(GROUP_ROWS))

@@ -37,7 +37,7 @@ impl Engine {
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {
         let mut completions = Completions::new(&self.catalog, text, cursor);
         if let Some((field, written)) = completions.wanted.take() {
-            let snapshot = self.snapshot();
+            let snapshot = self.current_snapshot();
             let view = snapshot.view(&self.catalog, self.keep);
             let slots: Vec<&Slot> = view.slots().collect();
             let live =

@@ -150,7 +150,7 @@ impl Engine {
     }
 
     /// Returns the current snapshot, for a caller that keeps it longer than a search does.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub(crate) fn current_snapshot(&self) -> Arc<Snapshot> {
         Guard::into_inner(self.current.load())
     }
 

@@ -81,7 +81,7 @@ impl Engine {
         if !filter.catalog().is_within(&self.catalog) || self.is_empty() {
             return Vec::new();
         }
-        let snapshot = self.snapshot();
+        let snapshot = self.current_snapshot();
         let slots: Vec<&Slot> = snapshot.view(&self.catalog, self.keep).slots().collect();
         let mut hints = Vec::new();
         let mut without: Vec<FieldId> = Vec::new();

@@ -123,7 +123,7 @@ mod tests {
         let catalog = Catalog::cases();
         let engine = Engine::new(catalog.clone());
         engine.upsert_many(documents.as_bytes()).unwrap();
-        let snapshot = engine.snapshot();
+        let snapshot = engine.current_snapshot();
         let view = snapshot.view(&engine.catalog, engine.keep);
         let per_case = |bytes: usize| bytes as f64 / engine.len() as f64;
         let bytes = ["name", "checked"].map(|name| {

@@ -65,11 +65,11 @@ mod write;
 pub use handle::{Engine, EngineBuilder};
 pub use invariant::InvariantError;
 pub use memory::{FieldMemory, MemoryUsage};
-#[cfg(feature = "service")]
-pub(crate) use search::AnswerFrame;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use search::AnswerWriter;
-pub use search::{FacetExplanation, FacetStrategy, SearchAnswer, explain};
+#[cfg(feature = "service")]
+pub(crate) use search::{AnswerFrame, PageInfo};
+pub use search::{EngineSnapshot, FacetExplanation, FacetStrategy, SearchAnswer, explain};
 #[cfg(feature = "store")]
 pub(crate) use search::{FoundRows, request_for};
 pub use searchable::Searchable;

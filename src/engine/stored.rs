@@ -16,7 +16,7 @@ impl Engine {
     /// The sample has about `least` cases, or up to twice as many. They are spread evenly over all cases. If there are fewer cases,
     /// the sample has all of them.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
-        let snapshot = self.snapshot();
+        let snapshot = self.current_snapshot();
         let step = snapshot.len().checked_div(least).unwrap_or(0).max(1);
         let view = self.view_of(&snapshot);
         let numbers = view.slots().flat_map(|slot| {

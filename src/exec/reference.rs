@@ -15,10 +15,10 @@ use self::stored::{read, stored};
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::filter::order::SortKey;
+use crate::filter::order::{Position, SortKey, SortValue};
 use crate::filter::{Filter, SearchRequest};
 use crate::predicate::Written;
-use crate::value::Value;
+use crate::value::{Value, ValueClass};
 
 pub use facets::facets;
 pub use why::{Criterion, Stored, Test, Why, why};
@@ -56,18 +56,21 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 /// Returns an error if a document is not valid, or if the order does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
 pub fn search(documents: &[&str], request: &SearchRequest) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
-    let order = request.check(catalog, "reference")?;
+    let keys = request.check(catalog, "reference")?;
     let stored = stored(documents, |document| read(catalog, document))?;
     let written = request.filter.written();
-    let mut selected: Vec<&(usize, Row<'_>)> =
-        stored.iter().filter(|(_, row)| selects(&written, row, catalog)).collect();
-    if let Some(order) = order {
-        selected.sort_by(|(_, a), (_, b)| compare(catalog, order, a, b));
+    let mut selected: Vec<(usize, &(usize, Row<'_>))> =
+        stored.iter().enumerate().filter(|(_, (_, row))| selects(&written, row, catalog)).collect();
+    if !keys.is_empty() {
+        selected.sort_by(|(_, (_, a)), (_, (_, b))| compare(catalog, &keys, a, b));
     }
     let total = selected.len() as u64;
+    if let Some(after) = &request.after {
+        selected.retain(|(place, (_, row))| is_behind(catalog, &keys, after.position(), *place, row));
+    }
     let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-    Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
+    Ok((selected.into_iter().skip(offset).take(limit).map(|(_, (at, _))| *at).collect(), total))
 }
 
 /// Returns true if the criteria select the document.
@@ -76,22 +79,58 @@ fn selects(written: &Written<'_>, row: &Row<'_>, catalog: &Catalog) -> bool {
     places.holds(written, written.root(), &places.all())
 }
 
-/// Compares two documents by the sort order. Absent values come last in both directions. Known values come in the order of the
-/// catalogue, before other strings. Ties are decided by `id`, ascending.
-fn compare(catalog: &Catalog, order: SortKey, a: &Row<'_>, b: &Row<'_>) -> Ordering {
-    let field = catalog.field(order.field);
-    let rank = |value: &Value<'_>| match value {
-        Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),
+/// Compares two documents by the sort keys. Ties are decided by `id`, ascending.
+fn compare(catalog: &Catalog, keys: &[SortKey], a: &Row<'_>, b: &Row<'_>) -> Ordering {
+    let mut by_value = keys.iter().map(|key| {
+        let value = |row: &Row<'_>| row.values(key.field).next().map(|value| ranked(catalog, *key, value));
+        compare_values(*key, value(a), value(b))
+    });
+    by_value.find(|ordering| ordering.is_ne()).unwrap_or_else(|| a.id().cmp(b.id()))
+}
+
+/// Returns a value with its rank. Known values come in the order of the catalogue, before other strings.
+fn ranked(catalog: &Catalog, key: SortKey, value: &Value<'_>) -> (usize, Value<'static>) {
+    let rank = match value {
+        Value::String(text) => catalog.field(key.field).known_rank(text).unwrap_or(usize::MAX),
         _ => 0,
     };
-    let by_value = match (a.values(order.field).next(), b.values(order.field).next()) {
+    (rank, value.clone().into_owned())
+}
+
+/// Compares two values of one sort field. Absent values come last in both directions.
+fn compare_values<T: Ord>(key: SortKey, a: Option<T>, b: Option<T>) -> Ordering {
+    match (a, b) {
         (None, None) => Ordering::Equal,
         (None, Some(_)) => Ordering::Greater,
         (Some(_), None) => Ordering::Less,
-        (Some(a), Some(b)) => {
-            let ascending = rank(a).cmp(&rank(b)).then_with(|| a.cmp(b));
-            if order.descending { ascending.reverse() } else { ascending }
-        }
+        (Some(a), Some(b)) if key.descending => b.cmp(&a),
+        (Some(a), Some(b)) => a.cmp(&b),
+    }
+}
+
+/// Returns true if a document comes behind a position. `place` is its index in insertion order.
+fn is_behind(catalog: &Catalog, keys: &[SortKey], position: &Position, place: usize, row: &Row<'_>) -> bool {
+    let (values, id) = match position {
+        Position::Inserted(last) => return place as u64 > *last,
+        Position::Sorted { values, id } => (values, id),
     };
-    by_value.then_with(|| a.id().cmp(b.id()))
+    for (key, last) in keys.iter().zip(values) {
+        let kind = catalog.field(key.field).field_type();
+        let last = match last {
+            SortValue::Absent => None,
+            SortValue::Boolean(boolean) => Some(Value::Boolean(*boolean)),
+            SortValue::Text(text) => Some(Value::String(text.to_string().into())),
+            SortValue::Ordinal(ordinal) => match ValueClass::of_field(kind) {
+                ValueClass::Ordered(kind) => Some(kind.value(*ordinal)),
+                _ => None,
+            },
+        };
+        let own = row.values(key.field).next();
+        let rank = |value: &Value<'_>| ranked(catalog, *key, value);
+        match compare_values(*key, own.map(rank), last.as_ref().map(rank)) {
+            Ordering::Equal => {}
+            ordering => return ordering.is_gt(),
+        }
+    }
+    row.id() > &**id
 }

@@ -68,7 +68,7 @@ impl Filter {
 }
 
 /// Returns a line with all properties of a field that affect the result of a test.
-fn description(field: &Field) -> String {
+pub(super) fn description(field: &Field) -> String {
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let default = field.default_value().map(text).unwrap_or_default();
     let form = match field.form() {

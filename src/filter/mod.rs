@@ -8,7 +8,7 @@
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
 //! - [`Completions`] are the words that can come next at a cursor in a filter text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
-//! - A [`SearchRequest`] is a filter, an [`Order`] and a page.
+//! - A [`SearchRequest`] is a filter, an [`Order`] and a page. A [`Cursor`] is the position behind a page.
 
 mod apart;
 mod build;
@@ -18,10 +18,12 @@ mod cache;
 mod compiled;
 mod completions;
 mod criteria;
+mod cursor;
 mod document;
 mod elements;
 mod identity;
 mod limits;
+mod narrowed;
 pub(crate) mod order;
 mod params;
 mod program;
@@ -40,6 +42,7 @@ pub use self::cache::{CacheStats, FilterCache};
 pub use self::compiled::Filter;
 pub use self::completions::{Completion, CompletionKind, Completions};
 pub use self::criteria::{Criteria, FieldName, field};
+pub use self::cursor::Cursor;
 pub use self::document::Document;
 pub use self::order::{Direction, Order};
 pub use self::params::{DEFAULT_PAGE, Paging, SearchParams};

@@ -1,8 +1,13 @@
 //! The order of the documents in the answer to a search.
 
+mod position;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use smallvec::{SmallVec, smallvec};
+
+pub(crate) use self::position::{Position, SortValue, SortValues};
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, quote};
 
@@ -18,31 +23,43 @@ pub enum Direction {
     Descending,
 }
 
-/// The order of the documents in an answer: by one single-valued field. Documents with equal values are in ascending order of `id`.
+/// The order of the documents in an answer: by one to eight single-valued fields, each ascending or descending. Documents with equal
+/// values in all of them are in ascending order of `id`.
 ///
-/// Documents without the field are last in both directions. An order belongs to a [`Catalog`]. A search returns an error if its
-/// filter has a different catalogue, or a catalogue that hides the sort field; see [`SearchRequest`](crate::SearchRequest).
+/// Documents without a field come after the documents that have it, in both directions. An order belongs to a [`Catalog`]. A search
+/// returns an error if its filter has a different catalogue, or a catalogue that hides a sort field; see
+/// [`SearchRequest`](crate::SearchRequest).
 ///
 /// ```
 /// use casefilter::{Catalog, Direction, Order};
-/// let newest = Order::by(&Catalog::cases(), "createdAt", Direction::Descending)?;
+/// let cases = Catalog::cases();
+/// let newest = Order::by(&cases, "createdAt", Direction::Descending)?;
 /// assert_eq!(newest.to_string(), "-createdAt");
+/// let urgent = Order::by(&cases, "priority", Direction::Descending)?.then_by("createdAt", Direction::Descending)?;
+/// assert_eq!(urgent.to_string(), "-priority,-createdAt");
 /// # Ok::<(), casefilter::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Order {
     catalog: Catalog,
-    key: SortKey,
+    /// The sort keys: one to [`Order::MAX_FIELDS`], with different fields.
+    keys: SortKeys,
 }
 
-/// The field and the direction of an [`Order`] that was checked against a catalogue.
+/// A field and a direction of an [`Order`] that was checked against a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SortKey {
     pub(crate) field: FieldId,
     pub(crate) descending: bool,
 }
 
+/// The sort keys of a search, the most significant first. Without keys, the order is the insertion order.
+pub(crate) type SortKeys = SmallVec<[SortKey; 2]>;
+
 impl Order {
+    /// The maximum number of fields of an order.
+    pub const MAX_FIELDS: usize = 8;
+
     /// Creates the order by the field with this name or alias.
     ///
     /// ```
@@ -54,10 +71,45 @@ impl Order {
     /// # Errors
     /// Returns an error if the name is not in the catalogue, or if the field is multi-valued.
     pub fn by(catalog: &Catalog, name: &str, direction: Direction) -> Result<Self, Error> {
-        Self::new(catalog, name, direction, 0)
+        let key = sort_key(catalog, name, direction, 0)?;
+        Ok(Self { catalog: catalog.clone(), keys: smallvec![key] })
     }
 
-    /// Parses an `order` parameter: the name of a single-valued field, with the prefix `-` for descending order.
+    /// Adds a field, which decides between documents with equal values in all fields before it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Direction, ErrorKind, Order};
+    /// let order = Order::by(&Catalog::cases(), "status", Direction::Ascending)?;
+    /// let error = order.then_by("caseReview.status", Direction::Descending).unwrap_err();
+    /// assert_eq!(error.kind, ErrorKind::DuplicateSortField);
+    /// # Ok::<(), casefilter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error in these cases:
+    ///
+    /// - The name is not in the catalogue, or the field is multi-valued.
+    /// - The order already has the field ([`ErrorKind::DuplicateSortField`]), or already has eight fields
+    ///   ([`ErrorKind::TooManySortFields`]).
+    /// - [`parse`](Self::parse) would read the printed order as other fields ([`ErrorKind::BadValue`]). This is possible only in a
+    ///   catalogue in which the name of a field contains a comma.
+    pub fn then_by(mut self, name: &str, direction: Direction) -> Result<Self, Error> {
+        let catalog = self.catalog.clone();
+        let key = sort_key(&catalog, name, direction, 0)?;
+        add(&catalog, &mut self.keys, key, name, 0)?;
+        if catalog.names().any(|name| name.contains(',')) {
+            let text = self.to_string();
+            if Self::parse_list(&catalog, &text).ok().flatten().as_ref() != Some(&self) {
+                let found = format!("an order whose text, {}, means other fields", quote(&text));
+                let expected = "fields whose names, joined by commas, are not the name of another field";
+                return Err(Error::new(ErrorKind::BadValue, 0, found, expected).at("order"));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Parses an `order` parameter: the name of a single-valued field, with the prefix `-` for descending order. In an
+    /// [extended](Catalog::extended) catalogue, it can be a list of fields, as in [`parse_list`](Self::parse_list).
     ///
     /// Returns `None` for an empty text. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`.
     /// Otherwise the first character of the name would be the direction.
@@ -67,6 +119,8 @@ impl Order {
     /// let order = Order::parse(&Catalog::cases(), "-createdAt")?.unwrap();
     /// assert_eq!(order.direction(), Direction::Descending);
     /// assert!(Order::parse(&Catalog::cases(), "tags").is_err());
+    /// assert!(Order::parse(&Catalog::cases(), "priority,-createdAt").is_err());
+    /// assert!(Order::parse(&Catalog::cases().extended(), "priority,-createdAt").is_ok());
     ///
     /// let catalog = Catalog::new([Field::new("-delta", FieldType::Number)])?;
     /// assert_eq!(Order::parse(&catalog, "+-delta")?, Some(Order::by(&catalog, "-delta", Direction::Ascending)?));
@@ -75,48 +129,80 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the name is not in the catalogue, or if the field is multi-valued.
+    /// Returns an error if a name is not in the catalogue, if a field is multi-valued, or if a field occurs twice.
     pub fn parse(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
-        if let Some(error) = other_form(catalog, text) {
+        if catalog.is_extended() {
+            return Self::parse_list(catalog, text);
+        }
+        if let Some(error) = other_form(catalog, text, 0) {
             return Err(error);
         }
         if text.is_empty() {
             return Ok(None);
         }
-        let (direction, name) = signed(text);
-        let offset = text.len().saturating_sub(name.len());
-        Self::new(catalog, name, direction, offset).map(Some).map_err(|error| {
-            // The client may have meant the minus sign as a part of the name.
-            let is_name = direction == Direction::Descending && catalog.find(text).is_some();
-            if is_name { error.suggest(Some(quote(&format!("+{text}")))) } else { error }
-        })
+        let key = parse_key(catalog, text, 0)?;
+        Ok(Some(Self { catalog: catalog.clone(), keys: smallvec![key] }))
     }
 
-    fn new(catalog: &Catalog, name: &str, direction: Direction, offset: usize) -> Result<Self, Error> {
-        let field = catalog.resolve(name, offset).map_err(|error| error.at("order"))?;
-        if catalog.field(field).is_many() {
-            return Err(Error::new(
-                ErrorKind::OrderByMany,
-                offset,
-                format!("{}, which is multi-valued", quote(name)),
-                "a single-valued field",
-            )
-            .at("order"));
+    /// Parses a list of one to eight fields, joined by commas, each with its own direction. Accepts the list for every catalogue,
+    /// also for one that is not [extended](Catalog::extended).
+    ///
+    /// Returns `None` for an empty text. If the name of a field contains a comma, the longest name that fits is read.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Direction, Order};
+    /// let order = Order::parse_list(&Catalog::cases(), "status,-createdAt")?.unwrap();
+    /// let keys: Vec<_> = order.keys().map(|(field, direction)| (field.name(), direction)).collect();
+    /// assert_eq!(keys, [("caseReview.status", Direction::Ascending), ("createdAt", Direction::Descending)]);
+    /// # Ok::<(), casefilter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if a name is not in the catalogue, if a field is multi-valued, if a field occurs twice, or if there are
+    /// more than eight fields. [`Error::offset`] is the position of the field in the text.
+    pub fn parse_list(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
+        if text.is_empty() {
+            return Ok(None);
         }
-        let descending = direction == Direction::Descending;
-        Ok(Self { catalog: catalog.clone(), key: SortKey { field, descending } })
+        let mut keys = SortKeys::new();
+        let mut rest = Some(text);
+        while let Some(own) = rest {
+            let offset = text.len().saturating_sub(own.len());
+            let (part, behind) = first_part(catalog, own);
+            if let Some(error) = other_form(catalog, part, offset) {
+                return Err(error);
+            }
+            if part.is_empty() {
+                let error = Error::new(ErrorKind::UnknownField, offset, "no name", "the name of a field");
+                return Err(error.at("order"));
+            }
+            let key = parse_key(catalog, part, offset)?;
+            add(catalog, &mut keys, key, part, offset)?;
+            rest = behind;
+        }
+        Ok(Some(Self { catalog: catalog.clone(), keys }))
     }
 
-    /// Returns the field that documents are ordered by.
+    /// Returns the fields and their directions, the most significant first. There is at least one field.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = (&Field, Direction)> + Clone {
+        self.keys.iter().map(|key| (self.catalog.field(key.field), key.direction()))
+    }
+
+    /// Returns the first field.
     #[must_use]
     pub fn field(&self) -> &Field {
-        self.catalog.field(self.key.field)
+        self.catalog.field(self.first().field)
     }
 
-    /// Returns the direction.
+    /// Returns the direction of the first field.
     #[must_use]
     pub fn direction(&self) -> Direction {
-        if self.key.descending { Direction::Descending } else { Direction::Ascending }
+        self.first().direction()
+    }
+
+    fn first(&self) -> SortKey {
+        let none = SortKey { field: FieldId::ID, descending: false };
+        self.keys.first().copied().unwrap_or(none)
     }
 
     /// Returns the catalogue that the order was created for.
@@ -125,36 +211,117 @@ impl Order {
         &self.catalog
     }
 
-    /// Checks the order against `catalog` and returns its sort key.
+    /// Checks the order against `catalog` and returns its sort keys.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`] if `catalog` has other fields, or hides the field of this order.
-    pub(crate) fn key_in(&self, catalog: &Catalog) -> Result<SortKey, Error> {
-        let name = || quote(self.field().name());
+    /// Returns [`ErrorKind::CatalogMismatch`] if `catalog` has other fields, or hides a field of this order.
+    pub(crate) fn keys_in(&self, catalog: &Catalog) -> Result<SortKeys, Error> {
+        let name = |key: &SortKey| quote(self.catalog.field(key.field).name());
         let mismatch = |found: String, expected: String| {
             Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("order"))
         };
         if !self.catalog.is_akin(catalog) {
             return mismatch(
-                format!("an order by {} of another catalogue", name()),
+                format!("an order by {} of another catalogue", name(&self.first())),
                 "an order for the catalogue of the filter".to_owned(),
             );
         }
-        if !catalog.is_visible(self.key.field) {
+        if let Some(hidden) = self.keys.iter().find(|key| !catalog.is_visible(key.field)) {
             return mismatch(
-                format!("an order by {}, which the catalogue of the filter hides or does not contain", name()),
+                format!(
+                    "an order by {}, which the catalogue of the filter hides or does not contain",
+                    name(hidden)
+                ),
                 "a field of that catalogue, or a filter joined by `Filter::and` with one that shows the field"
                     .to_owned(),
             );
         }
-        Ok(self.key)
+        Ok(self.keys.clone())
     }
+}
+
+impl SortKey {
+    fn direction(self) -> Direction {
+        if self.descending { Direction::Descending } else { Direction::Ascending }
+    }
+}
+
+/// Returns the sort key of the field with this name.
+fn sort_key(catalog: &Catalog, name: &str, direction: Direction, offset: usize) -> Result<SortKey, Error> {
+    let field = catalog.resolve(name, offset).map_err(|error| error.at("order"))?;
+    if catalog.field(field).is_many() {
+        return Err(Error::new(
+            ErrorKind::OrderByMany,
+            offset,
+            format!("{}, which is multi-valued", quote(name)),
+            "a single-valued field",
+        )
+        .at("order"));
+    }
+    Ok(SortKey { field, descending: direction == Direction::Descending })
+}
+
+/// Parses a field with its sign. `offset` is the position of `text` in the whole order.
+fn parse_key(catalog: &Catalog, text: &str, offset: usize) -> Result<SortKey, Error> {
+    let (direction, name) = signed(text);
+    let sign = text.len().saturating_sub(name.len());
+    sort_key(catalog, name, direction, offset.saturating_add(sign)).map_err(|error| {
+        // The client may have meant the minus sign as a part of the name.
+        let is_name = direction == Direction::Descending && catalog.find(text).is_some();
+        if is_name { error.suggest(Some(quote(&format!("+{text}")))) } else { error }
+    })
+}
+
+/// Adds a key to the keys of an order. `text` and `offset` are its text and position in the whole order.
+fn add(catalog: &Catalog, keys: &mut SortKeys, key: SortKey, text: &str, offset: usize) -> Result<(), Error> {
+    let error =
+        |kind, found: String, expected: String| Err(Error::new(kind, offset, found, expected).at("order"));
+    if keys.len() >= Order::MAX_FIELDS {
+        return error(
+            ErrorKind::TooManySortFields,
+            format!("one more field, {}", quote(text)),
+            format!("at most {} fields", Order::MAX_FIELDS),
+        );
+    }
+    if keys.iter().any(|own| own.field == key.field) {
+        let name = quote(catalog.field(key.field).name());
+        return error(
+            ErrorKind::DuplicateSortField,
+            format!("{}, which orders by {name} again", quote(text)),
+            "each field at most once".to_owned(),
+        );
+    }
+    keys.push(key);
+    Ok(())
+}
+
+/// Splits the text of a list at the comma after its first field. Returns the text of this field, and the text after the comma.
+///
+/// Names can contain commas: the first field is the longest text before a comma that names a field. If there is none, it is the
+/// text before the first comma.
+fn first_part<'t>(catalog: &Catalog, text: &'t str) -> (&'t str, Option<&'t str>) {
+    if !text.contains(',') {
+        return (text, None);
+    }
+    // No text with more commas than every name has is a name.
+    let commas = |text: &str| text.bytes().filter(|byte| *byte == b',').count();
+    let most = catalog.names().map(commas).max().unwrap_or(0);
+    let ends = text.match_indices(',').map(|(at, _)| at).chain(std::iter::once(text.len()));
+    let split = |at: usize| {
+        let (part, behind) = text.split_at_checked(at).unwrap_or((text, ""));
+        (part, behind.strip_prefix(','))
+    };
+    let named = ends.take(most.saturating_add(1)).map(split).filter(|(part, _)| {
+        let (_, name) = signed(part);
+        catalog.find(name).is_some()
+    });
+    named.last().unwrap_or_else(|| split(text.find(',').unwrap_or(text.len())))
 }
 
 /// Compares the fields and the directions.
 impl PartialEq for Order {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key && self.field() == other.field()
+        self.keys == other.keys && self.keys().eq(other.keys())
     }
 }
 
@@ -162,21 +329,25 @@ impl Eq for Order {}
 
 impl Hash for Order {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key.hash(state);
-        self.field().name().hash(state);
+        self.keys.hash(state);
+        self.keys().for_each(|(field, _)| field.name().hash(state));
     }
 }
 
 impl fmt::Display for Order {
-    /// Prints the text that [`Order::parse`] parses.
+    /// Prints the text that [`Order::parse_list`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.field().name();
-        let sign = match self.direction() {
-            Direction::Descending => "-",
-            Direction::Ascending if signed(name) != (Direction::Ascending, name) => "+",
-            Direction::Ascending => "",
-        };
-        write!(f, "{sign}{name}")
+        for (at, (field, direction)) in self.keys().enumerate() {
+            let name = field.name();
+            let comma = if at > 0 { "," } else { "" };
+            let sign = match direction {
+                Direction::Descending => "-",
+                Direction::Ascending if signed(name) != (Direction::Ascending, name) => "+",
+                Direction::Ascending => "",
+            };
+            write!(f, "{comma}{sign}{name}")?;
+        }
+        Ok(())
     }
 }
 
@@ -194,14 +365,15 @@ fn signed(text: &str) -> (Direction, &str) {
 }
 
 /// Returns the error for an order in the syntax of another language: `createdAt desc`, `createdAt:asc`, `desc(createdAt)`,
-/// `+createdAt`, or several fields. Returns `None` for any other text.
-fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
+/// `+createdAt`, or several fields. Returns `None` for any other text. `offset` is the position of `text` in the whole order.
+fn other_form(catalog: &Catalog, text: &str, offset: usize) -> Option<Error> {
     let (_, own) = signed(text);
     // If the text names a field, it is a valid order, or `Order::parse` suggests the correct sign.
     if catalog.find(own).or_else(|| catalog.find(text)).is_some() {
         return None;
     }
-    let error = |expected: &str| Error::new(ErrorKind::UnknownField, 0, quote(text), expected).at("order");
+    let error =
+        |expected: &str| Error::new(ErrorKind::UnknownField, offset, quote(text), expected).at("order");
     if text.contains(',') {
         let id = quote(catalog.id_name());
         return Some(error(&format!("one field; cases with equal values are in the order of {id}")));
@@ -238,7 +410,7 @@ mod tests {
     use super::*;
     use crate::catalog::FieldType;
 
-    fn kind(result: Result<SortKey, Error>) -> Option<ErrorKind> {
+    fn kind(result: Result<SortKeys, Error>) -> Option<ErrorKind> {
         result.err().map(|error| error.kind)
     }
 
@@ -246,17 +418,17 @@ mod tests {
     fn an_order_fits_catalogues_that_show_its_field() {
         let cases = Catalog::cases();
         let order = Order::by(&cases, "status", Direction::Descending).unwrap();
-        let key = SortKey { field: cases.find("status").unwrap(), descending: true };
+        let key: SortKeys = smallvec![SortKey { field: cases.find("status").unwrap(), descending: true }];
         let grown = cases.with([Field::new("x", FieldType::Number)]).unwrap();
         for fitting in [&cases, &grown, &cases.allow(["status", "tags"]).unwrap()] {
-            assert_eq!(order.key_in(fitting), Ok(key));
+            assert_eq!(order.keys_in(fitting), Ok(key.clone()));
         }
         let other = Catalog::new([Field::new("status", FieldType::String)]).unwrap();
         for foreign in [&other, &cases.allow(["tags"]).unwrap()] {
-            assert_eq!(kind(order.key_in(foreign)), Some(ErrorKind::CatalogMismatch));
+            assert_eq!(kind(order.keys_in(foreign)), Some(ErrorKind::CatalogMismatch));
         }
         let by_new = Order::by(&grown, "x", Direction::Ascending).unwrap();
-        assert_eq!(kind(by_new.key_in(&cases)), Some(ErrorKind::CatalogMismatch));
+        assert_eq!(kind(by_new.keys_in(&cases)), Some(ErrorKind::CatalogMismatch));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Parses the parameters of a request: `offset`, `limit`, `order` and `countTotalItems`.
+//! Parses the parameters of a request: `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` and `after`.
 
 use std::borrow::Cow;
 
-use super::order::Order;
+use super::cursor::Cursor;
+use super::order::{Order, SortKeys};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, Found, nearest, quote, quote_all};
 use crate::limits::Limits;
@@ -12,9 +13,9 @@ pub const DEFAULT_PAGE: u64 = 100;
 
 /// The parameters of a request as text, as in a query string.
 ///
-/// With the feature `serde`, the members are `offset`, `limit`, `order` and `countTotalItems`. Each member is an optional string.
-/// Other members are ignored. To reject other members, or to use other names, deserialise a type of your own and call the setters;
-/// see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the four names above.
+/// With the feature `serde`, the members are `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` and `after`. Each member is
+/// an optional string. Other members are ignored. To reject other members, or to use other names, deserialise a type of your own and call the setters;
+/// see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the names above.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -22,6 +23,9 @@ pub const DEFAULT_PAGE: u64 = 100;
 /// assert_eq!((paging.offset, paging.limit, paging.count), (0, 20, false));
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
+///
+/// `pageCursor`, `after`, and an `order` by several fields are parameters only if the catalogue is
+/// [extended](Catalog::extended). For any other catalogue, they are errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default))]
@@ -37,6 +41,10 @@ pub struct SearchParams<'a> {
         serde(rename = "countTotalItems", skip_serializing_if = "Option::is_none")
     )]
     count: Option<Cow<'a, str>>,
+    #[cfg_attr(feature = "serde", serde(rename = "pageCursor", skip_serializing_if = "Option::is_none"))]
+    cursor: Option<Cow<'a, str>>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    after: Option<Cow<'a, str>>,
 }
 
 /// The order and the page of a request.
@@ -52,6 +60,12 @@ pub struct Paging {
     pub limit: u64,
     /// True to count all selected documents.
     pub count: bool,
+    /// True to return a cursor.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub cursor: bool,
+    /// The cursor behind which the page begins.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub after: Option<Cursor>,
 }
 
 impl<'a> SearchParams<'a> {
@@ -90,8 +104,10 @@ impl<'a> SearchParams<'a> {
                 "limit" => &mut params.limit,
                 "order" => &mut params.order,
                 "countTotalItems" => &mut params.count,
+                "pageCursor" => &mut params.cursor,
+                "after" => &mut params.after,
                 _ => {
-                    errors.push(unknown_name(name));
+                    errors.push(unknown_name(name, &EXTENDED_NAMES));
                     continue;
                 }
             };
@@ -130,6 +146,19 @@ impl<'a> SearchParams<'a> {
         Self { count: text.into().map(Cow::Borrowed), ..self }
     }
 
+    /// Sets `pageCursor`, `true` or `false`. An answer has the cursor as [`next`](crate::SearchAnswer::next), and `pageInfo.next` in
+    /// JSON.
+    #[must_use]
+    pub fn cursor(self, text: impl Into<Option<&'a str>>) -> Self {
+        Self { cursor: text.into().map(Cow::Borrowed), ..self }
+    }
+
+    /// Sets `after`, the text of a [`Cursor`]. It excludes `offset`.
+    #[must_use]
+    pub fn after(self, text: impl Into<Option<&'a str>>) -> Self {
+        Self { after: text.into().map(Cow::Borrowed), ..self }
+    }
+
     /// Parses the parameters. Pass the result to [`SearchRequest::with_paging`](crate::SearchRequest::with_paging).
     ///
     /// ```
@@ -155,37 +184,68 @@ impl<'a> SearchParams<'a> {
         };
         let offset = take(offset(self.offset.as_deref()));
         let limit = take(page(self.limit.as_deref(), limits));
-        let order =
-            Order::parse(catalog, self.order.as_deref().unwrap_or_default()).unwrap_or_else(|error| {
-                errors.push(error);
-                None
-            });
-        let count = match self.count.as_deref() {
+        let order = Order::parse(catalog, self.order.as_deref().unwrap_or_default());
+        let order = order.map_err(|error| errors.push(error));
+        let mut flag = |name: &str, text: Option<&str>| match text {
             None | Some("false") => false,
             Some("true") => true,
             Some(other) => {
-                errors.push(
-                    Error::new(ErrorKind::BadFlag, 0, quote(other), "`true` or `false`")
-                        .at("countTotalItems"),
-                );
+                errors.push(Error::new(ErrorKind::BadFlag, 0, quote(other), "`true` or `false`").at(name));
                 false
             }
         };
-        match Errors::in_order(errors) {
-            None => Ok(Paging { order, offset, limit, count }),
-            Some(errors) => Err(errors),
+        let count = flag("countTotalItems", self.count.as_deref());
+        let (mut cursor, mut after) = (false, None);
+        if catalog.is_extended() {
+            cursor = flag("pageCursor", self.cursor.as_deref());
+            match self.parsed_after(catalog, order.as_ref().ok()) {
+                Ok(own) => after = own,
+                Err(error) => errors.push(error),
+            }
+        } else {
+            let given = [("pageCursor", &self.cursor), ("after", &self.after)];
+            let given = given.iter().filter(|(_, text)| text.is_some());
+            errors.extend(given.map(|(name, _)| unknown_name(name, &NAMES).at(*name)));
         }
+        match (Errors::in_order(errors), order) {
+            (None, Ok(order)) => Ok(Paging { order, offset, limit, count, cursor, after }),
+            (Some(errors), _) => Err(errors),
+            // An order that is not valid has left an error.
+            (None, Err(())) => Err(Errors::from(unknown_name("order", &NAMES))),
+        }
+    }
+
+    /// Parses `after`, and checks that it belongs to the order. `None` for the order stands for an order with an error.
+    fn parsed_after(
+        &self,
+        catalog: &Catalog,
+        order: Option<&Option<Order>>,
+    ) -> Result<Option<Cursor>, Error> {
+        let Some(text) = self.after.as_deref() else { return Ok(None) };
+        let cursor = Cursor::parse(text)?;
+        if self.offset.is_some() {
+            return Err(offset_with_cursor());
+        }
+        if let Some(order) = order {
+            let keys = order.as_ref().map(|order| order.keys_in(catalog)).transpose()?;
+            cursor.check(catalog, &keys.unwrap_or_else(SortKeys::new))?;
+        }
+        Ok(Some(cursor))
     }
 }
 
-/// The names of the parameters.
+/// The names of the parameters that every catalogue has.
 const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
 
-/// Returns the error for a name that is not a parameter.
-fn unknown_name(name: &str) -> Error {
+/// The names of all parameters.
+const EXTENDED_NAMES: [&str; 6] = ["offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
+
+/// Returns the error for a name that is not one of `names`.
+fn unknown_name(name: &str, names: &[&'static str]) -> Error {
     let found = format!("the query parameter {}", quote(name));
-    let expected = format!("one of {}", quote_all(NAMES));
-    Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(nearest(name, NAMES.into_iter()).map(quote))
+    let expected = format!("one of {}", quote_all(names.iter().copied()));
+    let near = nearest(name, names.iter().copied()).map(quote);
+    Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(near)
 }
 
 /// Parses `limit`. It must not exceed the largest page.
@@ -231,6 +291,12 @@ fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
 /// Returns the error for a page that exceeds [`Limits::page`].
 pub(super) fn page_too_large(found: Found, limits: &Limits) -> Error {
     Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
+}
+
+/// Returns the error for a page with both an offset and a cursor.
+pub(super) fn offset_with_cursor() -> Error {
+    let expected = "no `offset`, since `after` says where the page begins";
+    Error::new(ErrorKind::BadValue, 0, "an `offset` beside `after`", expected).at("offset")
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A search request: a filter, an order and a page.
 
 use super::compiled::Filter;
-use super::order::{Order, SortKey};
-use super::params::{DEFAULT_PAGE, Paging, page_too_large};
+use super::cursor::Cursor;
+use super::order::{Order, SortKeys};
+use super::params::{DEFAULT_PAGE, Paging, offset_with_cursor, page_too_large};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -40,6 +41,12 @@ pub struct SearchRequest {
     pub limit: u64,
     /// True to count all selected documents.
     pub count: bool,
+    /// True to get a [cursor](crate::SearchAnswer::next) with the answer, unless the page is the last page.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub cursor: bool,
+    /// The cursor behind which the page begins. The offset must then be 0.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub after: Option<Cursor>,
     /// The token and the deadline that may stop the search.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) stop: StopConditions,
@@ -55,6 +62,8 @@ impl SearchRequest {
             offset: 0,
             limit: DEFAULT_PAGE,
             count: false,
+            cursor: false,
+            after: None,
             stop: StopConditions::default(),
         }
     }
@@ -77,17 +86,33 @@ impl SearchRequest {
         Self { limit, ..self }
     }
 
+    /// Requests a cursor if `cursor` is true: [`SearchAnswer::next`](crate::SearchAnswer::next), and `pageInfo.next` in JSON, unless
+    /// the page is the last page. See [`Cursor`].
+    #[must_use]
+    pub fn with_cursor(self, cursor: bool) -> Self {
+        Self { cursor, ..self }
+    }
+
+    /// Requests the page behind a cursor. It costs about as much as the first page, however many documents come before it.
+    ///
+    /// A total that the request asks for counts all selected documents, also those before the cursor. The search returns an error
+    /// if the request has an offset, or if the cursor belongs to another order.
+    #[must_use]
+    pub fn with_after(self, after: impl Into<Option<Cursor>>) -> Self {
+        Self { after: after.into(), ..self }
+    }
+
     /// Requests a count of all selected documents if `count` is true.
     #[must_use]
     pub fn with_count(self, count: bool) -> Self {
         Self { count, ..self }
     }
 
-    /// Sets order, page and count at once.
+    /// Sets order, page, count and cursor at once.
     #[must_use]
     pub fn with_paging(self, paging: Paging) -> Self {
-        let Paging { order, offset, limit, count } = paging;
-        Self { order, offset, limit, count, ..self }
+        let Paging { order, offset, limit, count, cursor, after } = paging;
+        Self { order, offset, limit, count, cursor, after, ..self }
     }
 
     /// Sets the token that can cancel the search. A cancelled search returns [`ErrorKind::SearchCancelled`](crate::ErrorKind)
@@ -125,16 +150,28 @@ impl SearchRequest {
 }
 
 impl SearchRequest {
-    /// Checks that the filter and the order fit `catalog`, and returns the sort key of the order. `whose` names the owner of the
-    /// catalogue in the message.
+    /// Checks that the filter, the order and the cursor fit `catalog`, and returns the sort keys of the order. `whose` names the
+    /// owner of the catalogue in the message.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::CatalogMismatch`] if the filter was compiled for a different catalogue, or if its catalogue hides the
-    /// sort field.
+    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind) if the filter was compiled for a different catalogue, or if its catalogue
+    ///   hides a sort field.
+    /// - [`ErrorKind::BadCursor`](crate::ErrorKind) if the cursor belongs to another order.
+    /// - [`ErrorKind::BadValue`](crate::ErrorKind) if the request has a cursor and an offset.
     #[inline]
-    pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
+    pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<SortKeys, Error> {
         self.filter.catalog().check_within(catalog, whose)?;
-        self.order.as_ref().map(|order| order.key_in(self.filter.catalog())).transpose()
+        let keys = match &self.order {
+            Some(order) => order.keys_in(self.filter.catalog())?,
+            None => SortKeys::new(),
+        };
+        if let Some(after) = &self.after {
+            if self.offset > 0 {
+                return Err(offset_with_cursor());
+            }
+            after.check(catalog, &keys)?;
+        }
+        Ok(keys)
     }
 
     /// Checks the size of the page against the limits.

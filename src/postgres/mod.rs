@@ -97,10 +97,13 @@ mod check;
 mod connect;
 mod error;
 mod options;
+mod page_end;
 mod parameter;
 mod prepared;
 mod source;
 
 pub use error::{PostgresError, PostgresErrorKind};
 pub use options::PostgresOptions;
+#[cfg(feature = "service")]
+pub(crate) use page_end::Ending;
 pub use source::{PostgresSource, PostgresStats};

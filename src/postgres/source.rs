@@ -18,6 +18,7 @@ use super::check::check;
 use super::connect::{Connection, Manager, PooledConnection};
 use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
+use super::page_end::{Ending, PageEnd, PageRow};
 use super::parameter::Parameter;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, SearchAnswer};
@@ -177,19 +178,21 @@ impl PostgresSource {
             answer.push(id, document);
             ControlFlow::Continue(())
         };
-        let total = self.search_each(request, push).await?;
+        let Ending { total, next } = self.search_each(request, push).await?;
         answer.set_total(total);
+        answer.set_next(next);
         Ok(answer.finish())
     }
 
-    /// Calls `take` with the id and the document of each case when the case arrives. Returns the total if it is requested.
+    /// Calls `take` with the id and the document of each case when the case arrives. Returns the total and the cursor, if they are
+    /// requested.
     ///
     /// If `take` breaks, no more cases are read.
     pub(crate) async fn search_each(
         &self,
         request: &SearchRequest,
         take: impl FnMut(&str, &str) -> ControlFlow<()>,
-    ) -> Result<Option<u64>, PostgresError> {
+    ) -> Result<Ending, PostgresError> {
         let counts = &self.inner.counts;
         let result = self.find(request, take).await;
         match &result {
@@ -229,9 +232,20 @@ impl PostgresSource {
         &self,
         request: &SearchRequest,
         mut take: impl FnMut(&str, &str) -> ControlFlow<()>,
-    ) -> Result<Option<u64>, PostgresError> {
+    ) -> Result<Ending, PostgresError> {
         let table = &self.inner.table;
-        let page = table.page(Dialect::Postgres, request).map_err(PostgresError::of_request)?;
+        let longer = PageEnd::of(request);
+        let page = match &longer {
+            Some((longer, _)) if request.order.is_none() => table.page_with_places(Dialect::Postgres, longer),
+            Some((longer, _)) => table.page(Dialect::Postgres, longer),
+            None => table.page(Dialect::Postgres, request),
+        };
+        let page = page.map_err(PostgresError::of_request)?;
+        let mut end = longer.map(|(_, end)| end);
+        let mut take = |row: PageRow<'_>| match &mut end {
+            Some(end) => end.meet(row, &mut take),
+            None => take(row.id, row.document),
+        };
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
         let count = count.transpose().map_err(PostgresError::of_request)?;
         let work = self.with_connection(async |connection| {
@@ -247,12 +261,20 @@ impl PostgresSource {
                 }
             }
         });
-        tokio::select! {
+        let total = tokio::select! {
             biased;
             error = stopped(&request.stop) => Err(PostgresError::new(PostgresErrorKind::Stopped, error.to_string())),
             // If the search is stopped, `work` is dropped, which cancels its statement.
             found = work => found,
-        }
+        }?;
+        let next = match end {
+            None => None,
+            Some(end) => {
+                let keys = request.check(table.catalog(), "table").map_err(PostgresError::of_request)?;
+                end.cursor(table.catalog(), &keys).map_err(PostgresError::of_request)?
+            }
+        };
+        Ok(Ending { total, next })
     }
 
     /// Runs `work` on a connection from the pool. After an error or a timeout, the connection is closed.
@@ -319,18 +341,18 @@ impl PreparedStatement {
         client.query(&self.prepared, &params).await
     }
 
-    /// Calls `take` with the id and the document of each row when the row arrives, until `take` breaks. The driver then discards
-    /// the remaining rows.
+    /// Calls `take` with each row when the row arrives, until `take` breaks. The driver then discards the remaining rows.
     async fn each(
         &self,
         client: &Client,
-        take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
+        take: &mut impl FnMut(PageRow<'_>) -> ControlFlow<()>,
     ) -> Result<(), tokio_postgres::Error> {
         let params = self.statement.params().iter().map(Parameter);
         let mut rows = pin!(client.query_raw(&self.prepared, params).await?);
         while let Some(row) = poll_fn(|context| rows.as_mut().poll_next(context)).await {
             let row = row?;
-            if take(row.try_get(0)?, row.try_get(1)?).is_break() {
+            let place = if row.len() > 2 { Some(row.try_get(2)?) } else { None };
+            if take(PageRow { id: row.try_get(0)?, document: row.try_get(1)?, place }).is_break() {
                 break;
             }
         }
@@ -344,7 +366,7 @@ async fn page_and_count(
     client: &Client,
     page: &PreparedStatement,
     count: &PreparedStatement,
-    take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
+    take: &mut impl FnMut(PageRow<'_>) -> ControlFlow<()>,
 ) -> Result<u64, PostgresError> {
     let (begun, taken, counted, ended) = tokio::join!(
         biased;

@@ -48,6 +48,7 @@ pub(crate) use self::lower::{compile, lower, rounded_numbers};
 pub(crate) use self::necessary::with_necessary_conditions;
 pub(crate) use self::optimize::{joined, normalize};
 pub(crate) use self::places::Places;
+pub(crate) use self::points::Points;
 #[cfg(feature = "sql")]
 pub(crate) use self::print::bound;
 pub(crate) use self::print::{Line, PrintedNode, body_json, criteria, json_string, lines, plan, text};

@@ -160,6 +160,7 @@ mod element_columns;
 mod element_condition;
 mod lists;
 mod names;
+mod order;
 mod pattern;
 mod requests;
 mod statement;

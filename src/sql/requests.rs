@@ -1,15 +1,13 @@
 //! Compiles a request to a statement: `Table::page` and `Table::count`.
 
 use super::condition::write_predicate;
-use super::datum::Datum;
-use super::dialect::{Dialect, Syntax, separated, table_name};
+use super::dialect::{Dialect, separated, table_name};
 use super::statement::Statement;
 use super::table::{DOCUMENT, PLACE, Table};
-use crate::catalog::{FieldId, FieldType};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::filter::SearchRequest;
-use crate::filter::order::SortKey;
+use crate::filter::order::{Position, SortKey};
 
 /// The word for the table in the errors of mismatched catalogues.
 const TABLE: &str = "table";
@@ -29,7 +27,8 @@ impl Table {
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// This method does not check the limit of the request.
+    /// A page behind a [cursor](SearchRequest::with_after) has the position of the cursor as a condition. This method does not check
+    /// the limit of the request, and returns no cursor.
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
@@ -41,15 +40,34 @@ impl Table {
     ///
     /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
-        let order = request.check(self.catalog(), TABLE)?;
+        self.page_of(dialect, request, &[self.id_column(), DOCUMENT])
+    }
+
+    /// Compiles the statement of [`page`](Self::page), which also returns the insertion order of each document, as the third
+    /// column.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn page_with_places(
+        &self,
+        dialect: Dialect,
+        request: &SearchRequest,
+    ) -> Result<Statement, Error> {
+        self.page_of(dialect, request, &[self.id_column(), DOCUMENT, PLACE])
+    }
+
+    fn page_of(
+        &self,
+        dialect: Dialect,
+        request: &SearchRequest,
+        columns: &[&str],
+    ) -> Result<Statement, Error> {
+        let keys = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
-        separated([self.id_column(), DOCUMENT].iter(), ", ", &mut wanted, |name, out| {
-            syntax.identifier(name, out);
-        });
-        let order = self.order_by(syntax, order);
+        separated(columns.iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
+        let order = self.order_by(syntax, &keys);
         let (before, after) = syntax.page(&wanted, &order, request.offset, request.limit);
-        let mut statement = self.select(dialect, &before, &request.filter)?;
+        let position = request.after.as_ref().map(|cursor| (&*keys, cursor.position()));
+        let mut statement = self.select(dialect, &before, &request.filter, position)?;
         statement.push(&after);
         Ok(statement)
     }
@@ -60,64 +78,36 @@ impl Table {
     /// Returns the same errors as [`page`](Self::page).
     pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
         filter.catalog().check_within(self.catalog(), TABLE)?;
-        self.select(dialect, "SELECT count(*)", filter)
+        self.select(dialect, "SELECT count(*)", filter, None)
     }
 
-    fn select(&self, dialect: Dialect, what: &str, filter: &Filter) -> Result<Statement, Error> {
+    /// Writes a statement up to its condition: the filter and, if there is a position, the order and the position behind which the
+    /// documents are.
+    fn select(
+        &self,
+        dialect: Dialect,
+        what: &str,
+        filter: &Filter,
+        behind: Option<(&[SortKey], &Position)>,
+    ) -> Result<Statement, Error> {
         let mut statement = Statement::new(dialect);
         statement.push(what);
         statement.push(" FROM ");
         statement.push(&table_name(statement.syntax(), self));
-        if !filter.is_all() {
+        let joins = behind.is_some() && !filter.is_all();
+        if behind.is_some() || !filter.is_all() {
             statement.push(" WHERE ");
+        }
+        if !filter.is_all() {
+            statement.push(if joins { "(" } else { "" });
             write_predicate(filter.predicate(), self, &mut statement)?;
+            statement.push(if joins { ") AND " } else { "" });
+        }
+        if let Some((keys, position)) = behind {
+            statement.push(if joins { "(" } else { "" });
+            self.write_behind(keys, position, &mut statement);
+            statement.push(if joins { ")" } else { "" });
         }
         Ok(statement)
-    }
-
-    /// Returns the `ORDER BY` list. Known values come first, and absent values come last in both directions. Cases with equal
-    /// values are sorted by `id`.
-    fn order_by(&self, syntax: &dyn Syntax, order: Option<SortKey>) -> String {
-        let quote = |name: &str, collation: &str| {
-            let mut out = String::new();
-            syntax.identifier(name, &mut out);
-            out.push_str(collation);
-            out
-        };
-        let Some((order, column)) = order.and_then(|order| Some((order, self.column_of(order.field)?)))
-        else {
-            return quote(PLACE, "");
-        };
-        let field = self.catalog().field(order.field);
-        let direction = match (order.descending, column.is_nullable()) {
-            (false, false) => "",
-            (false, true) => " NULLS LAST",
-            (true, false) => " DESC",
-            (true, true) => " DESC NULLS LAST",
-        };
-        let mut out = String::new();
-        let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
-        if has_ranks {
-            // The rank of an absent field is null, so that the case comes last in both directions.
-            let name = quote(column.name(), "");
-            out.push_str("CASE");
-            if column.is_nullable() {
-                out.push_str(&format!(" WHEN {name} IS NULL THEN NULL"));
-            }
-            for (rank, known) in field.known_values().enumerate() {
-                out.push_str(&format!(" WHEN {name} = "));
-                syntax.literal(&Datum::Text(known.into()), &mut out);
-                out.push_str(&format!(" THEN {rank}"));
-            }
-            out.push_str(&format!(" ELSE {} END{direction}, ", field.known_values().len()));
-        }
-        let collation = if field.field_type() == FieldType::String { syntax.collation() } else { "" };
-        out.push_str(&quote(column.name(), collation));
-        out.push_str(direction);
-        if order.field != FieldId::ID {
-            out.push_str(", ");
-            out.push_str(&quote(self.id_column(), syntax.collation()));
-        }
-        out
     }
 }

@@ -108,6 +108,7 @@ mod record_table;
 mod records;
 mod recover;
 mod search;
+mod snapshot;
 mod spool;
 mod tables;
 #[cfg(test)]
@@ -127,6 +128,7 @@ pub use options::{Durability, StoreOptions};
 pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
+pub use snapshot::StoreSnapshot;
 #[doc(hidden)]
 pub use tables::check_same_columns;
 pub use verify::VerifyReport;

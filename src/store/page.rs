@@ -4,7 +4,7 @@ use super::database::Store;
 use super::documents::Documents;
 use super::error::{Fault, StoreError};
 use crate::engine::FoundRows;
-use crate::filter::SearchRequest;
+use crate::filter::{Cursor, SearchRequest};
 use crate::stop::StopConditions;
 
 /// A page of cases that a search found. Its documents have not been read yet.
@@ -23,6 +23,11 @@ impl FoundPage {
     /// Returns the number of selected cases, if the request asks for the count.
     pub(crate) fn total(&self) -> Option<u64> {
         self.rows.total
+    }
+
+    /// Returns the cursor behind the page, if the request asks for it and the page is not the last page.
+    pub(crate) fn next(&self) -> Option<&Cursor> {
+        self.rows.next.as_ref()
     }
 
     /// Returns the value of [`SearchAnswer::examined`](crate::SearchAnswer::examined) for this search.

@@ -12,6 +12,8 @@ use crate::engine::{
 };
 use crate::error::Error;
 use crate::facet::{FacetsAnswer, FacetsRequest};
+#[cfg(feature = "service")]
+use crate::filter::Cursor;
 use crate::filter::{Completions, Filter, SearchRequest, Warning};
 use crate::limits::Limits;
 
@@ -290,6 +292,7 @@ impl Store {
 /// Reads the documents of a page.
 fn page(request: &SearchRequest, rows: &FoundRows, documents: &Documents) -> Result<SearchAnswer, Fault> {
     let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
+    page.set_next(rows.next.clone());
     for place in 0..rows.len() {
         request.stop.verdict_now().map_err(Fault::stopped)?;
         documents.read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
@@ -313,6 +316,11 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
+    /// Returns the cursor behind the page, if the request asks for it and the page is not the last page.
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.rows.next.as_ref()
+    }
+
     /// Returns the number of selected documents, if the request asks for the count.
     pub(crate) fn total(&self) -> Option<u64> {
         self.rows.total

@@ -81,7 +81,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         let state = check_meta(&transaction.open_table(META)?, catalog)?.state;
         let documents = transaction.open_table(DOCUMENTS)?;
         let mut cases: u64 = 0;
-        let snapshot = engine.snapshot();
+        let snapshot = engine.current_snapshot();
         let view = engine.view_of(&snapshot);
         for slot in view.slots() {
             cases = cases.saturating_add(compare(slot, catalog, &documents)?);

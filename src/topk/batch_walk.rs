@@ -39,7 +39,7 @@ impl<'b> BatchWalk<'b> {
 /// its rows sorted.
 pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
-        SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
+        SortBy::Place { .. } => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
         SortBy::Field { id, .. } => match &batch.column(id)?.data {
             ColumnData::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
             _ => None,

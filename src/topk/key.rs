@@ -11,31 +11,105 @@ use std::cmp::Ordering;
 use crate::batch::{Batch, FewRows};
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Selection, Sorted};
-use crate::filter::order::SortKey;
+use crate::filter::order::{SortKey, SortValue};
 use crate::value::Value;
 
-/// The sort order of a page: by insertion, or by a field.
+/// The sort order of a page, by insertion or by a field, and the position behind which the page begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortBy<'c> {
-    /// The order in which the cases were first inserted.
-    Place,
+    /// The order in which the cases were first inserted, behind the case with the insertion-order number `after`.
+    Place {
+        after: Option<u64>,
+    },
     Field {
         field: &'c Field,
         id: FieldId,
         descending: bool,
+        ties: Ties,
+        after: Option<After<'c>>,
     },
 }
 
+/// The order of rows with equal keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ties {
+    /// Ascending by id.
+    ById,
+    /// Any order. Such a search determines the keys of its rows, but not which rows have the last key: the caller orders these rows
+    /// by further fields. It does not visit all rows with an equal key.
+    Any,
+}
+
+/// A position in the order of a field: behind all rows with this key or, if there is an id, behind the row with this key and this
+/// id.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct After<'c> {
+    key: Key<'c>,
+    id: Option<&'c str>,
+}
+
 impl<'c> SortBy<'c> {
-    pub(crate) fn new(order: Option<SortKey>, fields: &'c [Field]) -> Self {
+    /// Returns the order by a field, or the insertion order.
+    pub(crate) fn new(order: Option<SortKey>, fields: &'c [Field], ties: Ties) -> Self {
         match order.and_then(|order| Some((order, fields.get(order.field.index())?))) {
-            Some((order, field)) => Self::Field { field, id: order.field, descending: order.descending },
-            None => Self::Place,
+            Some((SortKey { field: id, descending }, field)) => {
+                Self::Field { field, id, descending, ties, after: None }
+            }
+            None => Self::Place { after: None },
+        }
+    }
+
+    /// Sets the position behind which the page begins: behind all rows with this value or, if `id` is given, behind the row with
+    /// this value and this id. Not for the insertion order.
+    pub(crate) fn behind(self, value: &'c SortValue, id: Option<&'c str>) -> Self {
+        match self {
+            Self::Place { .. } => self,
+            Self::Field { field, id: field_id, descending, ties, .. } => {
+                let after = Some(After { key: Key::of_value(value, field), id });
+                Self::Field { field, id: field_id, descending, ties, after }
+            }
         }
     }
 
     pub(super) fn is_descending(self) -> bool {
         matches!(self, Self::Field { descending: true, .. })
+    }
+
+    /// Returns true if rows with equal keys are sorted by id.
+    pub(super) fn sorts_ids(self) -> bool {
+        matches!(self, Self::Field { ties: Ties::ById, .. })
+    }
+
+    /// Returns true if rows with equal keys may be in any order.
+    pub(super) fn leaves_ties(self) -> bool {
+        matches!(self, Self::Field { ties: Ties::Any, .. })
+    }
+
+    /// Returns true if the page begins behind a position.
+    pub(crate) fn has_position(self) -> bool {
+        matches!(self, Self::Place { after: Some(_) } | Self::Field { after: Some(_), .. })
+    }
+
+    /// Returns true if the page begins behind all rows with this key.
+    pub(super) fn is_behind_key(self, key: &Key<'_>) -> bool {
+        match self {
+            Self::Place { after: None } | Self::Field { after: None, .. } => false,
+            Self::Place { after: Some(after) } => matches!(key, Key::Place(place) if *place <= after),
+            Self::Field { descending, after: Some(after), .. } => match key.compare(&after.key, descending) {
+                Ordering::Less => true,
+                Ordering::Equal => after.id.is_none(),
+                Ordering::Greater => false,
+            },
+        }
+    }
+
+    /// Returns the id behind which the page begins, if it begins behind a row with this key.
+    #[inline]
+    pub(super) fn id_before(self, key: &Key<'_>) -> Option<&'c str> {
+        match self {
+            Self::Field { after: Some(After { key: own, id: Some(id) }), .. } if own == *key => Some(id),
+            _ => None,
+        }
     }
 }
 
@@ -55,8 +129,45 @@ pub(crate) enum Key<'b> {
     Absent,
 }
 
-impl Key<'_> {
-    pub(super) fn compare(&self, other: &Self, descending: bool) -> Ordering {
+impl<'b> Key<'b> {
+    /// Returns the key of a value of the field.
+    pub(crate) fn of_value(value: &'b SortValue, field: &Field) -> Self {
+        match value {
+            SortValue::Absent => Key::Absent,
+            SortValue::Ordinal(ordinal) => Key::Ordinal(*ordinal),
+            SortValue::Boolean(boolean) => Key::Boolean(*boolean),
+            SortValue::Text(text) => Key::String(field.known_rank(text).unwrap_or(usize::MAX), text),
+        }
+    }
+
+    /// Returns the key of a row in a single-valued field. Faster than [`Keys`] for a single row of a batch.
+    pub(crate) fn of_row(batch: &'b Batch, row: usize, field: &Field, id: FieldId) -> Self {
+        let Some(column) = batch.column(id) else { return Key::Absent };
+        match &column.layout {
+            ColumnLayout::Single(present) if present.contains(row) => {}
+            _ => return Key::Absent,
+        }
+        match &column.data {
+            ColumnData::Strings { codes, dictionary, .. } => {
+                let text = dictionary.get(codes.get(row));
+                Key::String(field.known_rank(text).unwrap_or(usize::MAX), text)
+            }
+            ColumnData::Ordered { values, .. } => ordinal_key(values, row),
+            ColumnData::Booleans { values, .. } => Key::Boolean(values.get(row)),
+        }
+    }
+
+    /// Returns the value of a row that has this key. A place has no value.
+    pub(crate) fn value(&self) -> SortValue {
+        match self {
+            Key::Absent | Key::Place(_) => SortValue::Absent,
+            Key::Ordinal(ordinal) => SortValue::Ordinal(*ordinal),
+            Key::Boolean(boolean) => SortValue::Boolean(*boolean),
+            Key::String(_, text) => SortValue::Text((*text).into()),
+        }
+    }
+
+    pub(crate) fn compare(&self, other: &Self, descending: bool) -> Ordering {
         let ascending = match (self, other) {
             (Key::Absent, Key::Absent) => return Ordering::Equal,
             (Key::Absent, _) => return Ordering::Greater,
@@ -137,16 +248,23 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// Returns the key at index `step` of the sort order, or `Absent` if fewer rows are sorted. Returns `None` if the batch does
-    /// not keep its rows sorted.
+    /// Returns the key at index `step` of the sort order, counted from the first row behind the position of `by`. Returns `Absent`
+    /// if fewer rows are sorted. Returns `None` if the batch does not keep its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
         let sorted = Sorted::new(sorted, column)?;
-        let place = if by.is_descending() { sorted.len().checked_sub(step + 1) } else { Some(step) };
-        Some(
-            place.and_then(|place| sorted.get(place)).map_or(Key::Absent, |row| self.key_of_present(row, by)),
-        )
+        let len = sorted.len();
+        let key_at = |step: usize| {
+            let place = if by.is_descending() { len.checked_sub(step + 1) } else { Some(step) };
+            let row = place.and_then(|place| sorted.get(place));
+            row.map_or(Key::Absent, |row| self.key_of_present(row, by))
+        };
+        let start = match by.has_position() {
+            true => first_step(len, |step| !by.is_behind_key(&key_at(step))),
+            false => 0,
+        };
+        Some(key_at(start + step))
     }
 
     pub(super) fn key(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
@@ -170,7 +288,7 @@ impl<'b> Keys<'b> {
 
     /// Returns the key of a row that has a value in the sort field.
     pub(super) fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
-        if let SortBy::Place = by {
+        if let SortBy::Place { .. } = by {
             return Key::Place(self.batch.place(row));
         }
         let Some(column) = self.column else { return Key::Absent };
@@ -180,6 +298,26 @@ impl<'b> Keys<'b> {
             ColumnData::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }
     }
+}
+
+/// Returns the first step in `0..len` that passes `test`, or `len` if no step passes. If a step passes, all later steps must pass,
+/// too. For a result n, calls `test` O(log n) times.
+pub(super) fn first_step(len: usize, test: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, 0_usize);
+    while high < len && !test(high) {
+        low = high + 1;
+        high = high * 2 + 1;
+    }
+    let mut high = high.min(len);
+    while low < high {
+        let middle = low.midpoint(high);
+        if test(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 /// Returns the key of a row that has a value, from the ordinals of its column.
@@ -192,11 +330,11 @@ pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
 /// selected rows may have a narrower range.
 pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (field, id, descending) = match by {
-        SortBy::Place => {
+        SortBy::Place { .. } => {
             let ends = batch.place_range();
             return ends.map_or((Key::Absent, Key::Absent), |(a, b)| (Key::Place(a), Key::Place(b)));
         }
-        SortBy::Field { field, id, descending } => (field, id, descending),
+        SortBy::Field { field, id, descending, .. } => (field, id, descending),
     };
     if let Some(rows) = batch.few_rows() {
         return few_keys_range(rows, field, id, descending);

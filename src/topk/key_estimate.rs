@@ -35,13 +35,15 @@ pub(super) fn estimate<'b>(
         return None;
     }
     let is_apart = |a: &Ranged<'_>, b: &Ranged<'_>| a.last.compare(&b.first, descending).is_le();
-    let (start, next) = (ordered.get(0)?, ordered.get(1)?);
+    let mut ahead = (0..).map_while(|at| ordered.get(at)).filter(|ranged| !by.is_behind_key(&ranged.last));
+    let (start, next) = (ahead.next()?, ahead.next()?);
     let is_large = [start, next].iter().all(|ranged| ranged.visit.batch.rows() > MAX_ROWS / 4);
     if is_large && is_apart(&start, &next) {
         return None;
     }
     // Small batches contain recent writes. They contribute little to the page and are not typical of the large batches.
-    let all = ordered.all();
+    let mut all = ordered.all().to_vec();
+    all.retain(|ranged| !by.is_behind_key(&ranged.last));
     let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
     let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();
     let [start, next, ..] = large.as_slice() else { return None };

@@ -6,7 +6,7 @@
 //! | task | file |
 //! |---|---|
 //! | collect a page in stored order | `stored` |
-//! | the sort keys of rows (absent values last), and the first and last key of a batch | `key` |
+//! | the sort keys of rows (absent values last), the first and last key of a batch, and the position where a page begins | `key` |
 //! | visit batches in the order of their first keys, and find batches that overlap no later batch | `batch_order` |
 //! | choose how to read the rows of one batch in sort order, and skip rows by counting them | `batch_walk` |
 //! | list the selected rows in a range of the sort order of one batch | `selected_rows` |
@@ -28,7 +28,7 @@ mod top_k;
 mod top_rows_page;
 
 pub(crate) use self::batch_walk::BatchWalk;
-pub(crate) use self::key::SortBy;
+pub(crate) use self::key::{Key, SortBy, Ties};
 pub(crate) use self::seek::LEAST_SOUGHT;
 pub(crate) use self::sorted_page::{PageRows, SortedSearch};
 pub(crate) use self::stored::StoredPage;

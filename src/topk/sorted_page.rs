@@ -153,7 +153,8 @@ impl<'q> Collector<'q> for AddToTopK<'_, 'q, '_> {
     }
 
     fn need(&mut self, item: &Ranged<'q>) -> Need {
-        if self.0.is_behind(&item.first) { Need::Nothing } else { Need::Rows }
+        let is_needless = self.0.is_behind(&item.first) || self.0.is_before(&item.last);
+        if is_needless { Need::Nothing } else { Need::Rows }
     }
 
     fn collect(&mut self, item: &Ranged<'q>, selected: Selected<'q>) {

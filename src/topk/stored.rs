@@ -4,6 +4,7 @@
     reason = "counts of rows of one view, of which no more are skipped than have to be"
 )]
 
+use super::key::first_step;
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Selected, Visit};
 
@@ -16,16 +17,23 @@ pub(crate) struct StoredPage {
     skip: usize,
     limit: usize,
     total: Option<u64>,
+    /// If set, the page begins behind the case with this insertion-order number.
+    after: Option<u64>,
 }
 
 impl StoredPage {
     pub(crate) fn new((offset, limit): (usize, usize), with_total: bool) -> Self {
-        Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0) }
+        Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0), after: None }
+    }
+
+    /// Sets the insertion-order number behind which the page begins. Only for batches whose rows are in insertion order.
+    pub(crate) fn after(self, after: Option<u64>) -> Self {
+        Self { after, ..self }
     }
 
     /// Creates a page that already has `rows`, at most `limit` of them. The page skips `offset` further rows.
     pub(super) fn beginning_with(rows: Vec<RowAddr>, (offset, limit): (usize, usize)) -> Self {
-        Self { rows, skip: offset, limit, total: None }
+        Self { rows, skip: offset, limit, total: None, after: None }
     }
 
     /// Returns the rows, and the total if it was counted.
@@ -46,7 +54,11 @@ impl<'q> Collector<'q> for StoredPage {
         item
     }
 
-    fn need(&mut self, _: &Visit<'q>) -> Need {
+    fn need(&mut self, visit: &Visit<'q>) -> Need {
+        let is_before = |after| visit.batch.place_range().is_none_or(|(_, last)| last <= after);
+        if self.after.is_some_and(is_before) {
+            return Need::Nothing;
+        }
         if self.room() == 0 && self.total.is_none() { Need::End } else { Need::Rows }
     }
 
@@ -64,6 +76,11 @@ impl<'q> Collector<'q> for StoredPage {
             }
         }
         let rows = selected.rows();
+        if let Some(after) = self.after {
+            let batch = visit.batch;
+            let first = first_step(batch.rows(), |row| batch.place(row) > after);
+            self.skip += rows.count_below(first, batch.rows());
+        }
         if self.skip == 0
             && let Some(total) = &mut self.total
         {

@@ -10,7 +10,7 @@ use std::cell::LazyCell;
 use std::cmp::Ordering;
 
 use super::batch_walk::{BatchWalk, pass_over, row_at};
-use super::key::{Key, Keys, SortBy, ordinal_key};
+use super::key::{Key, Keys, SortBy, first_step, ordinal_key};
 use super::key_estimate::KeyEstimate;
 use super::selected_rows::SelectedRows;
 use crate::batch::{Batch, RowAddr};
@@ -95,9 +95,9 @@ impl<'b, 's> TopK<'b, 's> {
     }
 
     fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
-        self.compare_keys(a, b).then_with(|| match self.by {
-            SortBy::Place => Ordering::Equal,
-            SortBy::Field { .. } => a.id().cmp(b.id()),
+        self.compare_keys(a, b).then_with(|| match self.by.sorts_ids() {
+            true => a.id().cmp(b.id()),
+            false => Ordering::Equal,
         })
     }
 
@@ -109,12 +109,23 @@ impl<'b, 's> TopK<'b, 's> {
     /// Returns true if no row with this key or a later key can be on the page, according to the bound or the estimate.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
-        self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.estimate.as_ref().is_some_and(is_behind)
+        let is_behind_bound = |bound: Candidate<'b>| match self.by.leaves_ties() {
+            true => key.compare(&bound.key, self.descending).is_ge(),
+            false => is_behind(&bound.key),
+        };
+        self.bound.is_some_and(is_behind_bound) || self.estimate.as_ref().is_some_and(is_behind)
     }
 
-    /// Returns true if rows with this key are skipped, because they come before `start`.
+    /// Returns true if rows with this key are skipped, because they come before `start` or before the position of the page.
     pub(super) fn is_before(&self, key: &Key<'_>) -> bool {
         self.start.is_some_and(|start| key.compare(&start, self.descending).is_lt())
+            || self.by.is_behind_key(key)
+    }
+
+    /// Returns true if a row is skipped, because it has the key of the position of the page and its id is not behind it.
+    #[inline]
+    fn is_passed(&self, batch: &Batch, row: usize, key: &Key<'_>) -> bool {
+        self.by.id_before(key).is_some_and(|id| batch.id(row) <= id)
     }
 
     /// Returns true if there are at least `wanted` candidates.
@@ -153,8 +164,11 @@ impl<'b, 's> TopK<'b, 's> {
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
         let candidates = candidates.take_while(|_| !self.pace.spend(WORK_OF_A_CANDIDATE));
-        let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
-        if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
+        let candidates = candidates.filter(|candidate| {
+            let Candidate { key, batch, at, .. } = candidate;
+            !(self.is_before(key) || self.is_passed(batch, usize::from(at.row), key))
+        });
+        if let (SortBy::Place { .. }, Some(_)) = (self.by, source.batch.ordered_places()) {
             // These rows are already in insertion order, so they are not sorted, and reading stops after the last wanted row.
             let ahead = candidates.take_while(|candidate| !self.is_behind(&candidate.key));
             return ahead.take(self.wanted).collect();
@@ -178,15 +192,16 @@ impl<'b, 's> TopK<'b, 's> {
         let row_at = |step: usize| row_at(sorted, step, self.descending);
         let key_at = |step: usize| row_at(step).map(|row| source.keys.key_of_present(row, self.by));
         let first = |test: &dyn Fn(&Key<'_>) -> bool| {
-            exponential_search(len, |step| key_at(step).is_none_or(|key| test(&key)))
+            first_step(len, |step| key_at(step).is_none_or(|key| test(&key)))
         };
+        let has_start = self.start.is_some() || self.by.has_position();
+        let start = if has_start { first(&|key| !self.is_before(key)) } else { 0 };
         let end = match (self.estimate, self.bound) {
             // `near` is only approximate. The loop below compares the keys with the estimated key.
-            (Some(_), _) => len.min(self.near),
+            (Some(_), _) => len.min(start.saturating_add(self.near)),
             (None, Some(_)) => first(&|key| self.is_behind(key)),
             (None, None) => len,
         };
-        let start = if self.start.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
         // The expected number of sorted rows up to the last wanted row, if selected rows are spread evenly.
         let likely = source.selected.likely().max(1);
         let met_before = |wanted: usize| wanted * len / likely;
@@ -202,7 +217,7 @@ impl<'b, 's> TopK<'b, 's> {
             let rows = members.gathered();
             step = pass_over(sorted, rows, source.batch.rows(), self.descending, skip);
             // Rows with equal keys are ordered by id, so this skip must not end between two rows with the same key.
-            while step > 0 && key_at(step - 1) == key_at(step) {
+            while step > 0 && !self.by.leaves_ties() && key_at(step - 1) == key_at(step) {
                 step -= 1;
                 *skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
             }
@@ -225,7 +240,7 @@ impl<'b, 's> TopK<'b, 's> {
             // estimate, too.
             is_full |= self.estimate.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
         }
-        if !is_full && !self.is_behind(&Key::Absent) {
+        if !is_full && !self.is_behind(&Key::Absent) && !self.is_before(&Key::Absent) {
             self.absent(source, members.gathered(), &mut found);
         }
         Some(found)
@@ -241,11 +256,16 @@ impl<'b, 's> TopK<'b, 's> {
         key: impl Fn(usize) -> Key<'b>,
         found: &mut Vec<Candidate<'b>>,
     ) -> bool {
+        let leaves_ties = self.by.leaves_ties();
         for row in rows {
             let key = key(usize::from(*row));
-            let is_enough = found.len() >= self.wanted && found.last().is_some_and(|last| last.key != key);
+            let is_enough = found.len() >= self.wanted
+                && (leaves_ties || found.last().is_some_and(|last| last.key != key));
             if is_enough || self.is_behind(&key) {
                 return true;
+            }
+            if self.is_passed(source.batch, usize::from(*row), &key) {
+                continue;
             }
             found.push(source.candidate(key, *row, self.descending));
         }
@@ -269,6 +289,9 @@ impl<'b, 's> TopK<'b, 's> {
             if is_enough || self.pace.spend(WORK_OF_A_CANDIDATE) {
                 return found;
             }
+            if self.is_before(&key) {
+                continue;
+            }
             let with_code = postings.get(code);
             if *skip > 0 && found.is_empty() {
                 let count = rows.count_both(&with_code, source.batch.rows());
@@ -281,7 +304,7 @@ impl<'b, 's> TopK<'b, 's> {
             let group = rows.iter_both(&with_code, source.batch.rows());
             self.closest(source, key, group, &mut found);
         }
-        if !self.is_behind(&Key::Absent) {
+        if !self.is_behind(&Key::Absent) && !self.is_before(&Key::Absent) {
             self.absent(source, &rows, &mut found);
         }
         found
@@ -310,14 +333,24 @@ impl<'b, 's> TopK<'b, 's> {
     ) {
         let need = self.wanted.saturating_sub(found.len());
         let mut below = usize::MAX;
+        if self.by.leaves_ties() {
+            let rows = rows.filter_map(|row| u16::try_from(row).ok()).take(need);
+            found.extend(rows.map(|row| source.candidate(key, row, self.descending)));
+            return;
+        }
         if let Some(bound) = self.bound.filter(|bound| bound.key == key) {
             below = source.batch.ids_below(bound.id());
         }
+        let after = self.by.id_before(&key);
+        let passed = after.map_or(0, |id| source.batch.ids_below(id));
         let ids = source.ids(self.by);
         let mut chosen: Vec<(usize, u16)> = Vec::new();
         for row in rows {
             let rank = ids.map_or(0, |ids| ids.get(row));
-            if rank >= below {
+            if rank >= below || rank < passed {
+                continue;
+            }
+            if rank == passed && after == Some(source.batch.id(row)) {
                 continue;
             }
             let Ok(row) = u16::try_from(row) else { break };
@@ -348,6 +381,9 @@ impl<'b, 's> TopK<'b, 's> {
 
     /// Adds selected rows of any batches, each row with its key.
     pub(super) fn take_in_rows(&mut self, rows: impl Iterator<Item = (Key<'b>, &'b Batch, RowAddr)>) {
+        let rows = rows.filter(|(key, batch, at)| {
+            !(self.is_before(key) || self.is_passed(batch, usize::from(at.row), key))
+        });
         let candidates =
             rows.map(|(key, batch, at)| Candidate { rank: key.rank(self.descending), key, batch, at });
         let candidates = candidates.collect();
@@ -440,7 +476,9 @@ impl<'b> SourceBatch<'b, '_, '_> {
     /// Returns the codes of the ids. Codes are in the order of the ids, and comparing them is faster. Returns `None` if ids do not
     /// affect the order.
     fn ids(&self, by: SortBy<'_>) -> Option<&'b Codes> {
-        let SortBy::Field { .. } = by else { return None };
+        if !by.sorts_ids() {
+            return None;
+        }
         match &self.batch.column(FieldId::ID)?.data {
             ColumnData::Strings { codes, .. } => Some(codes),
             _ => None,
@@ -477,26 +515,6 @@ fn keep_first<T: Copy>(
         }
         items.truncate(wanted);
     }
-}
-
-/// Returns the first step in `0..len` that passes `test`, or `len` if no step passes. If a step passes, all later steps must pass,
-/// too. For a result n, calls `test` O(log n) times.
-fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, 0_usize);
-    while high < len && !test(high) {
-        low = high + 1;
-        high = high * 2 + 1;
-    }
-    let mut high = high.min(len);
-    while low < high {
-        let middle = low.midpoint(high);
-        if test(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
 }
 
 #[cfg(test)]

@@ -301,3 +301,62 @@ fn a_long_page_has_the_notes_of_a_short_one() {
         }
     }
 }
+
+#[test]
+fn pages_behind_cursors_are_the_whole_list() {
+    let folder = Folder::with_cases();
+    folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    let ids = |answer: &Value| -> Vec<String> {
+        let items = answer["list"]["items"].as_array().unwrap();
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    };
+    for cases in ["cases.ndjson", "cases.db"] {
+        for order in ["priority,-createdAt", "-createdAt", "id"] {
+            let args = ["search", cases, "--where", "status <> open", "--order", order, "--format", "json"];
+            let whole = ids(&folder.run(&[&args[..], &["--limit", "all"]].concat()).code(0).json());
+            let mut found = Vec::new();
+            let mut after = Vec::new();
+            loop {
+                let page = ["--limit", "30", "--count", "--cursor"];
+                let more: Vec<&str> = after.iter().map(String::as_str).collect();
+                let answer = folder.run(&[&args[..], &page, &more].concat()).code(0).json();
+                found.extend(ids(&answer));
+                assert_eq!(answer["list"]["totalItems"], whole.len());
+                let Some(next) = answer["list"]["pageInfo"]["next"].as_str() else { break };
+                after = vec!["--after".to_owned(), next.to_owned()];
+            }
+            assert!(whole.len() > 60 && found == whole, "{cases}, {order}");
+        }
+    }
+    let args = ["search", "cases.ndjson", "--order", "priority,-createdAt", "--limit", "1", "--cursor"];
+    let first =
+        folder.run(&[&args[..], &["--format", "ids"]].concat()).code(0).err_has("the next page: --after A");
+    let next = first.err.rsplit_once("--after ").unwrap().1.trim().to_owned();
+    let second =
+        |more: &[&str]| folder.run(&[&["search", "cases.ndjson", "--after", &next][..], more].concat());
+    second(&["--order", "priority,-createdAt", "--format", "ids"]).code(0);
+    second(&["--order", "priority"])
+        .code(2)
+        .err_has("found a cursor of another order or of another catalogue");
+    second(&["--order", "priority,-createdAt", "--offset", "3"]).code(2).err_has("no `offset`");
+    second(&["--order", "priority,-createdAt", "--limit", "20000"])
+        .code(2)
+        .err_has("at most 10000 cases at a time");
+    folder.run(&["search", "cases.ndjson", "--after", "A?"]).code(2).err_has("--after");
+    folder
+        .run(&["search", "cases.ndjson", "--order", "status,tags"])
+        .code(2)
+        .err_has("found `tags`, which is multi-valued")
+        .err_has("status,tags");
+    folder.run(&["explain", "cases.ndjson", "--order", "priority,-createdAt", "--format", "table"]).code(0);
+
+    // Lines of requests speak the interface's grammar, unless it is extended.
+    let line = br#"{"body":{"criteria":[{"field":"status","op":"=","values":["open"]}]},"order":"priority,id","limit":2,"pageCursor":true}"#;
+    folder.write("requests.ndjson", line);
+    let requests = ["search", "cases.ndjson", "--requests", "requests.ndjson"];
+    let strict = folder.run(&requests).code(0).json();
+    let description = strict["description"].as_str().unwrap();
+    assert!(description.contains("order") && description.contains("pageCursor"), "{description}");
+    let answer = folder.run(&[&requests[..], &["--extended"]].concat()).code(0).json();
+    assert!(answer["list"]["pageInfo"]["next"].is_string(), "{answer}");
+}

@@ -667,6 +667,53 @@ fn an_extended_service_takes_extended_bodies_and_describes_them() {
 }
 
 #[test]
+fn an_extended_service_has_orders_by_several_fields_and_cursors() {
+    let database = Database::new("plain.cases.ndjson");
+    let body = br#"{"criteria":[{"field":"status","op":"<>","values":["open"]}]}"#;
+    let search = |process: &Process, query: &str| {
+        process.client().call(&key("all"), "POST", &format!("{SEARCH}?{query}"), body)
+    };
+    let ids = |answer: &Value| -> Vec<String> {
+        let items = answer["list"]["items"].as_array().unwrap();
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let strict = Process::start(&database, &[]);
+    assert!(search(&strict, "order=priority,-createdAt").failure(400).contains("one field"));
+    // Parameters of other services, caches and proxies are ignored.
+    let ignored = search(&strict, "pageCursor=true&after=x&limit=1").good();
+    assert!(ignored["list"]["pageInfo"]["next"].is_null());
+    strict.terminate();
+
+    let extended = Process::start(&database, &["--extended"]);
+    let order = "order=priority,-createdAt";
+    let whole = ids(&search(&extended, &format!("{order}&limit=10000")).good());
+    let (mut found, mut query) =
+        (Vec::new(), format!("{order}&limit=70&pageCursor=true&countTotalItems=true"));
+    loop {
+        let answer = search(&extended, &query).good();
+        found.extend(ids(&answer));
+        assert_eq!(answer["list"]["totalItems"], whole.len());
+        let Some(next) = answer["list"]["pageInfo"]["next"].as_str() else { break };
+        query = format!("{order}&limit=70&pageCursor=true&countTotalItems=true&after={next}");
+    }
+    assert!(found == whole && whole.len() > 140, "{}", whole.len());
+    let answer = search(&extended, &format!("{order}&limit=1&pageCursor=true")).good();
+    let next = answer["list"]["pageInfo"]["next"].as_str().unwrap();
+    for (query, told) in [
+        (format!("after={next}"), "a cursor of another order"),
+        (format!("{order}&after={next}&offset=1"), "no `offset`"),
+        (format!("{order}&after={}", &next[1..]), "the complete, unchanged text"),
+        (format!("{order}&pageCursor=yes"), "`true` or `false`"),
+        ("order=priority,-tags".to_owned(), "multi-valued"),
+        ("afer=x".to_owned(), "did you mean `after`?"),
+    ] {
+        let description = search(&extended, &query).failure(400);
+        assert!(description.contains(told), "{description}");
+    }
+    extended.terminate();
+}
+
+#[test]
 fn documents_of_another_catalogue_are_served() {
     let folder = TempDir::new().unwrap();
     for name in ["orders.toml", "orders.ndjson"] {

@@ -42,10 +42,26 @@ def expected(answer):
     return [item["id"] for item in found["items"]], found["items"], found.get("totalItems")
 
 
+def behind_cursors(casefilter, cases, world):
+    """Returns requests for the pages behind the first cases of other requests."""
+    firsts = [{**request, "offset": 0, "limit": limit, "pageCursor": True} for request in world.requests for limit in (1, 4)]
+    requests = casefilter.scratch / f"{world.name}.firsts.ndjson"
+    requests.write_text("".join(json.dumps(request) + "\n" for request in firsts))
+    behind = []
+    for request, answer in zip(firsts, casefilter.lines("search", cases, "--requests", requests, *world.extended, *world.catalog)):
+        cursor = answer.get("list", {"pageInfo": {}})["pageInfo"].get("next")
+        if cursor:
+            kept = {name: value for name, value in request.items() if name not in ("offset", "pageCursor")}
+            behind.append({**kept, "limit": 20, "after": cursor})
+    return behind
+
+
 def check_world(casefilter, running, world, wrong):
     """Loads a world into every database, and compares the answers to every request."""
     cases = casefilter.scratch / f"{world.name}.cases.ndjson"
     cases.write_text("".join(document + "\n" for document in world.documents))
+    if world.extended:
+        world.requests += behind_cursors(casefilter, cases, world)
     requests = casefilter.scratch / f"{world.name}.requests.ndjson"
     requests.write_text("".join(json.dumps(request) + "\n" for request in world.requests))
     answers = [expected(answer) for answer in casefilter.lines("search", cases, "--requests", requests, *world.extended, *world.catalog)]

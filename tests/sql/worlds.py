@@ -171,7 +171,11 @@ def request(chance, fields, strings):
     ranked = [field["name"] for field in fields if field["known"]] + [alias for field in fields for alias in field["aliases"]]
     one = {"body": {"criteria": [criterion(chance, fields, strings, 1) for _ in range(chance.randint(1, 3))]}}
     if chance.random() < 0.8:
-        one["order"] = chance.choice(["", "-"]) + chance.choice(single + ranked)
+        # No field occurs twice, not even by its alias.
+        own = {alias: field["name"] for field in fields for alias in field["aliases"]}
+        names = [chance.choice(single + ranked) for _ in range(chance.choice([1, 1, 2, 3]))]
+        keys = {own.get(name, name): chance.choice(["", "-"]) + name for name in names}
+        one["order"] = ",".join(keys.values())
     if chance.random() < 0.5:
         one["offset"] = chance.choice([0, 1, 3, 50, 10**6, 2**31, 2**63, 2**64 - 1])
     one["limit"] = chance.choice([0, 1, 2, 10, 100, 1000, 10000])

@@ -5,7 +5,7 @@ use std::time::Duration;
 use casefilter::explain::{Explanation, Node, TotalStrategy};
 use casefilter::reference::Why;
 use casefilter::{
-    Catalog, Criteria, Engine, Errors, FieldType, Filter, FilterBuilder, ImportError, ImportMode,
+    Catalog, Criteria, Cursor, Engine, Errors, FieldType, Filter, FilterBuilder, ImportError, ImportMode,
     ImportReport, Limits, Operator, SearchAnswer, SearchParams, SearchRequest, field, reference,
 };
 use serde_json::{Value, json};
@@ -348,6 +348,16 @@ pub(super) fn check_query(
             envelope(&answer, request);
         }
     }
+    if total <= 300 {
+        let all = plain::all_selected(values, &expected);
+        let wanted: Vec<&str> = all.iter().map(|at| values[*at]["id"].as_str().unwrap()).collect();
+        for (at, engine) in engines.iter().enumerate() {
+            check_cursors(engine, &request, 1 + (total / 3 + at) % 7 * 11, &wanted, &note);
+        }
+        if let (Some(engine), true) = (engines.first(), is_valid) {
+            check_references(engine, &request, texts, values, &note);
+        }
+    }
     // The last engine has the most batches, or fields with rejected values.
     let is_worth = explains && (texts.len() <= 200 || query.params.order.is_some());
     let (Some(engine), true) = (engines.last(), is_worth) else {
@@ -360,6 +370,49 @@ pub(super) fn check_query(
         let texts = if is_valid { texts } else { &[] };
         check_explanation(&explanation, engine, request, texts, &note);
     }
+}
+
+/// Checks that the pages of `limit` documents, each behind the cursor of the page before, are all selected documents in order.
+fn check_cursors(
+    engine: &Engine,
+    request: &SearchRequest,
+    limit: usize,
+    wanted: &[&str],
+    note: &dyn Fn() -> String,
+) {
+    let mut request =
+        request.clone().with_offset(0).with_limit(limit as u64).with_count(true).with_cursor(true);
+    let mut left = wanted;
+    loop {
+        let answer = engine.search(&request).unwrap();
+        let (page, rest) = left.split_at(left.len().min(limit));
+        assert_eq!(answer.ids().collect::<Vec<_>>(), page, "{limit}, {:?}: {}", request.after, note());
+        assert_eq!(answer.total(), Some(wanted.len() as u64), "{limit}: {}", note());
+        assert_eq!(answer.next().is_some(), !rest.is_empty(), "{limit}: {}", note());
+        envelope(&answer, &request);
+        let Some(next) = answer.next() else { return };
+        let next: Cursor = next.to_string().parse().unwrap();
+        request = request.with_after(next);
+        left = rest;
+    }
+}
+
+/// Checks that the reference evaluator finds the same documents behind a cursor of an order as the engine.
+fn check_references(
+    engine: &Engine,
+    request: &SearchRequest,
+    texts: &[&str],
+    values: &[Value],
+    note: &dyn Fn() -> String,
+) {
+    let first = request.clone().with_offset(0).with_limit(3).with_cursor(true);
+    let answer = engine.search(&first).unwrap();
+    let (Some(next), true) = (answer.next(), request.order.is_some()) else { return };
+    let behind = first.with_after(next.clone()).with_limit(5);
+    let (page, _) = reference::search(texts, &behind).unwrap();
+    let page: Vec<&str> = page.iter().map(|at| values[*at]["id"].as_str().unwrap()).collect();
+    let found = engine.search(&behind).unwrap();
+    assert_eq!(found.ids().collect::<Vec<_>>(), page, "the reference behind a cursor: {}", note());
 }
 
 /// Checks an explanation: its count for each criterion is that of a request with this criterion alone.
@@ -514,4 +567,6 @@ fn envelope(answer: &SearchAnswer, request: &SearchRequest) {
     assert_eq!(list.get("totalItems").and_then(Value::as_u64), answer.total());
     assert_eq!(list["pageInfo"]["limit"], request.limit);
     assert_eq!(list["pageInfo"]["offset"], request.offset);
+    let next = answer.next().map(ToString::to_string);
+    assert_eq!(list["pageInfo"].get("next").and_then(Value::as_str), next.as_deref());
 }

@@ -563,7 +563,7 @@ fn query(
     if choices.chance(1, 32) {
         body["ids"] = [Value::Null, json!("a"), json!([1])][choices.below(3)].clone();
     }
-    let order = choices.chance(1, 2).then(|| {
+    let sort_key = |choices: &mut Choices<'_>| {
         let field = match active.len() {
             len if len > 0 && choices.chance(3, 4) => active[choices.below(len)].0,
             _ => &fields_or_id(&fields)[choices.below(fields.len().max(1))],
@@ -571,6 +571,12 @@ fn query(
         let field = if field.is_many() && !choices.chance(1, 16) { &OWN_FIELDS[0] } else { field };
         let sign = choices.pick(&["", "-"]);
         format!("{sign}{}", if choices.chance(1, 32) { String::new() } else { field.name() })
+    };
+    let order = choices.chance(1, 2).then(|| {
+        let more =
+            if is_extended && choices.chance(3, 4) || choices.chance(1, 32) { choices.below(4) } else { 0 };
+        let keys: Vec<String> = (0..=more).map(|_| sort_key(choices)).collect();
+        keys.join(",")
     });
     let number = |choices: &mut Choices<'_>, options: &[&str]| match choices.below(64) {
         63 => Some(

@@ -314,7 +314,7 @@ enum Criterion {
 pub(crate) struct Request {
     ids: Option<Vec<String>>,
     criteria: Option<Vec<Criterion>>,
-    order: Option<(Field, bool)>,
+    order: Vec<(Field, bool)>,
     offset: usize,
     limit: usize,
     pub(crate) count: bool,
@@ -452,17 +452,19 @@ pub(crate) fn request(
             Some(criteria.collect::<Result<_, _>>()?)
         }
     };
-    let order = match params.order.as_deref().unwrap_or_default() {
-        "" => None,
-        text => {
-            let name = text.strip_prefix('-').unwrap_or(text);
-            let field = find(fields, name)?.clone();
-            if field.is_many() {
-                return Err(Invalid);
-            }
-            Some((field, name != text))
+    let text = params.order.as_deref().unwrap_or_default();
+    if text.contains(',') && !is_extended {
+        return Err(Invalid);
+    }
+    let mut order: Vec<(Field, bool)> = Vec::new();
+    for text in text.split(',').filter(|_| !text.is_empty()) {
+        let name = text.strip_prefix('-').unwrap_or(text);
+        let field = find(fields, name)?.clone();
+        if field.is_many() || order.len() == 8 || order.iter().any(|(own, _)| own.path == field.path) {
+            return Err(Invalid);
         }
-    };
+        order.push((field, name != text));
+    }
     let offset = integer(params.offset.as_deref(), 0)?;
     let limit = integer(params.limit.as_deref(), 100)?;
     let count = match params.count.as_deref() {
@@ -620,26 +622,39 @@ pub(crate) fn selects(request: &Request, document: &Value) -> bool {
 
 /// Returns the indexes of the documents on the page, in order, and the number of all selected documents.
 pub(crate) fn search(documents: &[Value], request: &Request) -> (Vec<usize>, usize) {
+    page(documents, request, (request.offset, request.limit))
+}
+
+fn page(documents: &[Value], request: &Request, (offset, limit): (usize, usize)) -> (Vec<usize>, usize) {
     let mut selected: Vec<usize> =
         (0..documents.len()).filter(|at| selects(request, &documents[*at])).collect();
-    if let Some((field, descending)) = &request.order {
+    if !request.order.is_empty() {
         let id = |at: usize| documents[at]["id"].as_str();
-        let mut keyed: Vec<(Option<Scalar>, usize)> =
-            selected.iter().map(|at| (value_set(field, &documents[*at]).pop(), *at)).collect();
+        let keys = |at: usize| -> Vec<Option<Scalar>> {
+            request.order.iter().map(|(field, _)| value_set(field, &documents[at]).pop()).collect()
+        };
+        let mut keyed: Vec<(Vec<Option<Scalar>>, usize)> =
+            selected.iter().map(|at| (keys(*at), *at)).collect();
         keyed.sort_by(|(a, a_at), (b, b_at)| {
-            let by_key = match (a, b) {
-                (Some(a), Some(b)) if *descending => rank(field, b, a),
-                (Some(a), Some(b)) => rank(field, a, b),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => Ordering::Equal,
-            };
-            by_key.then_with(|| id(*a_at).cmp(&id(*b_at)))
+            let mut by_key =
+                request.order.iter().zip(a.iter().zip(b)).map(|((field, descending), pair)| match pair {
+                    (Some(a), Some(b)) if *descending => rank(field, b, a),
+                    (Some(a), Some(b)) => rank(field, a, b),
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (None, None) => Ordering::Equal,
+                });
+            by_key.find(|ordering| ordering.is_ne()).unwrap_or_else(|| id(*a_at).cmp(&id(*b_at)))
         });
         selected = keyed.into_iter().map(|(_, at)| at).collect();
     }
     let total = selected.len();
-    (selected.into_iter().skip(request.offset).take(request.limit).collect(), total)
+    (selected.into_iter().skip(offset).take(limit).collect(), total)
+}
+
+/// Returns the indexes of all selected documents, in order.
+pub(crate) fn all_selected(documents: &[Value], request: &Request) -> Vec<usize> {
+    page(documents, request, (0, usize::MAX)).0
 }
 
 /// Compares two values of a field in ascending order: known values first, in the order of the table.

@@ -26,6 +26,18 @@ def name(field):
     return NAMES.get(field) or field.rsplit(".", 1)[-1]
 
 
+def sort_key(key):
+    """Returns the sort key of a field with its direction, as SQL."""
+    field = key.lstrip("-")
+    direction = "DESC" if key.startswith("-") else "ASC"
+    if field == "priority":
+        # Known values sort by their rank, and an absent priority is medium.
+        return f"CASE {column(field)} WHEN 'low' THEN 0 WHEN 'high' THEN 2 ELSE 1 END {direction}"
+    # createdAt is never absent, so an index or a sort key can serve it.
+    nulls = "" if key == "-createdAt" else " NULLS LAST"
+    return f"{column(field)} {direction}{nulls}"
+
+
 def text(value):
     return "'" + value.replace("'", "''") + "'"
 
@@ -81,10 +93,7 @@ class Dialect:
         order = request.get("order")
         by = ""
         if order:
-            direction = "DESC" if order.startswith("-") else "ASC"
-            # createdAt is never absent, so an index or a sort key can serve it.
-            nulls = "" if order == "-createdAt" else " NULLS LAST"
-            by = f' ORDER BY {column(order.lstrip("-"))} {direction}{nulls}, "id"'
+            by = f' ORDER BY {", ".join(sort_key(key) for key in order.split(","))}, "id"'
         return f'SELECT "id" FROM cases WHERE {where}{by} LIMIT {request["limit"]} OFFSET {request["offset"]}'
 
     def facets(self, request):

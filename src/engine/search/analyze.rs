@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use super::bound_request::{BoundRequest, Watch};
 use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
-use super::strategy::{self, PageStrategy, SearchOutcome, TotalStrategy};
+use super::run::{CheckedRequest, run};
+use super::strategy::{PageStrategy, SearchOutcome, TotalStrategy};
 use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
 use crate::filter::SearchRequest;
-use crate::filter::order::SortKey;
 use crate::stop::StopCheck;
 use crate::topk::BatchWalk;
 
@@ -74,20 +74,24 @@ impl Engine {
     }
 
     fn explained(&self, request: &SearchRequest, clock: Option<&Clock<'_>>) -> Result<Explanation, Error> {
-        let order = self.check(request)?;
+        let keys = self.check(request)?;
+        let checked = CheckedRequest { catalog: &self.catalog, request, keys: &keys };
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         // The search runs first, so that it has the same conditions as any other search. Later steps cache look-ups that would make
         // it faster.
         let stop = request.stop.check();
-        let searched = clock.map(|clock| self.searched((request, order), view, clock, stop.as_ref()));
+        let searched = clock.map(|clock| searched(checked, view, clock, stop.as_ref()));
         let searched = searched.transpose()?;
         let watch = Watch { trace: None, stop: stop.as_ref() };
-        let bound = BoundRequest::new(&self.catalog, (request, order), view, watch);
+        let bound = BoundRequest::new(&self.catalog, (request, &keys), view, watch);
         bound.check_stop()?;
         let query = bound.query();
-        let total_by = TotalStrategy::of(&bound);
-        let page_by = PageStrategy::candidates(&bound, total_by).next().unwrap_or(PageStrategy::Sorted);
+        let total_by = checked.total_strategy(&bound);
+        let page_by = match checked.is_key_by_key() && request.limit > 0 {
+            true => PageStrategy::KeyByKey,
+            false => PageStrategy::candidates(&bound, total_by).next().unwrap_or(PageStrategy::Sorted),
+        };
 
         let mut plans = vec![Explained::default(); request.filter.searched().nodes().len()];
         let mut asked: u64 = 0;
@@ -150,25 +154,24 @@ impl Engine {
             }),
         })
     }
+}
 
-    /// Runs the search in the usual way, and records its work.
-    fn searched(
-        &self,
-        (request, order): (&SearchRequest, Option<SortKey>),
-        view: &View,
-        clock: &Clock<'_>,
-        stop: Option<&StopCheck<'_>>,
-    ) -> Result<(SearchOutcome, Work, Vec<Phase>), Error> {
-        let trace = Trace::new(clock);
-        let start = trace.now();
-        let watch = Watch { trace: Some(&trace), stop };
-        let found = strategy::run(&BoundRequest::new(&self.catalog, (request, order), view, watch))?;
-        let end = trace.now();
-        let (work, planning, evaluating) = trace.finish();
-        let rest = end.saturating_sub(start).saturating_sub(planning).saturating_sub(evaluating);
-        let phase = |name, time| Phase { name, time };
-        Ok((found, work, vec![phase("plan", planning), phase("evaluate", evaluating), phase("page", rest)]))
-    }
+/// Runs the search in the usual way, and records its work.
+fn searched(
+    checked: CheckedRequest<'_>,
+    view: &View,
+    clock: &Clock<'_>,
+    stop: Option<&StopCheck<'_>>,
+) -> Result<(SearchOutcome, Work, Vec<Phase>), Error> {
+    let trace = Trace::new(clock);
+    let start = trace.now();
+    let watch = Watch { trace: Some(&trace), stop };
+    let found = run(checked, view, watch)?;
+    let end = trace.now();
+    let (work, planning, evaluating) = trace.finish();
+    let rest = end.saturating_sub(start).saturating_sub(planning).saturating_sub(evaluating);
+    let phase = |name, time| Phase { name, time };
+    Ok((found, work, vec![phase("plan", planning), phase("evaluate", evaluating), phase("page", rest)]))
 }
 
 /// Returns the nodes of the explanation, in the order of evaluation.

@@ -4,7 +4,7 @@ use std::io;
 
 use super::found_rows::FoundRows;
 use super::written_page::WrittenPage;
-use crate::filter::SearchRequest;
+use crate::filter::{Cursor, SearchRequest};
 
 /// The page that a search found, and the total if the request has one.
 ///
@@ -49,6 +49,14 @@ impl SearchAnswer {
         Self { page: Page::Written(page), offset_and_limit }
     }
 
+    /// Replaces the cursor behind the page.
+    pub(super) fn replace_next(&mut self, next: Option<Cursor>) {
+        match &mut self.page {
+            Page::Rows(rows) => rows.next = next,
+            Page::Written(page) => page.replace_next(next, self.offset_and_limit),
+        }
+    }
+
     /// Returns the number of documents on the page.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -70,6 +78,17 @@ impl SearchAnswer {
         match &self.page {
             Page::Rows(rows) => rows.total,
             Page::Written(page) => page.total,
+        }
+    }
+
+    /// Returns the cursor behind the page. Returns `None` if the request does not ask for it, or if the page is the last page.
+    ///
+    /// See [`Cursor`] for an example.
+    #[must_use]
+    pub fn next(&self) -> Option<&Cursor> {
+        match &self.page {
+            Page::Rows(rows) => rows.next.as_ref(),
+            Page::Written(page) => page.next.as_ref(),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Creates an answer from documents that a store or a server returns one by one.
 
 use super::answer::SearchAnswer;
-use super::frame::AnswerFrame;
+use super::frame::{AnswerFrame, PageInfo};
 use super::written_page::WrittenPage;
-use crate::filter::SearchRequest;
+use crate::filter::{Cursor, SearchRequest};
 
 /// A writer that creates an answer from documents, which are pushed one by one.
 pub(crate) struct AnswerWriter {
@@ -31,9 +31,16 @@ impl AnswerWriter {
         self.page.total = total;
     }
 
+    /// Sets the cursor behind the page.
+    pub(crate) fn set_next(&mut self, next: Option<Cursor>) {
+        self.page.next = next;
+    }
+
     /// Ends the JSON and returns the answer.
     pub(crate) fn finish(mut self) -> SearchAnswer {
-        self.frame.end(&mut self.page.json, self.page.total, self.offset_and_limit);
+        let (offset, limit) = self.offset_and_limit;
+        let info = PageInfo { total: self.page.total, offset, limit, next: self.page.next.as_ref() };
+        self.frame.end(&mut self.page.json, info);
         SearchAnswer::of_written(self.page, self.offset_and_limit)
     }
 }
@@ -68,5 +75,23 @@ impl SearchAnswer {
             writer.push(id.as_ref(), document.as_ref());
         }
         writer.finish()
+    }
+
+    /// Sets the cursor behind the page, as for an answer from [`of_documents`](Self::of_documents).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, SearchAnswer, SearchRequest};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?;
+    /// let request = SearchRequest::new(Filter::all(engine.catalog())).with_limit(1).with_cursor(true);
+    /// let found = engine.search(&request)?;
+    /// let changed = SearchAnswer::of_documents(&request, None, [("a", "{}")]).with_next(found.next().cloned());
+    /// assert!(changed.to_json().contains(r#""offset":0,"next":""#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_next(mut self, next: impl Into<Option<Cursor>>) -> Self {
+        self.replace_next(next.into());
+        self
     }
 }

@@ -10,21 +10,33 @@ use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Known, Query, Scan, ScatteredRows, Trace, Visit};
-use crate::filter::SearchRequest;
 use crate::filter::order::SortKey;
+use crate::filter::{Filter, SearchRequest};
 use crate::index::{TopRow, TopRows, split};
 use crate::stop::{Pace, StopCheck};
 use crate::topk::{
-    PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
+    PageRows, SortBy, SortedSearch, StoredPage, Ties, TopRowsPage, listed_page, listed_page_as_stored,
 };
 
-/// A request bound to one view. [Strategies](super::strategy) are chosen for it and run on it.
+/// A search for a page that is sorted by at most one field: a request, or a part of a request with an order by several fields.
+#[derive(Clone, Copy)]
+pub(super) struct PlainSearch<'s> {
+    pub(super) filter: &'s Filter,
+    /// The sort key. `None` is the insertion order.
+    pub(super) order: Option<SortKey>,
+    /// The same order, and the position behind which the page begins.
+    pub(super) by: SortBy<'s>,
+    pub(super) offset: u64,
+    pub(super) limit: u64,
+    /// True to count all selected cases.
+    pub(super) count: bool,
+}
+
+/// A search bound to one view. [Strategies](super::strategy) are chosen for it and run on it.
 ///
 /// It caches the results of look-ups, because several strategies use them.
 pub(super) struct BoundRequest<'s> {
-    catalog: &'s Catalog,
-    request: &'s SearchRequest,
-    order: Option<SortKey>,
+    search: PlainSearch<'s>,
     view: &'s View,
     /// The trace that records the work of the search, and the check that may stop it.
     watch: Watch<'s>,
@@ -48,16 +60,32 @@ pub(super) struct Watch<'s> {
 }
 
 impl<'s> BoundRequest<'s> {
-    /// Binds a request to a view.
+    /// Binds a request to a view: all of it, if its order has one field at most and it has no cursor. Otherwise, only its total and
+    /// the page by its first field.
     pub(super) fn new(
         catalog: &'s Catalog,
-        (request, order): (&'s SearchRequest, Option<SortKey>),
+        (request, keys): (&'s SearchRequest, &[SortKey]),
         view: &'s View,
         watch: Watch<'s>,
     ) -> Self {
+        let order = keys.first().copied();
+        let ties = if keys.len() > 1 { Ties::Any } else { Ties::ById };
+        let by = SortBy::new(order, catalog.fields(), ties);
+        let SearchRequest { filter, offset, limit, count, .. } = request;
+        let (offset, limit, count) = (*offset, *limit, *count);
+        Self::of_search(PlainSearch { filter, order, by, offset, limit, count }, view, watch)
+    }
+
+    /// Sets the maximum number of rows of the page.
+    pub(super) fn with_limit(self, limit: u64) -> Self {
+        Self { search: PlainSearch { limit, ..self.search }, ..self }
+    }
+
+    /// Binds a search to a view.
+    pub(super) fn of_search(search: PlainSearch<'s>, view: &'s View, watch: Watch<'s>) -> Self {
         let (query, numbers, index_total) = Default::default();
         let pace = Pace::new(watch.stop);
-        Self { catalog, request, order, view, watch, pace, query, numbers, index_total }
+        Self { search, view, watch, pace, query, numbers, index_total }
     }
 
     /// Returns an error if the search must stop. Calls the stop check now.
@@ -71,8 +99,8 @@ impl<'s> BoundRequest<'s> {
         self.watch.stop.map_or(Ok(()), StopCheck::verdict)
     }
 
-    pub(super) fn request(&self) -> &'s SearchRequest {
-        self.request
+    pub(super) fn search(&self) -> &PlainSearch<'s> {
+        &self.search
     }
 
     pub(super) fn view(&self) -> &'s View {
@@ -80,11 +108,11 @@ impl<'s> BoundRequest<'s> {
     }
 
     pub(super) fn is_sorted(&self) -> bool {
-        self.order.is_some()
+        self.search.order.is_some()
     }
 
     pub(super) fn sort_by(&self) -> SortBy<'s> {
-        SortBy::new(self.order, self.catalog.fields())
+        self.search.by
     }
 
     /// Returns the offset and the limit of the page. Each is at most the maximum number of rows of a view, so that their sum does
@@ -93,14 +121,14 @@ impl<'s> BoundRequest<'s> {
         const MOST_ROWS: u64 = MAX_BATCHES as u64 * MAX_ROWS as u64;
         // In a 32-bit address space, a view has far fewer than `usize::MAX / 2` rows.
         let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX / 2);
-        (number(self.request.offset), number(self.request.limit))
+        (number(self.search.offset), number(self.search.limit))
     }
 
     /// Returns the query: the filter with the results of looking it up in the index.
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-            let query = Query::new(self.request.filter.searched(), self.view.index(), batch, self.watch.stop);
+            let query = Query::new(self.search.filter.searched(), self.view.index(), batch, self.watch.stop);
             match self.watch.trace {
                 Some(trace) => query.traced(trace),
                 None => query,
@@ -134,7 +162,7 @@ impl<'s> BoundRequest<'s> {
             let unindexed: Vec<usize> = self.view.uncovered_numbers().collect();
             if unindexed.is_empty() {
                 // It is cheaper to look up the strings than to build a query.
-                let predicate = self.request.filter.predicate();
+                let predicate = self.search.filter.predicate();
                 if let Some((field, found)) = exec::counted_strings(predicate, self.view.index(), &self.pace)
                 {
                     let selected = self.view.known_count(&Known::Strings(field, &found), &self.pace)?;
@@ -182,7 +210,7 @@ impl<'s> BoundRequest<'s> {
         }));
         let view: &'q View = self.view;
         let unindexed = view.visits(view.uncovered_numbers());
-        if !self.is_sorted() && self.view.is_ordered() {
+        if !self.is_sorted() && self.view.is_ordered() && !self.sort_by().has_position() {
             return listed_page_as_stored(scan, rows, unindexed, self.page());
         }
         let rows = rows.into_iter().filter_map(|at| Some((view.batch(at)?, at)));
@@ -191,7 +219,11 @@ impl<'s> BoundRequest<'s> {
 
     /// Returns the page in stored order. If `with_total`, also returns the total.
     pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> PageRows {
-        let mut page = StoredPage::new(self.page(), with_total);
+        let after = match self.sort_by() {
+            SortBy::Place { after } => after,
+            SortBy::Field { .. } => None,
+        };
+        let mut page = StoredPage::new(self.page(), with_total).after(after);
         scan.run(self.visits(), &mut page);
         page.finish()
     }
@@ -199,7 +231,7 @@ impl<'s> BoundRequest<'s> {
     /// Returns the top rows of all indexed batches in the order of the page. Returns `None` if the index does not have them, or if
     /// evaluating single rows is slow.
     fn top_rows(&self) -> Option<(SortKey, &'s TopRows)> {
-        let order = self.order.filter(|_| self.query().asks_rows_fast())?;
+        let order = self.search.order.filter(|_| self.query().asks_rows_fast())?;
         Some((order, self.view.index().first(order.field, order.descending)?))
     }
 
@@ -207,6 +239,9 @@ impl<'s> BoundRequest<'s> {
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
         let wanted = offset + limit;
+        if self.sort_by().has_position() {
+            return false;
+        }
         self.top_rows().is_some_and(|(_, top_rows)| TopRowsPage::may_have(top_rows.rows(), wanted))
     }
 
@@ -249,7 +284,8 @@ impl<'s> BoundRequest<'s> {
         let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
         let (indexed, others) = numbers.split_at(numbers.partition_point(|number| *number < unindexed));
-        let order = self.order.and_then(|order| self.view.index().in_order(order.field, order.descending));
+        let order =
+            self.search.order.and_then(|order| self.view.index().in_order(order.field, order.descending));
         let (in_order, others) = match order {
             Some(in_order) => (in_order, others),
             None => (&[][..], numbers),

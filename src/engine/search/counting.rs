@@ -352,7 +352,7 @@ mod tests {
                 let stop = request.stop.check();
                 let selected = threads.install(|| {
                     let watch = Watch { trace: None, stop: stop.as_ref() };
-                    let bound = BoundRequest::new(&engine.catalog, (&request, None), view, watch);
+                    let bound = BoundRequest::new(&engine.catalog, (&request, &[]), view, watch);
                     count_shared(bound.query(), view, bound.numbers(), 0).selected
                 });
                 if stop.unwrap().verdict().is_ok() {
@@ -377,7 +377,7 @@ mod tests {
         for text in VARIED {
             let request = SearchRequest::new(Filter::compile_text(engine.catalog(), text).unwrap());
             let count = || {
-                let bound = BoundRequest::new(&engine.catalog, (&request, None), view, Watch::default());
+                let bound = BoundRequest::new(&engine.catalog, (&request, &[]), view, Watch::default());
                 let (query, numbers) = (bound.query(), bound.numbers());
                 [
                     count_here(query, view, numbers.iter().copied()).0,

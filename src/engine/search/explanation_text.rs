@@ -122,6 +122,9 @@ impl fmt::Display for Page {
             PageStrategy::TopRows => {
                 return write!(f, "{page} by {order}, from the top rows of all batches; until it is full.");
             }
+            PageStrategy::KeyByKey => {
+                return write!(f, "{page} by {order}, one field at a time; until it is full.");
+            }
             PageStrategy::Seek | PageStrategy::Estimated | PageStrategy::Sorted => {
                 write!(f, "{page} by {order}; batches by their first value")?;
                 match self.by {

@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::frame::{AnswerFrame, FRAME_BYTES, IdMember};
+use super::frame::{AnswerFrame, FRAME_BYTES, IdMember, PageInfo};
 use super::strategy::SearchOutcome;
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::Snapshot;
 use crate::engine::snapshot::View;
+use crate::error::Error;
+use crate::filter::Cursor;
+use crate::filter::order::{Position, SortKey};
+use crate::topk::Key;
 
 /// The rows of a page, and the view that keeps their documents unchanged.
 #[derive(Clone)]
@@ -22,24 +26,32 @@ pub(crate) struct FoundRows {
     pub(crate) total: Option<u64>,
     /// The number of rows in the batches that were evaluated.
     pub(crate) examined: u64,
+    /// The cursor behind the page, if the request asks for it and the page is not the last page.
+    pub(crate) next: Option<Cursor>,
     member: IdMember,
     #[cfg(feature = "store")]
     attachment: Option<crate::engine::snapshot::Attachment>,
 }
 
 impl FoundRows {
-    /// Returns the page that a search found in a view of the snapshot.
+    /// Returns the page that a search found in a view of the snapshot, in the order of the sort keys.
+    ///
+    /// # Errors
+    /// Returns an error if the cursor behind the page would be too long.
     pub(super) fn new(
         catalog: &Catalog,
-        snapshot: &Snapshot,
-        view: &Arc<View>,
+        (snapshot, view): (&Snapshot, &Arc<View>),
+        keys: &[SortKey],
         outcome: SearchOutcome,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         #[cfg(not(feature = "store"))]
         let _ = snapshot;
-        let SearchOutcome { rows, total, examined, .. } = outcome;
+        let SearchOutcome { rows, has_next, total, examined, .. } = outcome;
         let has_rows = !rows.is_empty();
-        Self {
+        let last = rows.last().filter(|_| has_next);
+        let next = last.map(|row| Cursor::new(catalog, keys, position(catalog, view, keys, *row)));
+        Ok(Self {
+            next: next.transpose()?,
             view: has_rows.then(|| Arc::clone(view)),
             rows,
             total,
@@ -47,7 +59,7 @@ impl FoundRows {
             member: IdMember::of(catalog),
             #[cfg(feature = "store")]
             attachment: has_rows.then(|| snapshot.attachment.load().as_deref().cloned()).flatten(),
-        }
+        })
     }
 
     /// Returns the number of rows on the page.
@@ -95,7 +107,7 @@ impl FoundRows {
     }
 
     /// Writes the answer in its JSON form, document by document.
-    pub(super) fn write_json(&self, mut out: impl io::Write, offset_and_limit: (u64, u64)) -> io::Result<()> {
+    pub(super) fn write_json(&self, mut out: impl io::Write, (offset, limit): (u64, u64)) -> io::Result<()> {
         let mut frame = AnswerFrame::new();
         out.write_all(AnswerFrame::START.as_bytes())?;
         for (place, document) in self.located_documents().iter().enumerate() {
@@ -107,7 +119,8 @@ impl FoundRows {
             }
         }
         let mut result = Ok(());
-        frame.end_in_pieces(self.total, offset_and_limit, |piece| {
+        let info = PageInfo { total: self.total, offset, limit, next: self.next.as_ref() };
+        frame.end_in_pieces(info, |piece| {
             if result.is_ok() {
                 result = out.write_all(piece.as_bytes());
             }
@@ -130,7 +143,8 @@ impl FoundRows {
                 frame.document(out, document);
             }
         }
-        frame.end(out, self.total, offset_and_limit);
+        let (offset, limit) = offset_and_limit;
+        frame.end(out, PageInfo { total: self.total, offset, limit, next: self.next.as_ref() });
         json
     }
 
@@ -152,6 +166,17 @@ impl std::fmt::Debug for FoundRows {
             .field("total", &self.total)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the position behind a row.
+fn position(catalog: &Catalog, view: &View, keys: &[SortKey], at: RowAddr) -> Position {
+    let row = usize::from(at.row);
+    let Some(batch) = view.batch(at) else { return Position::Inserted(0) };
+    if keys.is_empty() {
+        return Position::Inserted(batch.place(row));
+    }
+    let value = |key: &SortKey| Key::of_row(batch, row, catalog.field(key.field), key.field).value();
+    Position::Sorted { values: keys.iter().map(value).collect(), id: batch.id(row).into() }
 }
 
 /// The maximum length of a list of documents on the stack. Longer lists are on the heap. Few pages have more documents.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::catalog::{Catalog, IdType};
+use crate::filter::Cursor;
 
 /// The number of bytes to reserve for the JSON around the documents.
 pub(crate) const FRAME_BYTES: usize = 128;
@@ -60,18 +61,14 @@ impl AnswerFrame {
         self.document(out, &member.only_id(id));
     }
 
-    /// Ends the JSON: appends the total, if there is one, and the offset and the limit of the page.
-    pub(crate) fn end(self, out: &mut String, total: Option<u64>, offset_and_limit: (u64, u64)) {
-        self.end_in_pieces(total, offset_and_limit, |piece| out.push_str(piece));
+    /// Ends the JSON: appends the information about the page.
+    pub(crate) fn end(self, out: &mut String, info: PageInfo<'_>) {
+        self.end_in_pieces(info, |piece| out.push_str(piece));
     }
 
     /// Like [`end`](Self::end), but passes the pieces of the text to `push`.
-    pub(super) fn end_in_pieces(
-        self,
-        total: Option<u64>,
-        (offset, limit): (u64, u64),
-        mut push: impl FnMut(&str),
-    ) {
+    pub(super) fn end_in_pieces(self, info: PageInfo<'_>, mut push: impl FnMut(&str)) {
+        let PageInfo { total, offset, limit, next } = info;
         push("]");
         let mut digits = itoa::Buffer::new();
         let mut member = |name: &str, number: u64| {
@@ -83,8 +80,25 @@ impl AnswerFrame {
         }
         member(",\"pageInfo\":{\"limit\":", limit);
         member(",\"offset\":", offset);
+        if let Some(next) = next {
+            // The text of a cursor has no character that JSON escapes.
+            push(",\"next\":\"");
+            push(&next.to_string());
+            push("\"");
+        }
         push("}}}");
     }
+}
+
+/// The information about a page that follows its documents.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageInfo<'a> {
+    /// The total, if the request asks for it.
+    pub(crate) total: Option<u64>,
+    pub(crate) offset: u64,
+    pub(crate) limit: u64,
+    /// The cursor behind the page, if the request asks for it and the page is not the last page.
+    pub(crate) next: Option<&'a Cursor>,
 }
 
 /// The member that contains the id of a document.

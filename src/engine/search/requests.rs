@@ -1,15 +1,16 @@
 //! The search API of the engine: search and count.
 
 use super::answer::SearchAnswer;
-use super::bound_request::{BoundRequest, Watch};
+use super::bound_request::Watch;
 use super::found_rows::FoundRows;
-use super::strategy;
+use super::run::{CheckedRequest, run};
+use crate::batch::Keep;
 use crate::catalog::Catalog;
 use crate::engine::{Engine, Snapshot};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::filter::SearchRequest;
-use crate::filter::order::SortKey;
+use crate::filter::order::SortKeys;
 
 /// The name of an engine in errors about catalogues.
 pub(super) const ENGINE: &str = "engine";
@@ -33,6 +34,10 @@ impl Engine {
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
     ///   [within](crate::Catalog::is_within) the catalogue of the engine, or if the catalogue of the filter hides the sort field.
     ///   This is a mistake of the calling program.
+    /// - [`ErrorKind::BadCursor`](crate::ErrorKind::BadCursor) if the [cursor](SearchRequest::with_after) belongs to another order, and
+    ///   [`ErrorKind::BadValue`](crate::ErrorKind::BadValue) if the request has an offset beside it.
+    /// - [`ErrorKind::StringTooLong`](crate::ErrorKind::StringTooLong) if the cursor that the request asks for would be longer than
+    ///   [`Cursor::MAX_BYTES`](crate::Cursor::MAX_BYTES).
     /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
     ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel)
     ///   or stopped at its [deadline](SearchRequest::with_deadline).
@@ -53,12 +58,7 @@ impl Engine {
 
     /// Finds the rows of a page of any size in a snapshot.
     pub(super) fn find_in(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<FoundRows, Error> {
-        let order = request.check(&self.catalog, ENGINE)?;
-        let view = snapshot.view(&self.catalog, self.keep);
-        let stop = request.stop.check();
-        let watch = Watch { trace: None, stop: stop.as_ref() };
-        let bound = BoundRequest::new(&self.catalog, (request, order), view, watch);
-        Ok(FoundRows::new(&self.catalog, snapshot, view, strategy::run(&bound)?))
+        find_in(&self.catalog, self.keep, snapshot, request)
     }
 
     /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if the engine does not keep
@@ -114,11 +114,26 @@ impl Engine {
         Ok(answer.total().unwrap_or(0))
     }
 
-    /// Checks a request, and returns its sort key.
-    pub(crate) fn check(&self, request: &SearchRequest) -> Result<Option<SortKey>, Error> {
+    /// Checks a request, and returns its sort keys.
+    pub(crate) fn check(&self, request: &SearchRequest) -> Result<SortKeys, Error> {
         request.check_page(&self.limits)?;
         request.check(&self.catalog, ENGINE)
     }
+}
+
+/// Finds the rows of a page of any size in a snapshot of an engine with this catalogue.
+pub(super) fn find_in(
+    catalog: &Catalog,
+    keep: Keep,
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+) -> Result<FoundRows, Error> {
+    let keys = request.check(catalog, ENGINE)?;
+    let view = snapshot.view(catalog, keep);
+    let stop = request.stop.check();
+    let watch = Watch { trace: None, stop: stop.as_ref() };
+    let outcome = run(CheckedRequest { catalog, request, keys: &keys }, view, watch)?;
+    FoundRows::new(catalog, (snapshot, view), &keys, outcome)
 }
 
 /// Returns the request for the document with this id. Returns `None` if no document can have the id.

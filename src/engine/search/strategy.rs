@@ -14,11 +14,13 @@
 //! | [ranges](TotalStrategy::Ranges) | [seek](PageStrategy::Seek) |
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
+//!
+//! For an order by several fields and for a page behind a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]: it searches by one field
+//! at a time, and each of these searches tries the strategies of the table.
 
 use super::bound_request::BoundRequest;
 use super::counting::Counted;
 use crate::batch::RowAddr;
-use crate::error::Error;
 use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
@@ -79,6 +81,10 @@ pub enum PageStrategy {
     /// estimate is too small.
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
+    /// For an order by several fields, and for a page behind a [cursor](crate::Cursor): searches by one field each, which use the
+    /// other strategies. The page by the first field shows at which value it ends. The cases with this value are then searched in
+    /// the order of the next fields (criterion bench `page/two fields`).
+    KeyByKey,
     /// Top-k: batches are read in the order of their first possible key, and the first rows found so far are kept. The search ends
     /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (lines `p1`
     /// and `p2`).
@@ -97,9 +103,9 @@ impl TotalStrategy {
 
     fn applies(self, bound: &BoundRequest<'_>) -> bool {
         match self {
-            Self::NotRequested => !bound.request().count,
+            Self::NotRequested => !bound.search().count,
             Self::Index => bound.index_total().is_some(),
-            Self::WithPage => bound.request().limit > 0 && !bound.query().is_listed(),
+            Self::WithPage => bound.search().limit > 0 && !bound.query().is_listed(),
             Self::PartlyIndexed => bound.query().is_partly_listed(),
             Self::Ranges => RangeCount::new(bound.query()).is_some(),
             Self::Scan => true,
@@ -144,6 +150,8 @@ impl PageStrategy {
             Self::TopRows => !with_total && bound.may_have_top_rows(),
             Self::Seek => offset >= LEAST_SOUGHT && bound.numbers().len() > 1,
             Self::Estimated => !with_total && bound.is_sorted() && bound.numbers().len() > 1,
+            // `super::run` uses it for the requests that need it.
+            Self::KeyByKey => false,
             Self::Sorted => true,
         }
     }
@@ -173,6 +181,7 @@ fn page<'q>(
                     _ => Some(search.walked()),
                 }
             }
+            PageStrategy::KeyByKey => None,
         };
         if let Some(found) = found {
             return Some((strategy, found));
@@ -184,6 +193,8 @@ fn page<'q>(
 /// The result of a search, and the strategy that found the page.
 pub(super) struct SearchOutcome {
     pub(super) rows: Vec<RowAddr>,
+    /// True if the request asks for a cursor and the page is not the last page.
+    pub(super) has_next: bool,
     /// The total, if the request asks for it.
     pub(super) total: Option<u64>,
     pub(super) page_by: PageStrategy,
@@ -191,34 +202,37 @@ pub(super) struct SearchOutcome {
     pub(super) examined: u64,
 }
 
-/// Runs the search.
-///
-/// # Errors
-/// Returns an error if the search was stopped. A loop that ends early because of a stop has recorded the stop before. So without an
-/// error, the result is complete.
-pub(super) fn run(bound: &BoundRequest<'_>) -> Result<SearchOutcome, Error> {
-    // A short search may not call the stop check anywhere else.
-    bound.check_stop()?;
-    let outcome = outcome(bound);
-    bound.verdict()?;
-    Ok(outcome)
+/// Returns the rows of the page of a search, and the number of rows in the evaluated batches. Does not count the total.
+pub(super) fn page_rows(bound: &BoundRequest<'_>) -> (Vec<RowAddr>, u64) {
+    let total = TotalStrategy::NotRequested;
+    let scan = Scan::new(bound.query());
+    let found = page(bound, &scan, total, PageStrategy::candidates(bound, total));
+    (found.map(|(_, (rows, _))| rows).unwrap_or_default(), scan.examined())
 }
 
-fn outcome(bound: &BoundRequest<'_>) -> SearchOutcome {
+/// Returns the total of a search without a page, and the number of rows in the evaluated batches.
+pub(super) fn total(bound: &BoundRequest<'_>) -> (u64, u64) {
+    let outcome = outcome(bound);
+    (outcome.total.unwrap_or(0), outcome.examined)
+}
+
+/// Runs a search that sorts by one field at most.
+pub(super) fn outcome(bound: &BoundRequest<'_>) -> SearchOutcome {
     let total_by = TotalStrategy::of(bound);
     let counted = total_by.run(bound);
     let Counted { selected, examined } = counted.unwrap_or_default();
-    if bound.request().limit == 0 {
+    if bound.search().limit == 0 {
         // If the index determined the total, this path builds no query.
         let total = counted.map(|_| selected);
-        return SearchOutcome { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
+        let (rows, page_by) = (Vec::new(), PageStrategy::Empty);
+        return SearchOutcome { rows, has_next: false, total, page_by, examined };
     }
     let scan = Scan::new(bound.query());
     scan.examine(examined);
     let found = page(bound, &scan, total_by, PageStrategy::candidates(bound, total_by));
     let (page_by, (rows, with_page)) = found.unwrap_or((PageStrategy::Sorted, (Vec::new(), None)));
     let total = counted.map(|_| selected).or(with_page);
-    SearchOutcome { rows, total, page_by, examined: scan.examined() }
+    SearchOutcome { rows, has_next: false, total, page_by, examined: scan.examined() }
 }
 
 #[cfg(test)]
@@ -231,7 +245,7 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     use crate::engine::search::bound_request::Watch;
-    use crate::error::ErrorKind;
+    use crate::error::{Error, ErrorKind};
     use crate::filter::Filter;
     use crate::filter::SearchRequest;
     use crate::filter::order::Order;
@@ -302,8 +316,8 @@ mod tests {
                     .with_order(order.clone())
                     .with_offset(offset)
                     .with_limit(limit);
-                let order = engine.check(&request).unwrap();
-                let bound = BoundRequest::new(&engine.catalog, (&request, order), view, Watch::default());
+                let keys = engine.check(&request).unwrap();
+                let bound = BoundRequest::new(&engine.catalog, (&request, &keys), view, Watch::default());
                 let total = TotalStrategy::of(&bound);
                 let by = |strategy: PageStrategy| {
                     let scan = Scan::new(bound.query());
@@ -401,8 +415,8 @@ mod tests {
                 .with_offset(offset)
                 .with_limit(limit)
                 .with_count(count);
-            let order = engine.check(&request).unwrap();
-            let bound = BoundRequest::new(&engine.catalog, (&request, order), view, Watch::default());
+            let keys = engine.check(&request).unwrap();
+            let bound = BoundRequest::new(&engine.catalog, (&request, &keys), view, Watch::default());
             let total = TotalStrategy::of(&bound);
             let by = |bound: &BoundRequest<'_>, strategy| {
                 let scan = Scan::new(bound.query());
@@ -417,7 +431,7 @@ mod tests {
                 let at = stop_at_each_check(&request, |request| {
                     let stop = request.stop.check();
                     let watch = Watch { trace: None, stop: stop.as_ref() };
-                    let bound = BoundRequest::new(&engine.catalog, (request, order), view, watch);
+                    let bound = BoundRequest::new(&engine.catalog, (request, &keys), view, watch);
                     let found = by(&bound, strategy);
                     bound.verdict()?;
                     assert_eq!(found, expected, "{strategy:?}: {request:?}");
@@ -430,7 +444,7 @@ mod tests {
                 let at = stop_at_each_check(&request, |request| {
                     let stop = request.stop.check();
                     let watch = Watch { trace: None, stop: stop.as_ref() };
-                    let bound = BoundRequest::new(&engine.catalog, (request, order), view, watch);
+                    let bound = BoundRequest::new(&engine.catalog, (request, &keys), view, watch);
                     let counted = strategy.run(&bound);
                     bound.verdict()?;
                     assert_eq!(counted, expected, "{strategy:?}: {request:?}");
@@ -451,10 +465,16 @@ mod tests {
         for filter in
             ["true", "status in (open, blocked)", "tags <> x and status = open", "id in (0007, 0030)"]
         {
-            for order in ["", "createdAt", "-totalAmountInDefaultCurrency", "status"] {
+            for order in [
+                "",
+                "createdAt",
+                "-totalAmountInDefaultCurrency",
+                "status",
+                "status,-totalAmountInDefaultCurrency",
+            ] {
                 for (offset, limit, count) in [(0, 20, true), (1_500, 20, false), (0, 0, true)] {
                     let request = SearchRequest::new(Filter::compile_text(&engine.catalog, filter).unwrap())
-                        .with_order(Order::parse(&engine.catalog, order).unwrap())
+                        .with_order(Order::parse_list(&engine.catalog, order).unwrap())
                         .with_offset(offset)
                         .with_limit(limit)
                         .with_count(count);
@@ -550,7 +570,7 @@ mod tests {
             let with_page =
                 engine.search(&SearchRequest::new(filter.clone()).with_count(true)).unwrap().total();
             let request = SearchRequest::new(filter).with_limit(0).with_count(true);
-            let bound = BoundRequest::new(&engine.catalog, (&request, None), view, Watch::default());
+            let bound = BoundRequest::new(&engine.catalog, (&request, &[]), view, Watch::default());
             let all = TotalStrategy::ALL.into_iter().filter(|strategy| strategy.applies(&bound));
             for strategy in all {
                 let total = strategy.run(&bound).map(|counted| counted.selected);

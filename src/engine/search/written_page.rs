@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::frame::{AnswerFrame, FRAME_BYTES, IdMember};
+use super::frame::{AnswerFrame, FRAME_BYTES, IdMember, PageInfo};
 use crate::catalog::Catalog;
+use crate::filter::Cursor;
 
 /// The JSON of an answer, and the ranges of its documents. Each document was copied once, into this JSON.
 #[derive(Clone)]
@@ -14,6 +15,7 @@ pub(super) struct WrittenPage {
     items: Vec<Item>,
     pub(super) total: Option<u64>,
     pub(super) examined: u64,
+    pub(super) next: Option<Cursor>,
     member: IdMember,
 }
 
@@ -36,7 +38,7 @@ impl WrittenPage {
         let mut json = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut json);
         let (items, member) = (Vec::with_capacity(expected), IdMember::of(catalog));
-        (Self { json, ids: String::new(), items, total, examined, member }, frame)
+        (Self { json, ids: String::new(), items, total, examined, next: None, member }, frame)
     }
 
     /// Appends a document. `expected` is an estimate of the number of documents on the page.
@@ -56,6 +58,19 @@ impl WrittenPage {
             frame.document(&mut self.json, document)
         };
         self.items.push(Item { id: id_start..self.ids.len(), document });
+    }
+
+    /// Replaces the cursor behind the page, also in the JSON.
+    pub(super) fn replace_next(&mut self, next: Option<Cursor>, (offset, limit): (u64, u64)) {
+        let end = |next: Option<&Cursor>| {
+            let mut end = String::new();
+            AnswerFrame::new().end(&mut end, PageInfo { total: self.total, offset, limit, next });
+            end
+        };
+        let own = self.json.len().saturating_sub(end(self.next.as_ref()).len());
+        self.json.truncate(own);
+        self.json.push_str(&end(next.as_ref()));
+        self.next = next;
     }
 
     pub(super) fn len(&self) -> usize {

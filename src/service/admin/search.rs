@@ -74,6 +74,9 @@ pub(super) struct AdminSearch {
     #[serde(default)]
     count: bool,
     #[serde(default)]
+    cursor: bool,
+    after: Option<String>,
+    #[serde(default)]
     documents: bool,
     #[serde(default)]
     compile_ns: u64,
@@ -114,6 +117,9 @@ struct Head {
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
     len: usize,
+    /// The cursor behind the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// Returns the limits on filters.
@@ -138,12 +144,18 @@ impl AdminSearch {
             Some(body) => FilterBuilder::new(catalog).with_limits(limits.clone()).json(body.as_bytes()),
             None => Ok(Filter::all(catalog)),
         };
-        let params = SearchParams::new().order(self.order.as_deref());
+        let params = SearchParams::new().order(self.order.as_deref()).after(self.after.as_deref());
         let both = Errors::both(filter, params.parse(catalog, &limits));
         let request =
             both.map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging)).map_err(bad)?;
         let limit = self.limit.unwrap_or(request.limit);
-        Ok(stop.apply(request.with_offset(self.offset).with_limit(limit).with_count(self.count)))
+        Ok(stop.apply(
+            request
+                .with_offset(self.offset)
+                .with_limit(limit)
+                .with_count(self.count)
+                .with_cursor(self.cursor),
+        ))
     }
 
     /// Starts the time limit of the search.
@@ -229,7 +241,8 @@ fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut
     let sent = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
         let found = shared.store.documents(&request);
         let mut found = found.map_err(|error| failed(shared, error, &request))?;
-        let head = Head { total: found.total(), len: found.left() };
+        let next = found.cursor().map(ToString::to_string);
+        let head = Head { total: found.total(), len: found.left(), next };
         let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;
         Ok(sent && out.frame(b'E', b""))
     });

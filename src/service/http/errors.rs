@@ -270,6 +270,10 @@ impl From<StoreError> for Failure {
         if error.request_error().is_some_and(Error::is_stop) {
             return Self::stopped();
         }
+        // The sort values of a case are too long for the cursor that the client asks for.
+        if let Some(error) = error.request_error().filter(|error| error.kind == ErrorKind::StringTooLong) {
+            return Self::from(Errors::from(error.clone()));
+        }
         Self { status: client_status(&error), ..Self::internal(error.to_string()) }
     }
 }

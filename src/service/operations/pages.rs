@@ -9,12 +9,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::engine::AnswerFrame;
+use crate::engine::{AnswerFrame, PageInfo};
 use crate::envelope::error_codes;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::filter::SearchRequest;
+use crate::filter::{Cursor, SearchRequest};
 #[cfg(feature = "postgres")]
-use crate::postgres::PostgresSource;
+use crate::postgres::{Ending, PostgresSource};
 use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
 #[cfg(feature = "postgres")]
@@ -71,7 +71,7 @@ impl NewPage<'_> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
         let (page, part) = store.find_page(self.request, new, Part::push)?;
-        let end = self.end(part.frame, page.total());
+        let end = self.end(part.frame, page.total(), page.next());
         let examined = page.examined();
         let rest = Rest {
             page,
@@ -90,9 +90,10 @@ impl NewPage<'_> {
     }
 
     /// Returns the response text after the last document.
-    fn end(&self, frame: AnswerFrame, total: Option<u64>) -> String {
+    fn end(&self, frame: AnswerFrame, total: Option<u64>, next: Option<&Cursor>) -> String {
         let mut end = String::with_capacity(FRAME_BYTES);
-        frame.end(&mut end, total, (self.request.offset, self.request.limit));
+        let (offset, limit) = (self.request.offset, self.request.limit);
+        frame.end(&mut end, PageInfo { total, offset, limit, next });
         end
     }
 
@@ -115,7 +116,7 @@ impl NewPage<'_> {
             has_memory = is_whole && Outgoing::grow_to(reservation, part.text.len());
             if has_memory { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        let total = tokio::runtime::Handle::current().block_on(rows)?;
+        let Ending { total, next: cursor } = tokio::runtime::Handle::current().block_on(rows)?;
         let (frame, next) = (part.frame, part.next);
         let mut text = part.into_text()?;
         match (is_whole, has_memory) {
@@ -123,7 +124,7 @@ impl NewPage<'_> {
             (true, false) => return Err(Failure::overloaded()),
             (false, _) => return Err(too_large(next, self.max_bytes)),
         }
-        text.push_str(&self.end(frame, total));
+        text.push_str(&self.end(frame, total, cursor.as_ref()));
         Ok(Found::Whole(text))
     }
 }

@@ -32,9 +32,16 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Search(|state, call| Box::pin(search(state, call))),
 };
 
-const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+const NAMES: [&str; 6] = ["offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
+
+/// The number of names that the interface has. The other names are parameters only if the catalogue is extended.
+const INTERFACE_NAMES: usize = 4;
 
 pub(super) const PARAMETERS: Parameters = Parameters { known: &NAMES, unsupported: None };
+
+/// The parameters of a service whose catalogue is not extended.
+const INTERFACE_PARAMETERS: Parameters =
+    Parameters { known: NAMES.split_at(INTERFACE_NAMES).0, unsupported: None };
 
 /// Runs a search. If the same search was fast the last time, it runs on this thread, otherwise on a blocking thread.
 ///
@@ -84,7 +91,7 @@ fn search_now(
 ) -> Result<Found, Failure> {
     #[cfg(not(feature = "postgres"))]
     let _ = reservation;
-    let query = Query::read(call.query.as_deref());
+    let query = Query::read(call.query.as_deref(), call.token.cache.catalog().is_extended());
     let request = call.token.cache.request(&call.body, &query.params());
     let request = match (request, query.errors()) {
         (Ok(request), None) => Ok(request),
@@ -124,11 +131,12 @@ struct Query<'q> {
 }
 
 impl<'q> Query<'q> {
-    fn read(query: Option<&'q str>) -> Self {
+    fn read(query: Option<&'q str>, is_extended: bool) -> Self {
+        let parameters = if is_extended { &PARAMETERS } else { &INTERFACE_PARAMETERS };
         let mut own = Self { values: [const { None }; NAMES.len()], errors: Vec::new() };
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            let Some(index) = NAMES.iter().position(|known| *known == name) else {
-                own.errors.extend(misspelt(&PARAMETERS, &name));
+            let Some(index) = parameters.known.iter().position(|known| *known == name) else {
+                own.errors.extend(misspelt(parameters, &name));
                 continue;
             };
             match own.values.get_mut(index) {
@@ -144,8 +152,8 @@ impl<'q> Query<'q> {
     }
 
     fn params(&self) -> SearchParams<'_> {
-        let [offset, limit, order, count] = self.values.each_ref().map(Option::as_deref);
-        SearchParams::new().offset(offset).limit(limit).order(order).count(count)
+        let [offset, limit, order, count, cursor, after] = self.values.each_ref().map(Option::as_deref);
+        SearchParams::new().offset(offset).limit(limit).order(order).count(count).cursor(cursor).after(after)
     }
 
     fn errors(self) -> Option<Errors> {
@@ -159,11 +167,22 @@ mod tests {
 
     #[test]
     fn a_repeated_parameter_is_an_error_and_its_first_value_counts() {
-        let query = Query::read(Some("limit=5&x=1&order=%2Dcreated+At&limit=6&limit=7"));
+        let query = Query::read(Some("limit=5&x=1&order=%2Dcreated+At&limit=6&limit=7"), false);
         assert_eq!(query.params(), SearchParams::new().limit("5").order("-created At"));
         let errors = query.errors().unwrap();
         assert_eq!(errors.as_slice().len(), 2);
         assert_eq!(errors.as_slice()[0].path, "limit");
-        assert!(Query::read(None).errors().is_none());
+        assert!(Query::read(None, false).errors().is_none());
+    }
+
+    #[test]
+    fn cursors_are_parameters_of_extended_catalogues_only() {
+        let text = Some("pageCursor=true&after=x&afte=y");
+        let query = Query::read(text, false);
+        assert_eq!(query.params(), SearchParams::new());
+        assert!(query.errors().is_none());
+        let query = Query::read(text, true);
+        assert_eq!(query.params(), SearchParams::new().cursor("true").after("x"));
+        assert_eq!(query.errors().unwrap().as_slice().len(), 1);
     }
 }

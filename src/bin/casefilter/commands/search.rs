@@ -71,8 +71,8 @@ Filters for --where (`casefilter fields` lists the fields; README.md has the who
   name includes arc                       a part of it; also starts with, and (arc, ana) for several
   name matches \"garcia lopez\"           every word in it; case and accents do not count
   a = x and (b = y or not c = z)          parentheses group; not negates
-Put values with spaces or signs in double quotes, and the whole filter in single quotes. --order takes one field; priority and
-status sort by rank, other text by code point.")]
+Put values with spaces or signs in double quotes, and the whole filter in single quotes. --order takes up to 8 fields, such as
+priority,-createdAt; priority and status sort by rank, other text by code point.")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
@@ -170,6 +170,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let request = args.selection.request(&catalog)?;
     let shape = args.shape(&catalog)?;
+    if request.limit > MOST_AT_ONCE && (request.cursor || request.after.is_some()) {
+        let message = format!(
+            "--cursor and --after return at most {MOST_AT_ONCE} cases at a time: expected a smaller --limit"
+        );
+        return Err(Failure::Usage(message));
+    }
     warn(&request);
     let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
@@ -228,8 +234,11 @@ fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<
         summary_of(len_of(&found), total, count, took, load_took)
     });
     closed.and(printed)?;
-    if !says_total && is_full {
+    if !says_total && is_full && request.after.is_none() {
         note_cut(len_of(&found), request, total);
+    }
+    if let Some(next) = found.next().filter(|_| format != SearchFormat::Json) {
+        note(format!("the next page: --after {next}\n"));
     }
     print_hints(&report, request, &hints);
     Ok(report_left_out(&report))

@@ -66,6 +66,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
     let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     let request = args.selection.request(&catalog)?;
+    if request.after.is_some() {
+        return Err(Failure::Usage(
+            "`why` has no --after: it shows the position in the whole list".to_owned(),
+        ));
+    }
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;

@@ -51,7 +51,8 @@ impl LoadedCases {
 
     /// Counts the cases that the filter of a request selects. A deadline of the request stops the count.
     pub(crate) fn total(&self, request: &SearchRequest) -> Result<u64, Failure> {
-        let counting = request.clone().with_order(None).with_offset(0).with_limit(0).with_count(true);
+        let counting = request.clone().with_order(None).with_cursor(false).with_after(None);
+        let counting = counting.with_offset(0).with_limit(0).with_count(true);
         match self {
             Self::Service(served) => served.count(&request.filter),
             _ => Ok(self.search(&counting)?.total().unwrap_or_default()),

@@ -19,7 +19,7 @@ pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
 const MOST_FAULTS: usize = 10;
 
 /// The keys of a request line.
-const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
+const KEYS: [&str; 7] = ["body", "offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
 
 /// The members of a request line. The value of each member is text.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub(crate) struct Line {
     limit: Option<String>,
     order: Option<String>,
     count: Option<String>,
+    cursor: Option<String>,
+    after: Option<String>,
     /// The errors of the line itself, in the order of the members.
     faults: Vec<Error>,
 }
@@ -87,6 +89,8 @@ impl Line {
                         );
                     }
                     "order" => read.order = Some(text),
+                    "after" => read.after = Some(text),
+                    "pageCursor" => read.cursor = Some(text),
                     _ => read.count = Some(text),
                 },
             }
@@ -146,6 +150,8 @@ impl Line {
             .limit(self.limit.as_deref())
             .order(self.order.as_deref())
             .count(self.count.as_deref())
+            .cursor(self.cursor.as_deref())
+            .after(self.after.as_deref())
     }
 }
 

@@ -27,8 +27,8 @@ pub(crate) struct Selection {
     #[command(flatten)]
     criteria: Criteria,
 
-    /// Sort by one field, ascending; `-createdAt` sorts descending
-    #[arg(long, alias = "sort", value_name = "FIELD", allow_hyphen_values = true)]
+    /// Sort by up to 8 fields, joined by commas; `-createdAt` sorts descending
+    #[arg(long, alias = "sort", value_name = "FIELD,…", allow_hyphen_values = true)]
     order: Option<String>,
 
     /// Skip the first N selected cases [default: 0]
@@ -42,6 +42,14 @@ pub(crate) struct Selection {
     /// Count all selected cases, as countTotalItems=true does; a table always shows the count
     #[arg(long)]
     count: bool,
+
+    /// Return a cursor with the page: the member `pageInfo.next` of the JSON, unless the page is the last page
+    #[arg(long)]
+    cursor: bool,
+
+    /// Return the page behind a cursor, with the --order of the page before
+    #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
+    after: Option<String>,
 }
 
 /// The arguments for a filter, without order and page. Without a filter, every case is selected.
@@ -123,7 +131,8 @@ impl Criteria {
     /// Returns a request for all cases that the filter selects. If `order` is given, they are sorted by it.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<SearchRequest, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
-        let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
+        let (count, cursor, after) = (false, false, None);
+        let all = Selection { criteria: self.clone(), order, offset, limit, count, cursor, after };
         Ok(all.request(catalog)?.with_limit(u64::MAX))
     }
 }
@@ -158,8 +167,11 @@ impl Selection {
             offset,
             limit,
             count,
+            cursor,
+            after,
         } = self;
-        body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
+        let has_page = order.is_some() || offset.is_some() || limit.is_some() || after.is_some();
+        body.is_none() && text.is_none() && !(has_page || *count || *cursor)
     }
 
     /// Returns the request that the arguments describe. If it has errors, the failure contains them as text.
@@ -207,14 +219,18 @@ impl Selection {
             .offset(self.offset.as_deref())
             .limit(self.limit.as_deref().filter(|limit| *limit != EVERY_CASE))
             .order(self.order.as_deref())
-            .count(self.count.then_some("true"));
+            .count(self.count.then_some("true"))
+            .cursor(self.cursor.then_some("true"))
+            .after(self.after.as_deref());
         let parameter = |path: &str| match path {
             "offset" => self.offset.clone(),
             "limit" => self.limit.clone(),
             "order" => self.order.clone(),
+            "after" => self.after.clone(),
             _ => None,
         };
-        let both = Errors::both(filter, params.parse(catalog, &limits));
+        // Like --where, --order is always extended.
+        let both = Errors::both(filter, params.parse(&catalog.extended(), &limits));
         let request = both.map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging));
         let request = request.map(|request| match self.limit.as_deref() {
             Some(EVERY_CASE) => request.with_limit(ALL),

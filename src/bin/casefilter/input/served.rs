@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};
+use casefilter::{Catalog, Cursor, Error, Filter, SearchAnswer, SearchRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -40,6 +40,11 @@ struct Question {
     offset: u64,
     limit: u64,
     count: bool,
+    /// If there is no cursor, both members are omitted, as `timeout_ms` is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cursor: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
     documents: bool,
     compile_ns: u64,
     /// If there is no timeout, this member is omitted, so that a service of an earlier version accepts the request.
@@ -71,6 +76,14 @@ struct Told {
 #[derive(Deserialize)]
 struct Head {
     total: Option<u64>,
+    /// The cursor behind the page.
+    next: Option<String>,
+}
+
+/// The parts of an answer besides its cases.
+pub(crate) struct Answered {
+    pub(crate) total: Option<u64>,
+    next: Option<Cursor>,
 }
 
 #[derive(Deserialize)]
@@ -130,11 +143,11 @@ impl Served {
     /// Returns a page. The documents are empty if the page contains only ids.
     pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         let mut cases = Vec::new();
-        let total = self.cases(request, self.documents, |id, document| {
+        let Answered { total, next } = self.cases(request, self.documents, |id, document| {
             cases.push((id.to_owned(), document.to_owned()));
             Ok(())
         })?;
-        Ok(SearchAnswer::of_documents(request, total, cases))
+        Ok(SearchAnswer::of_documents(request, total, cases).with_next(next))
     }
 
     /// Counts the values of fields. Returns the answer as JSON.
@@ -164,18 +177,24 @@ impl Served {
         self.post(&question).map(|Hints { hints }| hints)
     }
 
-    /// Calls `take` for each case on the page, as soon as the case arrives. Returns the total if the request counts.
+    /// Calls `take` for each case on the page, as soon as the case arrives.
     pub(crate) fn cases(
         &self,
         request: &SearchRequest,
         documents: bool,
         mut take: impl FnMut(&str, &str) -> Result<(), Failure>,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Answered, Failure> {
         let question = Question { documents, ..self.question("page", request) };
-        let (mut total, mut is_whole, mut last_id) = (None, false, None::<String>);
+        let (mut answered, mut is_whole, mut last_id) =
+            (Answered { total: None, next: None }, false, None::<String>);
         self.service().frames(SEARCHES, &question, |sort, bytes| {
             match sort {
-                b'H' => total = read::<Head>(bytes)?.total,
+                b'H' => {
+                    let Head { total, next } = read(bytes)?;
+                    let next = next.map(|next| next.parse()).transpose();
+                    let next = next.map_err(|error: Error| strange(&error.to_string()))?;
+                    answered = Answered { total, next };
+                }
                 b'I' if documents => last_id = Some(text(bytes)?.to_owned()),
                 b'I' => take(text(bytes)?, "")?,
                 b'D' => match last_id.take() {
@@ -193,20 +212,22 @@ impl Served {
             Ok(())
         })?;
         if is_whole {
-            Ok(total)
+            Ok(answered)
         } else {
             Err(Failure::Failed("the service ended before its answer was complete".to_owned()))
         }
     }
 
     fn question(&self, ask: &'static str, request: &SearchRequest) -> Question {
-        let SearchRequest { filter, order, offset, limit, count, .. } = request;
+        let SearchRequest { filter, order, offset, limit, count, cursor, after, .. } = request;
+        let after = after.as_ref().map(ToString::to_string);
         let order = order.as_ref().map(ToString::to_string);
         let body = (!filter.is_all()).then(|| filter.to_json());
-        let (offset, limit, count) = (*offset, *limit, *count);
+        let (offset, limit, count, cursor) = (*offset, *limit, *count, *cursor);
         let timeout_ms =
             self.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).max(1));
-        Question { ask, body, order, offset, limit, count, documents: false, compile_ns: 0, timeout_ms }
+        let (documents, compile_ns) = (false, 0);
+        Question { ask, body, order, offset, limit, count, cursor, after, documents, compile_ns, timeout_ms }
     }
 
     fn post<T: serde::de::DeserializeOwned>(&self, question: &Question) -> Result<T, Failure> {

@@ -185,7 +185,7 @@ impl Engine {
         stop: Option<&StopCheck<'_>>,
     ) -> Result<Counted, Error> {
         let count = SearchRequest::new(group.filter.clone()).with_limit(0).with_count(true);
-        let bound = BoundRequest::new(&self.catalog, (&count, None), view, Watch { trace: None, stop });
+        let bound = BoundRequest::new(&self.catalog, (&count, &[]), view, Watch { trace: None, stop });
         bound.check_stop()?;
         let pace = Pace::new(stop);
         let tally = |(number, _): &(usize, bool)| {

@@ -64,7 +64,7 @@ impl<'e> Attached<'e> {
     /// Waits for the write in progress, and takes the writer lock.
     pub(super) fn new(engine: &'e Engine) -> Self {
         let writer = engine.current.write();
-        Self { writer, snapshot: engine.snapshot() }
+        Self { writer, snapshot: engine.current_snapshot() }
     }
 
     /// Returns the row of the live case with this id and its hash.
