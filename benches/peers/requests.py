@@ -165,7 +165,7 @@ FACET_TITLES = {
 
 def _facets(*facets, criteria=()):
     # A body without criteria selects no case.
-    return {"body": {"criteria": list(criteria)}, "facets": list(facets)}
+    return {"facets": {"criteria": list(criteria), "facets": list(facets)}}
 
 
 def facets(_cases):
@@ -233,6 +233,7 @@ def counted(facet, answer):
 
 def tree(request):
     """Returns the body as one criterion, with `ids` as a criterion on `id`."""
-    criteria = _all(*request["body"]["criteria"])
-    ids = request["body"].get("ids")
+    body = request.get("body") or request["facets"]
+    criteria = _all(*body["criteria"])
+    ids = body.get("ids")
     return _any(_field("id", "$contains", *ids), criteria) if ids else criteria

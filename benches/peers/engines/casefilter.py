@@ -77,7 +77,7 @@ def answers(binary, file, all_requests, work, check=True):
     found = {}
     for (name, request), answer in zip(all_requests.items(), lines(command, check), strict=False):
         if requests.is_facets(request):
-            parts = zip(request["facets"], answer["facets"], strict=True)
+            parts = zip(request["facets"]["facets"], answer["facets"], strict=True)
             found[name] = [requests.counted(facet, part) for facet, part in parts]
             continue
         page = answer["list"]

@@ -99,7 +99,7 @@ class Dialect:
     def facets(self, request):
         """Returns a SELECT for each facet. The rows are pairs of a value and a count, or one row of statistics."""
         where = self.where(requests.tree(request))
-        return [self.facet(facet, where) for facet in request["facets"]]
+        return [self.facet(facet, where) for facet in request["facets"]["facets"]]
 
     def facet(self, facet, where):
         field = facet["field"]
@@ -120,7 +120,7 @@ class Dialect:
 
     def counted(self, request, answers):
         """Returns the rows of each facet in the form of `requests.counted`."""
-        return [self.counts(facet, rows) for facet, rows in zip(request["facets"], answers, strict=True)]
+        return [self.counts(facet, rows) for facet, rows in zip(request["facets"]["facets"], answers, strict=True)]
 
     @staticmethod
     def counts(facet, rows):

@@ -12,7 +12,7 @@ use crate::commands::bench::timing::{Caches, Runs, time};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::catalog::CatalogFile;
-use crate::input::request::Line;
+use crate::input::request::{Asked, Line};
 use crate::input::request_lines::Lines;
 use crate::input::selection::extended;
 use crate::output::dash::is_stdin;
@@ -49,8 +49,9 @@ Examples:
   casefilter bench cases.ndjson --requests requests.ndjson --threads 4 --runs 1000 --format json
   casefilter bench cases.ndjson --requests requests.ndjson --memory
 
-A line of requests.ndjson, of which only body is required:
-  {\"body\":{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]},\"order\":\"-createdAt\",\"limit\":20}")]
+A line of requests.ndjson, of which only body is required; or a line with only facets, which counts by value:
+  {\"body\":{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]},\"order\":\"-createdAt\",\"limit\":20}
+  {\"facets\":{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}],\"facets\":[{\"field\":\"priority\"}]}}")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
@@ -144,8 +145,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         if let Ok(line) = &line
             && let Ok(request) = line.request(cases.catalog(), &Limits::default())
         {
-            cases.search(&request)?;
-            for warning in request.filter.warnings().iter().take(MOST_WARNINGS) {
+            if let Asked::Page(request) = &request {
+                cases.search(request)?;
+            }
+            for warning in request.filter().warnings().iter().take(MOST_WARNINGS) {
                 note(format!("warning: request {number}: {}\n", escape(&warning.to_string())));
             }
         }

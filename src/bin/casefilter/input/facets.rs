@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use casefilter::internal::{FacetDefaults, parse_facet};
-use casefilter::{Catalog, Error, Errors, FacetsRequest, Limits, SearchRequest};
+use casefilter::{Catalog, Deadline, Error, Errors, FacetsRequest, Limits, SearchRequest};
 use serde::Serialize;
 
 use crate::input::selection::Criteria;
@@ -53,6 +53,19 @@ pub(crate) struct FacetsQuestion {
     own_criteria_apart: bool,
 }
 
+impl Facets {
+    /// Creates the request of a body in the form of the service.
+    pub(crate) fn of_body(request: FacetsRequest, text: &str) -> Self {
+        let question = FacetsQuestion { request: Some(text.to_owned()), ..FacetsQuestion::default() };
+        Self { request, question }
+    }
+
+    /// Sets the deadline of a request that is answered in this process.
+    pub(crate) fn with_deadline(self, deadline: Option<Deadline>) -> Self {
+        Self { request: self.request.with_deadline(deadline), ..self }
+    }
+}
+
 impl FacetArgs {
     /// Returns true if the request is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
@@ -63,8 +76,7 @@ impl FacetArgs {
     pub(crate) fn request(&self, catalog: &Catalog, criteria: &Criteria) -> Result<Facets, Failure> {
         if let Some(path) = &self.facets {
             let (request, text) = criteria.facets(catalog, path)?;
-            let question = FacetsQuestion { request: Some(text), ..FacetsQuestion::default() };
-            return Ok(Facets { request, question });
+            return Ok(Facets::of_body(request, &text));
         }
         let filter = criteria.request(catalog, None)?.filter;
         let limits = Limits::default();

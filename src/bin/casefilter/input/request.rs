@@ -2,8 +2,8 @@
 
 use casefilter::envelope::Envelope;
 use casefilter::{
-    Catalog, Error, ErrorKind, Errors, Filter, FilterBuilder, FilterCache, Limits, SearchParams,
-    SearchRequest, Suggestion,
+    Catalog, Error, ErrorKind, Errors, FacetsRequest, Filter, FilterBuilder, FilterCache, Limits,
+    SearchParams, SearchRequest, Suggestion,
 };
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -19,13 +19,32 @@ pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
 const MOST_FAULTS: usize = 10;
 
 /// The keys of a request line.
-const KEYS: [&str; 7] = ["body", "offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
+const KEYS: [&str; 8] =
+    ["body", "facets", "offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
+
+/// A request of a line: for a page, or for counts by value.
+pub(crate) enum Asked {
+    Page(SearchRequest),
+    Counts(FacetsRequest),
+}
+
+impl Asked {
+    /// Returns the filter of the request.
+    pub(crate) fn filter(&self) -> &Filter {
+        match self {
+            Self::Page(request) => &request.filter,
+            Self::Counts(request) => &request.filter,
+        }
+    }
+}
 
 /// The members of a request line. The value of each member is text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     /// The body. `None` if there is no valid body; then `faults` contains an error.
     body: Option<Vec<u8>>,
+    /// The body of a request for counts by value, which a line can have in place of `body`.
+    facets: Option<Vec<u8>>,
     offset: Option<String>,
     limit: Option<String>,
     order: Option<String>,
@@ -65,7 +84,7 @@ impl Line {
                 }
             };
             if !KEYS.contains(&name.as_str()) {
-                let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
+                let expected = "`body` or `facets`, `offset`, `limit`, `order` or `countTotalItems`";
                 let error = Error::new(ErrorKind::UnknownKey, at, quote(&name), expected);
                 errors.push(error.suggest(near_key(&name).map(Suggestion::replace_by)));
                 continue;
@@ -80,6 +99,7 @@ impl Line {
                 Ok(None) => {}
                 Ok(Some(text)) => match name.as_str() {
                     "body" => read.body = Some(text.into_bytes()),
+                    "facets" => read.facets = Some(text.into_bytes()),
                     "offset" => read.offset = Some(text),
                     "limit" => read.limit = Some(text),
                     "order" if !value.get().starts_with('"') => {
@@ -96,7 +116,12 @@ impl Line {
             }
             seen.push(name);
         }
-        if read.body.is_none() && !errors.iter().any(|error| error.path == "body") {
+        if let (Some(_), Some(other)) = (&read.facets, seen.iter().find(|key| *key != "facets")) {
+            let found = format!("{} beside `facets`", quote(other));
+            errors.push(Error::new(ErrorKind::UnknownKey, 0, found, "`facets` alone, without the keys of a page"));
+        }
+        let is_wrong = |error: &Error| matches!(&*error.path, "body" | "facets");
+        if read.body.is_none() && read.facets.is_none() && !errors.iter().any(is_wrong) {
             let found = "no `body`".to_owned();
             errors.push(Error::new(ErrorKind::MissingKey, 0, found, "a request with a `body`"));
         }
@@ -108,21 +133,33 @@ impl Line {
     ///
     /// # Errors
     /// Returns at most ten errors: first those of the line, then those of the body, then those of the parameters.
-    pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<SearchRequest, Errors> {
-        let filter = self
-            .body
-            .as_deref()
-            .map(|body| FilterBuilder::new(catalog).with_limits(limits.clone()).json(body));
-        self.with_filter(catalog, limits, filter)
+    pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Asked, Errors> {
+        let builder = || FilterBuilder::new(catalog).with_limits(limits.clone());
+        match &self.facets {
+            Some(facets) => self.with_facets(builder().facets(facets)),
+            None => {
+                let filter = self.body.as_deref().map(|body| builder().json(body));
+                self.with_filter(catalog, limits, filter).map(Asked::Page)
+            }
+        }
+    }
+
+    /// Returns the text of the body of a request for counts by value.
+    pub(crate) fn facets(&self) -> Option<&str> {
+        std::str::from_utf8(self.facets.as_deref()?).ok()
+    }
+
+    fn with_facets(&self, request: Result<FacetsRequest, Errors>) -> Result<Asked, Errors> {
+        self.with_faults(request).map(Asked::Counts)
     }
 
     /// Returns the request of this line. Takes the compiled filter from the cache if the cache contains it.
-    pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<SearchRequest, Errors> {
-        self.with_filter(
-            cache.catalog(),
-            cache.limits(),
-            self.body.as_deref().map(|body| cache.compile(body)),
-        )
+    pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Asked, Errors> {
+        if let Some(facets) = &self.facets {
+            return self.with_facets(cache.facets(facets));
+        }
+        let filter = self.body.as_deref().map(|body| cache.compile(body));
+        self.with_filter(cache.catalog(), cache.limits(), filter).map(Asked::Page)
     }
 
     fn with_filter(
@@ -136,6 +173,11 @@ impl Line {
         let paging = self.params().parse(catalog, limits);
         let request = Errors::both(filter, paging)
             .map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging));
+        self.with_faults(request)
+    }
+
+    /// Reports the errors of the line itself before those of the request.
+    fn with_faults<R>(&self, request: Result<R, Errors>) -> Result<R, Errors> {
         let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);
         match (faults, request) {
             (None, request) => request,
@@ -299,6 +341,18 @@ mod tests {
         assert_eq!(kinds(br#"{"body":{"ids":[]},"countTotalItems":1}"#), ["bad_flag"]);
         assert_eq!(kinds(br#"{"body":{"ids":[]},"order":5}"#), ["wrong_type"]);
         assert_eq!(kinds(br#"{"body":{"ids":[]},"countTotalItems":"false"}"#), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_may_ask_for_counts_by_value() {
+        let line = br#"{"facets":{"criteria":[{"field":"tags","op":"=","values":["a"]}],"facets":[{"field":"status"}]}}"#;
+        let asked = Line::read(line).and_then(|line| line.request(&Catalog::cases(), &Limits::default()));
+        assert!(matches!(asked, Ok(Asked::Counts(request)) if request.facets.len() == 1));
+        let page = br#"{"facets":{"ids":[],"facets":[{"field":"status"}]},"limit":1}"#;
+        assert_eq!(kinds(page), ["unknown_key"]);
+        let both = br#"{"body":{"ids":[]},"facets":{"ids":[],"facets":[{"field":"nope"}]}}"#;
+        assert_eq!(kinds(both), ["unknown_key", "unknown_field"]);
+        assert_eq!(kinds(br#"{"facets":null}"#), ["missing_key"]);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Errors, FilterBuilder, FilterCache, Limits, SearchRequest};
+use casefilter::{Catalog, Errors, FilterBuilder, FilterCache, Limits};
 
 use crate::commands::bench::lines::{Timed, rounded};
+use crate::input::facets::Facets;
 use crate::input::loaded::LoadedCases;
-use crate::input::request::Line;
+use crate::input::request::{Asked, Line};
 
 /// The time for which each request is repeated if --runs is not given. [`LEAST_RUNS`] and [`MOST_RUNS`] limit the number of runs.
 const ENOUGH: Duration = Duration::from_millis(200);
@@ -88,7 +89,7 @@ enum Compiler {
 }
 
 impl Compiler {
-    fn request(&self, catalog: &Catalog, line: &Line) -> Result<SearchRequest, Errors> {
+    fn request(&self, catalog: &Catalog, line: &Line) -> Result<Asked, Errors> {
         match self {
             Self::Fresh(limits) => line.request(catalog, limits),
             Self::Cached(cache) => line.request_cached(cache),
@@ -107,7 +108,7 @@ pub(super) fn time(
         false => Compiler::Fresh(Limits::default()),
     };
     // The cases of a service have been copied to this process, so counting them cannot fail.
-    let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter).unwrap_or_default();
+    let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter()).unwrap_or_default();
     once(cases, line, compiler, &mut Vec::new());
     let threads = u32::from(args.threads);
     let run = |answer: &mut Vec<u8>| once(cases, line, compiler, answer);
@@ -157,11 +158,18 @@ fn repeat(run: impl Fn(&mut Vec<u8>) -> Duration, least: u32, enough: Option<Dur
 fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut Vec<u8>) -> Duration {
     answer.clear();
     let start = Instant::now();
-    if let Ok(request) = compiler.request(cases.catalog(), line)
-        && let Ok(found) = cases.search(&request)
-    {
-        let written = found.write_json(&mut *answer);
-        debug_assert!(written.is_ok(), "memory takes all bytes");
+    match compiler.request(cases.catalog(), line) {
+        Ok(Asked::Page(request)) => {
+            if let Ok(found) = cases.search(&request) {
+                let written = found.write_json(&mut *answer);
+                debug_assert!(written.is_ok(), "memory takes all bytes");
+            }
+        }
+        Ok(Asked::Counts(request)) => {
+            let counted = cases.facets(&Facets::of_body(request, ""));
+            *answer = counted.unwrap_or_default().into_bytes();
+        }
+        Err(_) => {}
     }
     std::hint::black_box(&answer);
     start.elapsed()

@@ -1,6 +1,7 @@
 //! Executes a file of requests, one per line, and prints one answer per line.
 
-use crate::input::request::{Line, envelope, stopped_envelope};
+use crate::input::facets::Facets;
+use crate::input::request::{Asked, Line, envelope, stopped_envelope};
 use crate::input::request_lines::Lines;
 use crate::output::escape::{has_line_breaks, one_line};
 use crate::output::failure::Failure;
@@ -13,30 +14,28 @@ pub(super) fn answer_all(
     catalog: &Catalog,
     limits: &Limits,
     search: impl Fn(&SearchRequest) -> Result<SearchAnswer, Failure>,
+    count: impl Fn(Facets) -> Result<String, Failure>,
     lines: &mut Lines,
 ) -> Result<u64, Failure> {
     let mut out = Output::new();
     let (mut number, mut bad) = (0_u64, 0_u64);
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
-        let request = Line::read(line).and_then(|line| line.request(catalog, limits));
-        match request {
-            Ok(request) => {
-                let found = match search(&request) {
-                    Ok(found) => found,
-                    Err(Failure::Stopped(message)) => {
-                        bad = bad.saturating_add(1);
-                        out.json(&stopped_envelope(number, message))?;
-                        continue;
-                    }
-                    Err(failure) => return Err(failure),
-                };
-                let mut answer = found.to_json();
-                if has_line_breaks(&answer) {
-                    answer = on_one_line(&answer, found.documents());
-                }
-                out.json_line(&answer)?;
+        let line = Line::read(line);
+        let answer = match line.and_then(|line| Ok((line.request(catalog, limits)?, line))) {
+            Ok((Asked::Page(request), _)) => Ok(search(&request).map(|found| page_on_one_line(&found))),
+            Ok((Asked::Counts(request), line)) => {
+                Ok(count(Facets::of_body(request, line.facets().unwrap_or_default())))
             }
+            Err(errors) => Err(errors),
+        };
+        match answer {
+            Ok(Ok(answer)) => out.json_line(&answer)?,
+            Ok(Err(Failure::Stopped(message))) => {
+                bad = bad.saturating_add(1);
+                out.json(&stopped_envelope(number, message))?;
+            }
+            Ok(Err(failure)) => return Err(failure),
             Err(errors) => {
                 bad = bad.saturating_add(1);
                 out.json(&envelope(number, &errors))?;
@@ -48,6 +47,12 @@ pub(super) fn answer_all(
     }
     out.finish()?;
     Ok(bad)
+}
+
+/// Returns a page on one line.
+fn page_on_one_line(found: &SearchAnswer) -> String {
+    let answer = found.to_json();
+    if has_line_breaks(&answer) { on_one_line(&answer, found.documents()) } else { answer }
 }
 
 /// Returns an answer on one line. `documents` must be all documents of the answer. A document with line breaks is converted to one
