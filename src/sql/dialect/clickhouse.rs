@@ -235,6 +235,24 @@ impl Syntax for ClickHouse {
         out.push_str(")))");
     }
 
+    fn each_value(&self, column: &str, kind: ColumnType) -> (String, String) {
+        let nullable = format!("Nullable({})", type_name(kind));
+        let values = format!("arrayMap(_v -> CAST(_v, '{nullable}'), arrayDistinct({column}))");
+        (format!("arrayJoin(if(empty({column}), [NULL], {values}))"), String::new())
+    }
+
+    fn wide(&self, value: &str, kind: ColumnType) -> String {
+        if kind == ColumnType::Integer { format!("toInt128({value})") } else { value.to_owned() }
+    }
+
+    fn units(&self, value: &str, scale: u8) -> String {
+        format!("toInt64({value} * {})", 10_i64.saturating_pow(scale.into()))
+    }
+
+    fn quotient(&self, dividend: &str, divisor: i64) -> String {
+        format!("intDiv({dividend}, {divisor})")
+    }
+
     fn column_type(&self, column: &Column, table: &Table) -> String {
         let field = column.field().map(|field| table.catalog().field(field));
         let few = column.kind() == ColumnType::Text

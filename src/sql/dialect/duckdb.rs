@@ -214,6 +214,15 @@ impl Syntax for DuckDb {
         out.push_str(&format!(" = {}", substrings.datum.len()));
     }
 
+    fn each_value(&self, column: &str, _kind: ColumnType) -> (String, String) {
+        let list = format!("CASE WHEN len({column}) = 0 THEN [NULL] ELSE list_distinct({column}) END");
+        (format!("unnest({list})"), String::new())
+    }
+
+    fn quotient(&self, dividend: &str, divisor: i64) -> String {
+        format!("({dividend} // {divisor})")
+    }
+
     fn column_type(&self, column: &Column, table: &Table) -> String {
         let mut out = type_name(column.kind()).into_owned();
         if column.is_list() {

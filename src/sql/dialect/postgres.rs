@@ -195,6 +195,11 @@ impl Syntax for Postgres {
         " COLLATE \"C\""
     }
 
+    fn each_value(&self, column: &str, _kind: ColumnType) -> (String, String) {
+        let values = format!("(SELECT DISTINCT _v FROM unnest({column}) AS _element (_v)) AS _value");
+        ("_value._v".to_owned(), format!(" LEFT JOIN LATERAL {values} ON TRUE"))
+    }
+
     fn column_type(&self, column: &Column, table: &Table) -> String {
         let mut out = type_name(column.kind()).into_owned();
         if column.is_list() {

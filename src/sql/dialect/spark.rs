@@ -205,6 +205,18 @@ impl Syntax for Spark {
         )
     }
 
+    fn each_value(&self, column: &str, _kind: ColumnType) -> (String, String) {
+        (format!("explode_outer(array_distinct({column}))"), String::new())
+    }
+
+    fn wide(&self, value: &str, kind: ColumnType) -> String {
+        if kind == ColumnType::Integer { format!("CAST({value} AS DECIMAL(38,0))") } else { value.to_owned() }
+    }
+
+    fn quotient(&self, dividend: &str, divisor: i64) -> String {
+        format!("({dividend} div {divisor})")
+    }
+
     fn column_type(&self, column: &Column, _table: &Table) -> String {
         let name = type_name(column.kind());
         if column.is_list() { format!("ARRAY<{name}>") } else { name.into_owned() }

@@ -2,7 +2,7 @@
 
 use crate::catalog::FieldType;
 use crate::sql::column::Column;
-use crate::sql::datum::Datum;
+use crate::sql::datum::{ColumnType, Datum};
 use crate::sql::table::Table;
 
 /// The form in which a value is written in a statement: as a bound parameter or as a literal.
@@ -153,6 +153,25 @@ pub(in crate::sql) trait Syntax: Sync {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
         let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };
         (format!("SELECT {wanted}"), format!(" ORDER BY {order} LIMIT {limit}{skip}"))
+    }
+
+    /// Returns an expression with a row for each distinct value of a list column, or with a null for an empty list. Also returns the
+    /// text to write after the name of the table.
+    fn each_value(&self, column: &str, kind: ColumnType) -> (String, String);
+
+    /// Returns a value in a type whose sum does not overflow.
+    fn wide(&self, value: &str, _kind: ColumnType) -> String {
+        value.to_owned()
+    }
+
+    /// Returns a decimal value, multiplied by 10^`scale`, as an integer.
+    fn units(&self, value: &str, scale: u8) -> String {
+        format!("CAST({value} * {} AS BIGINT)", 10_i64.saturating_pow(scale.into()))
+    }
+
+    /// Returns the quotient of two integers that are not negative, or whose quotient is exact.
+    fn quotient(&self, dividend: &str, divisor: i64) -> String {
+        format!("({dividend} / {divisor})")
     }
 
     /// Returns the SQL type of a column.

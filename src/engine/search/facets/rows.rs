@@ -23,6 +23,11 @@ impl Selected<'_> {
     pub(super) fn with_value(&self, column: &Column) -> usize {
         match &column.layout {
             ColumnLayout::Single(present) => self.rows.count_both(&present.set(), self.all),
+            ColumnLayout::Many(ends) if self.is_all() => {
+                let first = usize::from(ends.first().is_some_and(|end| *end > 0));
+                let others = ends.windows(2).map(|pair| usize::from(pair.first() != pair.last()));
+                others.sum::<usize>().saturating_add(first)
+            }
             ColumnLayout::Many(ends) if self.count > self.all / 64 => {
                 let mut words = vec![0; self.all.div_ceil(LANES)];
                 kernels::non_empty(ends, &mut words);

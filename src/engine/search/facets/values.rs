@@ -92,14 +92,16 @@ impl<'v> ValueTally<'v> {
         selected: &Selected<'_>,
         pace: &Pace<'_>,
     ) -> (FacetStrategy, usize) {
+        if let (Self::Strings(tally), ColumnData::Strings { dictionary, codes, postings, .. }) =
+            (&mut *self, &column.data)
+        {
+            return tally.add_batch((column, dictionary, codes), postings.as_ref(), selected, pace);
+        }
         let with_value = selected.with_value(column);
         if with_value == 0 {
             return (FacetStrategy::Zone, 0);
         }
         let strategy = match (self, &column.data) {
-            (Self::Strings(tally), ColumnData::Strings { dictionary, codes, postings, .. }) => {
-                tally.add_batch((column, dictionary, codes), postings.as_ref(), selected, pace)
-            }
             (Self::Ordered(_, counts), ColumnData::Ordered { values, .. }) => {
                 let mut own: SmallVec<[i64; 8]> = SmallVec::new();
                 for row in selected.rows.iter(selected.all) {
@@ -165,14 +167,17 @@ impl<'v> StringTally<'v> {
         }
     }
 
-    /// Adds the counts of a batch, and returns the strategy.
+    /// Adds the counts of a batch. Returns the strategy, and the number of selected rows with a value.
     fn add_batch(
         &mut self,
         (column, dictionary, codes): (&'v Column, &'v Dictionary, &'v Codes),
         postings: Option<&Postings>,
         selected: &Selected<'_>,
         pace: &Pace<'_>,
-    ) -> FacetStrategy {
+    ) -> (FacetStrategy, usize) {
+        if dictionary.len() == 0 {
+            return (FacetStrategy::Zone, 0);
+        }
         let mut by_code = std::mem::take(&mut self.by_code);
         by_code.clear();
         by_code.resize(dictionary.len(), 0);
@@ -180,11 +185,11 @@ impl<'v> StringTally<'v> {
             clippy::cast_possible_truncation,
             reason = "a count of rows of one batch, and a code, which has 32 bits"
         )]
-        let strategy = match postings {
+        let (strategy, with_value) = match postings {
             Some(postings) if selected.is_all() => {
                 let counts = by_code.iter_mut().zip(0..);
                 counts.for_each(|(count, code)| *count = postings.count(code) as u32);
-                FacetStrategy::Lengths
+                (FacetStrategy::Lengths, selected.with_value(column))
             }
             Some(postings) if prefers_postings(postings, dictionary.len(), selected) => {
                 for (count, code) in by_code.iter_mut().zip(0..) {
@@ -193,16 +198,22 @@ impl<'v> StringTally<'v> {
                     }
                     *count = postings.get(code).count_both(selected.rows, selected.all) as u32;
                 }
-                FacetStrategy::Postings
+                (FacetStrategy::Postings, selected.with_value(column))
             }
             _ => {
-                count_codes(column, codes, selected, &mut by_code, pace);
-                FacetStrategy::Codes
+                pace.spend(WORK_OF_A_VALUE.saturating_mul(selected.count));
+                // The type of the codes is chosen outside of the loop.
+                let with_value = match codes {
+                    Codes::U8(codes) => count_codes(column, codes, selected, &mut by_code),
+                    Codes::U16(codes) => count_codes(column, codes, selected, &mut by_code),
+                    Codes::U32(codes) => count_codes(column, codes, selected, &mut by_code),
+                };
+                (FacetStrategy::Codes, with_value)
             }
         };
         self.merge(dictionary, &by_code, pace);
         self.by_code = by_code;
-        strategy
+        (strategy, with_value)
     }
 
     /// Adds the counts of the codes of a dictionary.
@@ -256,43 +267,50 @@ fn prefers_postings(postings: &Postings, strings: usize, selected: &Selected<'_>
     costs.sum::<usize>() < selected.count * COST_OF_A_CODE
 }
 
-/// Counts the distinct codes of each selected row.
-fn count_codes(
+/// Counts the distinct codes of each selected row. Returns the number of selected rows with a value.
+fn count_codes<C: Copy + PartialEq + Into<u32>>(
     column: &Column,
-    codes: &Codes,
+    codes: &[C],
     selected: &Selected<'_>,
     by_code: &mut [u32],
-    pace: &Pace<'_>,
-) {
+) -> usize {
+    /// Up to this number of values of a row, each is compared with all values before it.
+    const FEW_VALUES: usize = 16;
+    let count = |by_code: &mut [u32], code: C| by_code[code.into() as usize] += 1;
     match &column.layout {
         ColumnLayout::Single(present) => {
-            pace.spend(WORK_OF_A_VALUE.saturating_mul(selected.count));
             let present = present.set();
-            let rows = selected.rows.iter_both(&present, selected.all);
-            // The type of the codes is chosen outside of the loop.
-            match codes {
-                Codes::U8(codes) => rows.for_each(|row| by_code[usize::from(codes[row])] += 1),
-                Codes::U16(codes) => rows.for_each(|row| by_code[usize::from(codes[row])] += 1),
-                Codes::U32(codes) => rows.for_each(|row| by_code[codes[row] as usize] += 1),
-            }
+            let mut with_value = 0;
+            selected.rows.iter_both(&present, selected.all).for_each(|row| {
+                count(by_code, codes[row]);
+                with_value += 1;
+            });
+            with_value
         }
-        ColumnLayout::Many(_) => {
-            for row in selected.rows.iter(selected.all) {
-                let places = column.places(row);
-                if pace.spend(WORK_OF_A_VALUE.saturating_mul(4 * (places.len() + 1))) {
-                    return;
-                }
-                match places.len() {
-                    0 => {}
-                    1 => by_code[codes.get(places.start)] += 1,
-                    2 => {
-                        let [one, other] = [codes.get(places.start), codes.get(places.start + 1)];
-                        by_code[one] += 1;
-                        by_code[other] += u32::from(one != other);
+        ColumnLayout::Many(ends) => {
+            let mut with_value = 0;
+            selected.rows.iter(selected.all).for_each(|row| {
+                let start = if row == 0 { 0 } else { ends[row - 1] };
+                match &codes[start as usize..ends[row] as usize] {
+                    [] => return,
+                    [one] => count(by_code, *one),
+                    few if few.len() <= FEW_VALUES => {
+                        for (at, code) in few.iter().enumerate() {
+                            if !few[..at].contains(code) {
+                                count(by_code, *code);
+                            }
+                        }
                     }
-                    _ => column.count_codes(row, by_code),
+                    many => {
+                        let mut distinct: Vec<u32> = many.iter().map(|code| (*code).into()).collect();
+                        distinct.sort_unstable();
+                        distinct.dedup();
+                        distinct.into_iter().for_each(|code| by_code[code as usize] += 1);
+                    }
                 }
-            }
+                with_value += 1;
+            });
+            with_value
         }
     }
 }

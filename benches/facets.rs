@@ -1,0 +1,71 @@
+//! Measures counts by value: one facet for each strategy, a dashboard of ten facets, and the page beside it.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+
+mod shared;
+
+use casefilter::{Facet, FacetStrategy, FacetsRequest, SearchRequest};
+use shared::{Oracle, case_count, engine, filter};
+
+/// The lines: the name, the filter, the facets, and the strategy that most batches of the first facet use.
+const LINES: &[(&str, &str, &[&str], FacetStrategy)] = &[
+    ("values/all", "true", &["status"], FacetStrategy::Index),
+    ("values/all of a list", "true", &["tags"], FacetStrategy::Lengths),
+    ("values/few of a filter", "status = open", &["priority"], FacetStrategy::Postings),
+    ("values/many of a filter", "status = blocked", &["caseReview.assignee"], FacetStrategy::Codes),
+    ("values/list of a filter", "priority = high", &["tags:limit=300"], FacetStrategy::Codes),
+    ("histogram/month of all", "true", &["createdAt:month"], FacetStrategy::SortedRows),
+    (
+        "histogram/day of a filter",
+        "status in (open, blocked) and createdAt >= '2025-01-01 00:00:00' and createdAt < '2025-01-31 00:00:00'",
+        &["createdAt:day"],
+        FacetStrategy::SortedRows,
+    ),
+    ("stats/filter", "status = open", &["totalAmountInDefaultCurrency:stats"], FacetStrategy::Values),
+    (
+        "dashboard/ten",
+        "status = open",
+        &[
+            "status",
+            "priority",
+            "createdByType",
+            "caseReview.stage",
+            "caseReview.assignee",
+            "applicantInfo.country",
+            "tags",
+            "createdAt:month",
+            "updatedAt:month",
+            "blueprintReference.name",
+        ],
+        FacetStrategy::Postings,
+    ),
+];
+
+fn facets(criterion: &mut Criterion) {
+    let engine = engine(case_count());
+    let oracle = Oracle::new();
+    let mut group = criterion.benchmark_group("facets");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(30);
+    for (name, text, facets, strategy) in LINES {
+        let facets = facets.iter().map(|text| Facet::parse(engine.catalog(), text).unwrap());
+        let request = FacetsRequest::new(filter(text)).with_facets(facets);
+        oracle.check_facets(&request);
+        let answered = &engine.explain_facets(&request).unwrap()[0].answered;
+        assert!(answered.iter().any(|(own, _)| own == strategy), "{name}: {answered:?}");
+        group.bench_function(*name, |bencher| {
+            bencher.iter(|| engine.facets(black_box(&request)).unwrap().total);
+        });
+    }
+    let search = SearchRequest::new(filter("status = open")).with_limit(100);
+    let request = FacetsRequest::new(filter("status = open"))
+        .with_facets(LINES[8].2.iter().map(|text| Facet::parse(engine.catalog(), text).unwrap()));
+    group.bench_function("dashboard/ten beside a page", |bencher| {
+        bencher.iter(|| engine.search_with_facets(black_box(&search), &request).unwrap().1.total);
+    });
+}
+
+criterion_group!(benches, facets);
+criterion_main!(benches);
