@@ -1,5 +1,6 @@
 //! Executes a file of requests, one per line, and prints one answer per line.
 
+use crate::commands::search::items::replace_items;
 use crate::input::request::{Line, envelope, stopped_envelope};
 use crate::input::request_lines::Lines;
 use crate::output::escape::{has_line_breaks, one_line};
@@ -33,7 +34,13 @@ pub(super) fn answer_all(
                 };
                 let mut answer = found.to_json();
                 if has_line_breaks(&answer) {
-                    answer = on_one_line(&answer, found.documents());
+                    let mut one = String::new();
+                    answer = replace_items(&answer, found.documents(), |document, line| {
+                        one.clear();
+                        one.push_str(document);
+                        one_line(&mut one);
+                        line.push_str(&one);
+                    });
                 }
                 out.json_line(&answer)?;
             }
@@ -48,26 +55,4 @@ pub(super) fn answer_all(
     }
     out.finish()?;
     Ok(bad)
-}
-
-/// Returns an answer on one line. `documents` must be all documents of the answer. A document with line breaks is converted to one
-/// line. All other documents are unchanged.
-fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
-    let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
-    let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();
-    let mut line = front.to_owned();
-    let mut of_one = String::new();
-    for (number, document) in documents.enumerate() {
-        if number > 0 {
-            line.push(',');
-            rest = rest.strip_prefix(',').unwrap_or(rest);
-        }
-        rest = rest.strip_prefix(document).unwrap_or(rest);
-        of_one.clear();
-        of_one.push_str(document);
-        one_line(&mut of_one);
-        line.push_str(&of_one);
-    }
-    line.push_str(rest);
-    line
 }
