@@ -1,4 +1,4 @@
-//! Facets of the command line: a text, and what other arguments say about all facets.
+//! Parses the facets of the command line, whose other arguments apply to all facets.
 
 use chrono::FixedOffset;
 
@@ -6,7 +6,7 @@ use super::definition::Facet;
 use crate::catalog::Catalog;
 use crate::error::Error;
 
-/// What holds for all facets of a command, unless the text of a facet says otherwise.
+/// The settings of all facets of a command. The text of a facet may contain others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FacetDefaults {
     /// The maximum number of values of a facet that counts by value.

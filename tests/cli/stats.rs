@@ -114,6 +114,10 @@ totalAmountInDefaultCurrency
 6 cases selected
 "
     );
+    let quarters = table(&folder, "40", "C", &["--by", "createdAt:quarter"]);
+    assert!(quarters.contains("\n  2025-Q1   5  #"), "{quarters}");
+    let years = table(&folder, "40", "C", &["--by", "createdAt:year"]);
+    assert!(years.contains("\n  2025      5  #"), "{years}");
     let ascii = table(&folder, "40", "C", &["--by", "totalAmountInDefaultCurrency:edges=15,100"]);
     assert_eq!(
         ascii,

@@ -2,6 +2,7 @@
 
 mod answers;
 mod format;
+mod items;
 mod long_page;
 mod page;
 mod summary;
@@ -238,7 +239,7 @@ fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<
     let count = cases.len();
     // Close the database before printing, so that other processes can write to it.
     let closed = cases.close();
-    let printed = print(&found, request, shape, request.filter.catalog(), || {
+    let printed = print(&found, shape, request.filter.catalog(), || {
         summary_of(len_of(&found), total, count, took, load_took)
     });
     closed.and(printed)?;
@@ -298,7 +299,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             let found = server.search(&args.limited(&request))?;
             let took = start.elapsed();
             let format = shape.format;
-            print(&found, &request, &shape, catalog, || {
+            print(&found, &shape, catalog, || {
                 let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
                 format!(
                     "{}{} · searched in {}",

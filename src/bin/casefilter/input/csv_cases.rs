@@ -397,6 +397,41 @@ mod tests {
     }
 
     #[test]
+    fn any_bytes_are_read_without_a_panic_and_give_valid_json() {
+        let cases = Catalog::cases();
+        let args = CsvArgs::default();
+        let columns = args.columns(&cases).unwrap_or_else(|_| panic!());
+        const PARTS: [&str; 12] =
+            ["id", "tags", ",", ",", "\n", "\r\n", "\"", "\"\"", ";", "x.y[]", "1.5", "\u{feff}"];
+        let mut state = 7_u64;
+        for round in 0..20_000 {
+            let mut csv = if round % 2 == 0 {
+                b"id,tags,caseReview.checklistState.checklist.name\n".to_vec()
+            } else {
+                Vec::new()
+            };
+            for _ in 0..(round % 40) {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let part = usize::try_from(state >> 33).unwrap();
+                match PARTS.get(part % 13) {
+                    Some(part) => csv.extend_from_slice(part.as_bytes()),
+                    None => csv.push((part >> 8) as u8),
+                }
+            }
+            let Ok(mut rows) = CsvRows::new(&csv[..], 1000) else { continue };
+            let Ok(Some(first)) = rows.next() else { continue };
+            let Ok(header) = columns.header(first) else { continue };
+            while let Ok(Some(row)) = rows.next() {
+                let mut document = String::new();
+                if header.document(row, &mut document).is_ok() {
+                    let parsed: Result<serde_json::Value, _> = serde_json::from_str(&document);
+                    assert!(parsed.is_ok_and(|value| value.is_object()), "{document}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn rows_become_documents_of_the_types_of_the_catalogue() {
         let cases = Catalog::cases();
         let one = |csv: &str| documents(&cases, csv).remove(0);

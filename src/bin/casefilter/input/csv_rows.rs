@@ -135,7 +135,7 @@ impl<R: Read> CsvRows<R> {
                 ReadRecordResult::OutputFull => {
                     record.text.resize(record.text.len().saturating_mul(2).max(1024), 0);
                 }
-                ReadRecordResult::OutputEndsFull if cells > MOST_CELLS => {
+                ReadRecordResult::OutputEndsFull if cells >= MOST_CELLS => {
                     return Err(too_long(record.line, format!("a row of more than {MOST_CELLS} cells")));
                 }
                 ReadRecordResult::OutputEndsFull => {

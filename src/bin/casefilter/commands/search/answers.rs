@@ -1,7 +1,12 @@
 //! Executes a file of requests, one per line, and prints one answer per line.
 
+<<<<<<< HEAD
 use crate::input::facets::Facets;
 use crate::input::request::{Asked, Line, envelope, stopped_envelope};
+=======
+use crate::commands::search::items::replace_items;
+use crate::input::request::{Line, envelope, stopped_envelope};
+>>>>>>> e
 use crate::input::request_lines::Lines;
 use crate::output::escape::{has_line_breaks, one_line};
 use crate::output::failure::Failure;
@@ -21,11 +26,37 @@ pub(super) fn answer_all(
     let (mut number, mut bad) = (0_u64, 0_u64);
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
+<<<<<<< HEAD
         let line = Line::read(line);
         let answer = match line.and_then(|line| Ok((line.request(catalog, limits)?, line))) {
             Ok((Asked::Page(request), _)) => Ok(search(&request).map(|found| page_on_one_line(&found))),
             Ok((Asked::Counts(request), line)) => {
                 Ok(count(Facets::of_body(request, line.facets().unwrap_or_default())))
+=======
+        let request = Line::read(line).and_then(|line| line.request(catalog, limits));
+        match request {
+            Ok(request) => {
+                let found = match search(&request) {
+                    Ok(found) => found,
+                    Err(Failure::Stopped(message)) => {
+                        bad = bad.saturating_add(1);
+                        out.json(&stopped_envelope(number, message))?;
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                };
+                let mut answer = found.to_json();
+                if has_line_breaks(&answer) {
+                    let mut one = String::new();
+                    answer = replace_items(&answer, found.documents(), |document, line| {
+                        one.clear();
+                        one.push_str(document);
+                        one_line(&mut one);
+                        line.push_str(&one);
+                    });
+                }
+                out.json_line(&answer)?;
+>>>>>>> e
             }
             Err(errors) => Err(errors),
         };
@@ -48,6 +79,7 @@ pub(super) fn answer_all(
     out.finish()?;
     Ok(bad)
 }
+<<<<<<< HEAD
 
 /// Returns a page on one line.
 fn page_on_one_line(found: &SearchAnswer) -> String {
@@ -76,3 +108,5 @@ fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> St
     line.push_str(rest);
     line
 }
+=======
+>>>>>>> e

@@ -1,16 +1,16 @@
 //! Prints pages that have been collected in memory.
 
-use casefilter::{Catalog, SearchAnswer, SearchRequest};
+use casefilter::{Catalog, SearchAnswer};
 
 use crate::commands::search::format::{SearchFormat, Shape};
+use crate::commands::search::items::replace_items;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::stdout::Output;
 
-/// Prints the page that answers a request. `summary` returns the last line of a table.
+/// Prints a page of documents of a catalogue. `summary` returns the last line of a table.
 pub(super) fn print(
     answer: &SearchAnswer,
-    request: &SearchRequest,
     shape: &Shape,
     catalog: &Catalog,
     summary: impl FnOnce() -> String,
@@ -18,9 +18,9 @@ pub(super) fn print(
     let mut out = Output::new();
     match shape.format {
         SearchFormat::Json if shape.columns.is_some() => {
-            let documents = answer.documents().map(|document| shape.document(document));
-            let page = SearchAnswer::of_documents(request, answer.total(), answer.ids().zip(documents));
-            out.json_line(&page.to_json())?;
+            out.json_line(&replace_items(&answer.to_json(), answer.documents(), |document, line| {
+                line.push_str(&shape.document(document));
+            }))?;
         }
         SearchFormat::Json => out.json_line(&answer.to_json())?,
         SearchFormat::Ndjson => {

@@ -51,9 +51,9 @@ fn write_columns(
     blocks: Blocks,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let labels: Vec<String> =
-        buckets.iter().map(|bucket| of_time(&bucket.from().unwrap_or_default(), offset)).collect();
-    let labels = shortened(labels);
+    let labels = quarters(buckets, offset).unwrap_or_else(|| {
+        shortened(buckets.iter().map(|bucket| of_time(&bucket.from().unwrap_or_default(), offset)).collect())
+    });
     let counts: Vec<u64> = buckets.iter().map(|bucket| bucket.count).collect();
     let (first, last) = (labels.first().map_or("", String::as_str), labels.last().map_or("", String::as_str));
     let (chart, merged) = columns(&counts, (first, last), blocks);
@@ -88,14 +88,17 @@ fn rows(facet: &Facet, offset: Option<FixedOffset>) -> Vec<Bar> {
         rows.push(bar(label, value.count));
     }
     if let Some(buckets) = &facet.buckets {
-        let labels = buckets.iter().map(|bucket| match (bucket.from(), bucket.to(), offset) {
+        let labels = offset.and_then(|offset| quarters(buckets, offset));
+        let edges = buckets.iter().map(|bucket| match (bucket.from(), bucket.to(), offset) {
             (Some(from), _, Some(offset)) => of_time(&from, offset),
             (Some(from), Some(to), None) => format!("{from} to {to}"),
             (Some(from), None, None) => format!("{from} and more"),
             (None, to, _) => format!("below {}", to.unwrap_or_default()),
         });
-        let labels: Vec<String> = labels.collect();
-        let labels = if offset.is_some() { shortened(labels) } else { labels };
+        let labels = labels.unwrap_or_else(|| {
+            let labels = edges.collect();
+            if offset.is_some() { shortened(labels) } else { labels }
+        });
         rows.extend(labels.into_iter().zip(buckets).map(|(label, bucket)| bar(label, bucket.count)));
     }
     if facet.other_values > 0 {
@@ -116,6 +119,24 @@ fn of_time(text: &str, offset: FixedOffset) -> String {
         },
         Err(_) => text.to_owned(),
     }
+}
+
+/// Returns the names of quarters, such as `2025-Q1`. Returns `None` if the buckets are other intervals.
+fn quarters(buckets: &[Bucket], offset: FixedOffset) -> Option<Vec<String>> {
+    let start = |edge: Option<String>| {
+        let time = of_time(&edge?, offset);
+        let (date, clock) = time.split_once(' ')?;
+        let (year, month) = date.strip_suffix("-01")?.rsplit_once('-')?;
+        let number =
+            [("01", 1), ("04", 2), ("07", 3), ("10", 4)].iter().find(|(first, _)| *first == month)?.1;
+        (clock == "00:00:00").then(|| (year.to_owned(), number))
+    };
+    let quarter = |bucket: &Bucket| {
+        let (year, number) = start(bucket.from())?;
+        let (_, next) = start(bucket.to())?;
+        matches!((number, next), (1, 2) | (2, 3) | (3, 4) | (4, 1)).then(|| format!("{year}-Q{number}"))
+    };
+    buckets.iter().map(quarter).collect()
 }
 
 /// Cuts what the times have in common at their end: seconds, minutes and hours of 0, and the first day or month of all.
