@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use crate::batch::{Batch, FewRows};
 use crate::catalog::{Field, FieldId};
-use crate::column::{Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Selection, Sorted};
+use crate::column::{Codes, Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Selection, Sorted};
 use crate::filter::order::{SortKey, SortValue};
 use crate::value::Value;
 
@@ -88,6 +88,14 @@ impl<'c> SortBy<'c> {
     /// Returns true if the page begins behind a position.
     pub(crate) fn has_position(self) -> bool {
         matches!(self, Self::Place { after: Some(_) } | Self::Field { after: Some(_), .. })
+    }
+
+    /// Returns the key of the position behind which the page begins. `None` for the insertion order.
+    pub(super) fn position_key(self) -> Option<Key<'c>> {
+        match self {
+            Self::Field { after, .. } => after.map(|after| after.key),
+            Self::Place { .. } => None,
+        }
     }
 
     /// Returns true if the page begins behind all rows with this key.
@@ -237,6 +245,20 @@ impl<'b> Keys<'b> {
     fn string_key(&self, dictionary: &'b Dictionary, code: usize) -> Key<'b> {
         // If the field has no known values, `ranks` is empty.
         Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
+    }
+
+    /// Returns the dictionary, the codes and the rows with a value, if the codes of the column are in the order of its keys. Returns
+    /// `None` for a column of another type, and for a field with known values.
+    pub(super) fn strings_in_order(&self) -> Option<(&'b Dictionary, &'b Codes, &'b Selection)> {
+        let column = self.column?;
+        match (&column.data, &column.layout) {
+            (ColumnData::Strings { dictionary, codes, .. }, ColumnLayout::Single(present))
+                if self.ranks.is_empty() =>
+            {
+                Some((dictionary, codes, present))
+            }
+            _ => None,
+        }
     }
 
     /// Returns all codes of a string column with their keys. Returns an empty iterator for other columns.

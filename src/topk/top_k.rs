@@ -8,6 +8,7 @@
 
 use std::cell::LazyCell;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::batch_walk::{BatchWalk, pass_over, row_at};
 use super::key::{Key, Keys, SortBy, first_step, ordinal_key};
@@ -15,7 +16,7 @@ use super::key_estimate::KeyEstimate;
 use super::selected_rows::SelectedRows;
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
-use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};
+use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Selection, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
 use crate::stop::{PART, Pace, sort_window};
@@ -162,7 +163,12 @@ impl<'b, 's> TopK<'b, 's> {
     fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
-        let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
+        let strings = self.wanted_strings(source);
+        let rows = source.iter(&rows).filter(|row| match &strings {
+            Some(strings) => strings.may_contain(usize::from(*row)),
+            None => true,
+        });
+        let candidates = rows.map(|row| self.candidate(source, row));
         let candidates = candidates.take_while(|_| !self.pace.spend(WORK_OF_A_CANDIDATE));
         let candidates = candidates.filter(|candidate| {
             let Candidate { key, batch, at, .. } = candidate;
@@ -174,6 +180,25 @@ impl<'b, 's> TopK<'b, 's> {
             return ahead.take(self.wanted).collect();
         }
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
+    }
+
+    /// Returns the strings of a batch that are neither before the position of the page nor after the bound, if codes are in the order
+    /// of the strings. Comparing codes is many times as fast as comparing strings.
+    fn wanted_strings(&self, source: &SourceBatch<'b, '_, '_>) -> Option<WantedStrings<'b>> {
+        let (dictionary, codes, present) = source.keys.strings_in_order()?;
+        let of_key = |key: &Key<'_>| match key {
+            Key::String(_, text) => {
+                let first = dictionary.count_below(text);
+                let is_equal = first < dictionary.len() && dictionary.get(first) == *text;
+                Some((first, first + usize::from(is_equal)))
+            }
+            _ => None,
+        };
+        let position = self.by.position_key().and_then(|key| of_key(&key));
+        let bound = self.bound.and_then(|bound| of_key(&bound.key));
+        let (low, high) = if self.descending { (bound, position) } else { (position, bound) };
+        let wanted = low.map_or(0, |(start, _)| start)..high.map_or(usize::MAX, |(_, end)| end);
+        Some(WantedStrings { codes, present, wanted })
     }
 
     fn candidate(&self, source: &SourceBatch<'b, '_, '_>, row: u16) -> Candidate<'b> {
@@ -463,6 +488,20 @@ impl TopK<'_, '_> {
             rows.extend(candidates.iter().map(|(_, candidate)| candidate.at));
         }
         rows
+    }
+}
+
+/// A range of strings of a batch, for a first test of rows.
+struct WantedStrings<'b> {
+    codes: &'b Codes,
+    present: &'b Selection,
+    wanted: Range<usize>,
+}
+
+impl WantedStrings<'_> {
+    /// Returns false if the row has a string outside the range.
+    fn may_contain(&self, row: usize) -> bool {
+        !self.present.contains(row) || self.wanted.contains(&self.codes.get(row))
     }
 }
 
