@@ -20,10 +20,10 @@ use crate::commands::search::page::print;
 use crate::commands::search::summary::{note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
-use crate::input::facets::Facets;
 use crate::input::cases::{Cases, Documents, Loaded};
 use crate::input::columns::Columns;
 use crate::input::duration::{VALUE, with_unit};
+use crate::input::facets::Facets;
 use crate::input::loaded::len_of;
 #[cfg(feature = "postgres")]
 use crate::input::postgres::{self as source, Server};

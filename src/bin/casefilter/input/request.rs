@@ -118,7 +118,12 @@ impl Line {
         }
         if let (Some(_), Some(other)) = (&read.facets, seen.iter().find(|key| *key != "facets")) {
             let found = format!("{} beside `facets`", quote(other));
-            errors.push(Error::new(ErrorKind::UnknownKey, 0, found, "`facets` alone, without the keys of a page"));
+            errors.push(Error::new(
+                ErrorKind::UnknownKey,
+                0,
+                found,
+                "`facets` alone, without the keys of a page",
+            ));
         }
         let is_wrong = |error: &Error| matches!(&*error.path, "body" | "facets");
         if read.body.is_none() && read.facets.is_none() && !errors.iter().any(is_wrong) {
