@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::commands::extra_columns::ExtraColumns;
-use crate::input::request::{Line, envelope};
+use crate::input::request::{Asked, Line, envelope};
 use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
 use crate::output::failure::Failure;
@@ -97,11 +97,16 @@ struct Printed {
 
 /// The statements of one request, in the form in which they are printed.
 #[derive(Serialize)]
-struct Answer {
-    #[serde(flatten)]
-    page: Printed,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<Printed>,
+#[serde(untagged)]
+enum Answer {
+    Page {
+        #[serde(flatten)]
+        page: Printed,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        count: Option<Printed>,
+    },
+    /// A statement for the total, and one for each facet.
+    Counts { total: Printed, facets: Vec<Printed> },
 }
 
 impl Printed {
@@ -115,11 +120,28 @@ impl Printed {
 }
 
 impl Args {
-    fn answer(&self, table: &Table, request: &SearchRequest) -> Result<Answer, Error> {
+    fn page(&self, table: &Table, request: &SearchRequest) -> Result<(Printed, Option<Printed>), Error> {
         let dialect = self.dialect.into();
         let print = |statement| Printed::new(&statement, self.literal);
         let count = request.count.then(|| table.count(dialect, &request.filter)).transpose()?;
-        Ok(Answer { page: print(table.page(dialect, request)?), count: count.map(print) })
+        Ok((print(table.page(dialect, request)?), count.map(print)))
+    }
+
+    fn answer(&self, table: &Table, request: &Asked) -> Result<Answer, Error> {
+        match request {
+            Asked::Page(request) => {
+                let (page, count) = self.page(table, request)?;
+                Ok(Answer::Page { page, count })
+            }
+            Asked::Counts(request) => {
+                let statements = table.facets(self.dialect.into(), request)?;
+                let print = |statement: &Statement| Printed::new(statement, self.literal);
+                Ok(Answer::Counts {
+                    total: print(&statements.total),
+                    facets: statements.facets.iter().map(print).collect(),
+                })
+            }
+        }
     }
 }
 
@@ -136,17 +158,17 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match &args.requests {
         None => {
             let request = args.selection.request(&catalog)?;
-            let answer = args.answer(&table, &request).map_err(|error| match error.kind {
+            let (page, count) = args.page(&table, &request).map_err(|error| match error.kind {
                 ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => Failure::Usage(error.to_string()),
                 _ => Failure::from(error),
             })?;
             if args.literal {
-                let statements = std::iter::once(answer.page).chain(answer.count);
+                let statements = std::iter::once(page).chain(count);
                 for statement in statements {
                     out.line(&format!("{};", statement.sql))?;
                 }
             } else {
-                out.json(&answer)?;
+                out.json(&Answer::Page { page, count })?;
             }
         }
         Some(_) if !args.selection.is_empty() => {
