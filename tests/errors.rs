@@ -168,8 +168,8 @@ fn every_kind_has_a_case() {
         ("search_cancelled", "src/engine/search/strategy.rs", "ErrorKind::SearchCancelled"),
         ("deadline_exceeded", "src/engine/search/strategy.rs", "ErrorKind::DeadlineExceeded"),
         ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
-        ("too_many_facets", "tests/limits.rs", "ErrorKind::TooManyFacets"),
-        ("too_many_buckets", "tests/limits.rs", "ErrorKind::TooManyBuckets"),
+        ("too_many_facets", "tests/facets.rs", "ErrorKind::TooManyFacets"),
+        ("too_many_buckets", "tests/facets.rs", "ErrorKind::TooManyBuckets"),
     ];
     let is_tested = |kind: &str| {
         elsewhere.iter().any(|(code, file, name)| {
