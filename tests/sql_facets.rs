@@ -3,9 +3,7 @@
 use std::fs;
 
 use casefilter::sql::{Dialect, Table};
-use casefilter::{
-    Catalog, Engine, ErrorKind, Facet, FacetCounts, FacetsRequest, Field, FieldType, Filter,
-};
+use casefilter::{Catalog, Engine, ErrorKind, Facet, FacetCounts, FacetsRequest, Field, FieldType, Filter};
 use serde_json::{Value, json};
 
 /// The catalogue of the documents.
@@ -35,7 +33,13 @@ fn documents() -> Vec<String> {
         (state >> 33) % below
     };
     let date = |n: u64, m: u64| {
-        format!("{:04}-{:02}-{:02} {:02}:30:00", [0, 1, 1899, 1969, 1970, 2000, 2024, 9999][n as usize % 8], 1 + n % 12, 1 + m % 28, m % 24)
+        format!(
+            "{:04}-{:02}-{:02} {:02}:30:00",
+            [0, 1, 1899, 1969, 1970, 2000, 2024, 9999][n as usize % 8],
+            1 + n % 12,
+            1 + m % 28,
+            m % 24
+        )
     };
     (0..600)
         .map(|id| {
@@ -45,7 +49,8 @@ fn documents() -> Vec<String> {
             }
             if next(4) > 0 {
                 document["owner"] = json!(format!("o{}", next(30).min(next(30))));
-                document["amount"] = json!([0.3, 0.7, 12.5, -0.1, 4.35, 100.0, 1e6, 0.1 * next(50) as f64][next(8) as usize]);
+                document["amount"] =
+                    json!([0.3, 0.7, 12.5, -0.1, 4.35, 100.0, 1e6, 0.1 * next(50) as f64][next(8) as usize]);
                 document["count"] = json!(next(40) as i64 - 20);
                 document["price"] = json!(format!("{}.{:02}", next(9), next(100)).parse::<f64>().unwrap());
             }
@@ -67,12 +72,51 @@ fn documents() -> Vec<String> {
 }
 
 const FACETS: &[&str] = &[
-    "state", "state:limit=2", "owner:limit=5", "owner:limit=0", "tags", "tags:limit=3", "on", "flags", "amount:limit=4", "numbers",
-    "count", "price:limit=3", "prices", "at:limit=2", "times", "at:hour", "at:day", "at:day@+05:30", "at:week", "at:month",
-    "at:month@-11:00", "at:quarter", "at:year", "times:day", "times:week", "times:month", "times:year", "amount:width=0.1",
-    "amount:width=7", "numbers:width=0.2", "count:width=7", "price:width=0.25", "prices:width=0.5", "amount:edges=0,0.3,100",
-    "numbers:edges=0.2,0.4", "count:edges=-5,5", "price:edges=1.25,2.5", "prices:edges=0", "amount:stats", "numbers:stats",
-    "count:stats", "price:stats", "prices:stats", "at:stats", "times:stats",
+    "state",
+    "state:limit=2",
+    "owner:limit=5",
+    "owner:limit=0",
+    "tags",
+    "tags:limit=3",
+    "on",
+    "flags",
+    "amount:limit=4",
+    "numbers",
+    "count",
+    "price:limit=3",
+    "prices",
+    "at:limit=2",
+    "times",
+    "at:hour",
+    "at:day",
+    "at:day@+05:30",
+    "at:week",
+    "at:month",
+    "at:month@-11:00",
+    "at:quarter",
+    "at:year",
+    "times:day",
+    "times:week",
+    "times:month",
+    "times:year",
+    "amount:width=0.1",
+    "amount:width=7",
+    "numbers:width=0.2",
+    "count:width=7",
+    "price:width=0.25",
+    "prices:width=0.5",
+    "amount:edges=0,0.3,100",
+    "numbers:edges=0.2,0.4",
+    "count:edges=-5,5",
+    "price:edges=1.25,2.5",
+    "prices:edges=0",
+    "amount:stats",
+    "numbers:stats",
+    "count:stats",
+    "price:stats",
+    "prices:stats",
+    "at:stats",
+    "times:stats",
 ];
 
 /// Returns the answer in the form of the rows of the statements, without the values and buckets that no document has.
@@ -155,7 +199,8 @@ fn statements_are_written_for_the_databases() {
 fn facets_of_hidden_fields_are_refused() {
     let catalog = catalog();
     let narrow = catalog.allow(["state"]).unwrap();
-    let request = FacetsRequest::new(Filter::all(&narrow)).with_facet(Facet::values(&catalog, "owner").unwrap());
+    let request =
+        FacetsRequest::new(Filter::all(&narrow)).with_facet(Facet::values(&catalog, "owner").unwrap());
     let error = Table::new(&catalog).facets(Dialect::DuckDb, &request).unwrap_err();
     assert_eq!(error.kind, ErrorKind::CatalogMismatch);
 }
