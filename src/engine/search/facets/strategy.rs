@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A strategy that counts the values of one facet. Each batch uses the first one that applies, in this order.
 ///
-/// The costs are those of a full batch of 65,536 documents. The bench lines are those of `benches/facets.rs`.
+/// The costs are estimates for a full batch of 65,536 documents. `benches/facets.rs` has the lines that measure them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -15,7 +15,7 @@ pub enum FacetStrategy {
     /// string, for any number of documents (line `values/all`).
     Index,
     /// No document of the batch has a value, or all values are in one bucket of a histogram. The smallest and the greatest value of
-    /// the batch say so. Only the selected documents with a value are counted, 64 at a time: 0.1 µs (line `histogram/month of all`).
+    /// the batch say so. Only the selected documents with a value are counted, 64 at a time.
     Zone,
     /// Every document of the batch is selected, and the batch stores the number of documents of each string. It takes one addition per
     /// string (line `values/all of a list`).
