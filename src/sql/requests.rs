@@ -3,7 +3,9 @@
 use super::condition::write_predicate;
 use super::dialect::{Dialect, separated, table_name};
 use super::statement::Statement;
-use super::table::{DOCUMENT, PLACE, Table};
+#[cfg(feature = "postgres")]
+use super::table::PLACE;
+use super::table::{DOCUMENT, Table};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::filter::SearchRequest;

@@ -32,6 +32,7 @@ impl AnswerWriter {
     }
 
     /// Sets the cursor behind the page.
+    #[cfg(any(feature = "postgres", feature = "store"))]
     pub(crate) fn set_next(&mut self, next: Option<Cursor>) {
         self.page.next = next;
     }
