@@ -15,6 +15,12 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::refusals::line_of;
 
+/// The maximum number of columns of one array of objects. The time for a row is in proportion to it.
+const MOST_IN_ARRAY: usize = 64;
+
+/// The maximum number of keys and arrays in the path of a column.
+const MOST_KEYS: usize = 32;
+
 /// The arguments for CSV files.
 #[derive(Clone, Default, clap::Args)]
 pub(crate) struct CsvArgs {
@@ -160,6 +166,8 @@ struct Tree {
 
 struct Node {
     key: String,
+    /// The key as JSON, with its colon.
+    written: String,
     /// The number of arrays that the key holds.
     arrays: usize,
     /// The number of the column whose path ends here.
@@ -175,7 +183,9 @@ impl Tree {
         let arrays = key.len().saturating_sub(name.len()) / 2;
         let place = self.nodes.iter().position(|node| node.key == name).unwrap_or(self.nodes.len());
         if place == self.nodes.len() {
-            self.nodes.push(Node { key: name.to_owned(), arrays, column: None, children: Self::default() });
+            let written = format!("{}:", serde_json::to_string(name).unwrap_or_default());
+            let key = name.to_owned();
+            self.nodes.push(Node { key, written, arrays, column: None, children: Self::default() });
         } else if rest.is_none() {
             return false;
         }
@@ -189,18 +199,20 @@ impl Tree {
         }
     }
 
-    /// Writes an object. Returns false if it has no members.
-    fn write(&self, values: &[&[String]], out: &mut String) -> bool {
+    /// Writes an object. Within an array, its members have the values with the number `element`. Returns false if it has no members.
+    fn write(&self, element: Option<usize>, values: &[Vec<String>], out: &mut String) -> bool {
         out.push('{');
         let mut is_empty = true;
         for node in &self.nodes {
+            if node.len(values) <= element.unwrap_or_default() {
+                continue;
+            }
             let start = out.len();
             if !is_empty {
                 out.push(',');
             }
-            out.push_str(&serde_json::to_string(&node.key).unwrap_or_default());
-            out.push(':');
-            if node.write(node.arrays, values, out) {
+            out.push_str(&node.written);
+            if node.write(node.arrays, element, values, out) {
                 is_empty = false;
             } else {
                 out.truncate(start);
@@ -211,48 +223,70 @@ impl Tree {
     }
 
     /// Returns the greatest number of values of a column below this tree.
-    fn len(&self, values: &[&[String]]) -> usize {
+    fn len(&self, values: &[Vec<String>]) -> usize {
         self.nodes.iter().map(|node| node.len(values)).max().unwrap_or_default()
+    }
+
+    /// Returns the number of columns below this tree.
+    fn columns(&self) -> usize {
+        self.nodes.iter().map(Node::columns).fold(0, usize::saturating_add)
+    }
+
+    /// Returns true if each array has at most [`MOST_IN_ARRAY`] columns.
+    fn has_small_arrays(&self) -> bool {
+        self.nodes.iter().all(|node| match node.arrays {
+            0 => node.children.has_small_arrays(),
+            _ => node.columns() <= MOST_IN_ARRAY,
+        })
     }
 }
 
 impl Node {
-    fn len(&self, values: &[&[String]]) -> usize {
+    fn len(&self, values: &[Vec<String>]) -> usize {
         match self.column {
-            Some(column) => values.get(column).map_or(0, |values| values.len()),
+            Some(column) => values.get(column).map_or(0, Vec::len),
             None => self.children.len(values),
         }
     }
 
-    /// Writes the values of this key. In an array of objects, the first object has the first value of each column, and so on.
-    fn write(&self, arrays: usize, values: &[&[String]], out: &mut String) -> bool {
-        let len = self.len(values);
-        if len == 0 {
-            return false;
-        }
-        if arrays == 0 {
-            return match self.column {
-                Some(column) => {
-                    let value = values.get(column).and_then(|values| values.first());
-                    out.push_str(value.map_or("null", String::as_str));
-                    true
+    fn columns(&self) -> usize {
+        if self.column.is_some() { 1 } else { self.children.columns() }
+    }
+
+    /// Writes the value of this key. In an array of objects, the first object has the first value of each column, and so on. An array
+    /// within an array has one element.
+    fn write(&self, arrays: usize, element: Option<usize>, values: &[Vec<String>], out: &mut String) -> bool {
+        let start = out.len();
+        match (arrays, self.column) {
+            (0, Some(column)) => {
+                let value = values.get(column).and_then(|values| values.get(element.unwrap_or_default()));
+                out.push_str(value.map_or("", String::as_str));
+            }
+            (0, None) => return self.children.write(element, values, out),
+            (_, _) => {
+                let elements = match element {
+                    Some(element) => element..element.saturating_add(1),
+                    None => 0..self.len(values),
+                };
+                out.push('[');
+                let first = out.len();
+                for element in elements {
+                    if out.len() > first {
+                        out.push(',');
+                    }
+                    if !self.write(arrays.saturating_sub(1), Some(element), values, out) {
+                        out.truncate(start);
+                        return false;
+                    }
                 }
-                None => self.children.write(values, out),
-            };
-        }
-        out.push('[');
-        for element in 0..len {
-            if element > 0 {
-                out.push(',');
-            }
-            let one: Vec<&[String]> =
-                values.iter().map(|values| values.get(element..=element).unwrap_or_default()).collect();
-            if !self.write(arrays.saturating_sub(1), &one, out) {
-                out.push_str("null");
+                if out.len() == first {
+                    out.truncate(start);
+                    return false;
+                }
+                out.push(']');
             }
         }
-        out.push(']');
-        true
+        out.len() > start
     }
 }
 
@@ -313,12 +347,26 @@ impl<'c> CsvColumns<'c> {
             let column = column.or_else(|| Column::of_field(self.catalog, name));
             let column = column.unwrap_or_else(|| Column::of_member(name));
             has_id |= column.path == self.catalog.id_name();
+            let keys = column.path.matches('.').count().saturating_add(column.path.matches("[]").count());
+            if keys >= MOST_KEYS {
+                let expected = format!("a path of at most {MOST_KEYS} keys");
+                return Err(Error::new(
+                    ErrorKind::TooDeep,
+                    0,
+                    "the name of a column with more points",
+                    expected,
+                ));
+            }
             if !header.tree.add(&column.path, header.columns.len()) {
                 let found = format!("the column `{name}`, for the member `{}`", column.path);
                 let expected = "one column for each member, and no column for a member and a part of it";
                 return Err(Error::new(ErrorKind::DuplicateKey, 0, found, expected));
             }
             header.columns.push(Some(column));
+        }
+        if !header.tree.has_small_arrays() {
+            let expected = format!("at most {MOST_IN_ARRAY} columns in one array of objects");
+            return Err(Error::new(ErrorKind::BadFile, 0, "more columns in one array", expected));
         }
         if !has_id {
             let id = self.catalog.id_name();
@@ -357,8 +405,7 @@ impl Header {
             }
         });
         let values: Vec<Vec<String>> = values.collect::<Result<_, Error>>()?;
-        let values: Vec<&[String]> = values.iter().map(Vec::as_slice).collect();
-        self.tree.write(&values, out);
+        self.tree.write(None, &values, out);
         Ok(())
     }
 }
@@ -381,7 +428,7 @@ mod tests {
     fn documents(catalog: &Catalog, csv: &str) -> Vec<Result<String, String>> {
         let args = CsvArgs::default();
         let columns = args.columns(catalog).unwrap_or_else(|_| panic!());
-        let Ok(mut rows) = CsvRows::new(csv.as_bytes(), 1000) else { panic!() };
+        let Ok(mut rows) = CsvRows::new(csv.as_bytes(), 1 << 20) else { panic!() };
         let Ok(Some(first)) = rows.next() else { panic!() };
         let header = match columns.header(first) {
             Ok(header) => header,
@@ -446,6 +493,10 @@ mod tests {
             ("id,tags\na,x; y;;\n", r#"{"id":"a","tags":["x","y"]}"#),
             ("id,tags\na,;\n", r#"{"id":"a"}"#),
             ("id,Their Note\na,\" b\"\n", r#"{"id":"a","Their Note":" b"}"#),
+            (
+                "id,x[].y[],x[].z,v[][]\na,1;2,3,4;5\n",
+                r#"{"id":"a","x":[{"y":["1"],"z":"3"},{"y":["2"]}],"v":[["4"],["5"]]}"#,
+            ),
             ("id,x.y,x.z[],a..b\na,1,2;3,4\n", r#"{"id":"a","x":{"y":"1","z":["2","3"]},"a__b":"4"}"#),
             (
                 "id,caseReview.checklistState.checklist.name,caseReview.checklistState.checklist.checked\na,x;y,TRUE\n",
@@ -460,6 +511,16 @@ mod tests {
             ("name\na\n", "found the columns name, expected a column `id`"),
             ("id,status,caseReview.status\na,b,c\n", "found the column `caseReview.status`"),
             ("id,x,x.y\na,b,c\n", "found the column `x.y`"),
+            (&format!("id,a{}\na,b\n", ".a".repeat(10_000)), "expected a path of at most 32 keys"),
+            (&format!("id,a{}\na,b\n", "[]".repeat(10_000)), "expected a path of at most 32 keys"),
+            (
+                &format!(
+                    "id,{}\n{}\n",
+                    (0..65).map(|n| format!("x[].c{n}")).collect::<Vec<_>>().join(","),
+                    ",".repeat(65)
+                ),
+                "expected at most 64 columns in one array of objects",
+            ),
         ] {
             let told = one(csv).unwrap_err();
             assert!(told.contains(message), "{told}");

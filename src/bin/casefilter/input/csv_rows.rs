@@ -6,8 +6,8 @@ use casefilter::internal::check_text;
 use casefilter::{Error, ErrorKind};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-/// The maximum number of cells of a record.
-const MOST_CELLS: usize = 1 << 16;
+/// The maximum number of cells of a record, as in spreadsheets.
+const MOST_CELLS: usize = 1 << 14;
 
 /// The size of a read, in bytes.
 const CHUNK_BYTES: usize = 1 << 16;
