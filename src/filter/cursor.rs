@@ -17,12 +17,12 @@
 //! detects accidents, not attacks: a client may construct a cursor, but it can only choose where a page begins. The filter decides
 //! which documents are on the page.
 
-mod base64;
-
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::identity::description;
@@ -77,7 +77,7 @@ impl Cursor {
     /// Returns [`ErrorKind::StringTooLong`] if its text would be longer than [`MAX_BYTES`](Self::MAX_BYTES).
     pub(crate) fn new(catalog: &Catalog, keys: &[SortKey], position: Position) -> Result<Self, Error> {
         let cursor = Self { fingerprint: fingerprint(catalog, keys), position: Arc::new(position) };
-        let bytes = base64::encoded_len(cursor.bytes().len());
+        let bytes = base64::encoded_len(cursor.bytes().len(), false).unwrap_or(usize::MAX);
         if bytes <= Self::MAX_BYTES {
             return Ok(cursor);
         }
@@ -98,7 +98,7 @@ impl Cursor {
         if text.len() > Self::MAX_BYTES {
             return Err(error(unchanged));
         }
-        let bytes = base64::decode(text).ok_or_else(|| error(unchanged))?;
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| error(unchanged))?;
         let mut rest = Bytes(&bytes);
         match rest.byte() {
             Some(VERSION) => {}
@@ -266,7 +266,7 @@ fn position(rest: &mut Bytes<'_>) -> Option<Position> {
 impl fmt::Display for Cursor {
     /// Prints the text that [`Cursor::parse`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&base64::encode(&self.bytes()))
+        f.write_str(&BASE64_URL_SAFE_NO_PAD.encode(self.bytes()))
     }
 }
 
@@ -372,7 +372,10 @@ mod tests {
             let body: Vec<u8> = [0; 8].iter().chain(body).copied().collect();
             let bytes: Vec<u8> =
                 std::iter::once(VERSION).chain(checksum(&body)).chain(body.iter().copied()).collect();
-            assert_eq!(Cursor::parse(&base64::encode(&bytes)).unwrap_err().kind, ErrorKind::BadCursor);
+            assert_eq!(
+                Cursor::parse(&BASE64_URL_SAFE_NO_PAD.encode(&bytes)).unwrap_err().kind,
+                ErrorKind::BadCursor
+            );
         }
     }
 
