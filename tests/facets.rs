@@ -518,3 +518,23 @@ fn requests_stop_at_their_deadline() {
     assert_eq!(stopped.unwrap_err().kind, ErrorKind::DeadlineExceeded);
     assert!(engine.facets(&request.with_deadline(Deadline::new(|| false))).is_ok());
 }
+
+const BODY: &str = r#"{"ids":["a"],"facets":[{"field":"status","limit":2,"ownCriteriaApart":true},{"field":"createdAt",
+    "interval":"month","utcOffset":"+01:00"},{"field":"totalAmountInDefaultCurrency","edges":[0,1e2]},{"field":"updatedAt","stats":true},
+    {"field":"totalAmountInDefaultCurrency","width":0.5}],"criteria":[{"field":"tags","op":"=","values":["vip"]}]}"#;
+
+proptest! {
+    #[test]
+    fn damaged_bodies_are_read_without_a_panic(changes in prop::collection::vec((0..BODY.len(), 0..128_u8, 0..4_usize), 1..6)) {
+        let mut body = BODY.as_bytes().to_vec();
+        for (at, byte, cut) in changes {
+            let at = at.min(body.len() - 1);
+            body.splice(at..(at + cut).min(body.len()), [byte]);
+        }
+        if let Err(errors) = FilterBuilder::new(&Catalog::cases()).facets(&body) {
+            let offsets: Vec<usize> = errors.iter().map(|error| error.offset).collect();
+            prop_assert!(offsets.is_sorted() && (1..=10).contains(&offsets.len()), "{}", errors);
+            prop_assert!(offsets.iter().all(|offset| *offset <= body.len()), "{}", errors);
+        }
+    }
+}

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use casefilter::{Catalog, Errors, Filter, Limits};
+use casefilter::{Catalog, Engine, Errors, Filter, FilterBuilder, Limits, reference};
 use libfuzzer_sys::fuzz_target;
 
 const DOCUMENTS: [&str; 6] = [
@@ -24,6 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(strict == extended, "an extended catalogue changes the meaning of a strict body");
     }
     assert!(strict.is_err() || extended.is_ok());
+    check_facets(&catalog, bytes);
     check(&catalog, bytes, strict);
     check(&catalog, bytes, extended);
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -78,4 +79,24 @@ fn check_errors(input: &[u8], errors: &Errors) {
     // Errors contain only the beginning of long input, so they need little more memory than the input.
     assert!(errors.message().len() < 20_000 + 4 * input.len());
     assert!(serde_json::to_string(errors).is_ok());
+}
+
+/// Parses the bytes as a body with facets. The answer to a valid body must be that of the reference evaluator.
+fn check_facets(catalog: &Catalog, bytes: &[u8]) {
+    match FilterBuilder::new(catalog).facets(bytes) {
+        Ok(request) => {
+            let engine = Engine::new(catalog.clone());
+            engine.upsert_many(DOCUMENTS.join("\n").as_bytes()).unwrap();
+            match (engine.facets(&request), reference::facets(&DOCUMENTS, &request)) {
+                (Ok(own), Ok(expected)) => assert_eq!(own.total, expected.total),
+                (Err(own), Err(expected)) => assert_eq!(own.kind, expected.kind),
+                (own, expected) => panic!("{own:?}, expected {expected:?}"),
+            }
+        }
+        Err(errors) => {
+            let offsets: Vec<usize> = errors.iter().map(|error| error.offset).collect();
+            assert!(offsets.is_sorted() && (1..=10).contains(&offsets.len()), "{errors}");
+            assert!(offsets.iter().all(|offset| *offset <= bytes.len()), "{errors}");
+        }
+    }
 }

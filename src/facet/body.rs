@@ -34,8 +34,8 @@ impl FilterBuilder {
     /// let errors = FilterBuilder::new(&catalog).facets(br#"{"ids": [], "facets": [{"field": "tag", "limits": 2}]}"#);
     /// assert_eq!(
     ///     errors.unwrap_err().to_string(),
-    ///     "facets[0].field (byte 24): found `tag`, expected a field of the catalogue; did you mean `tags`?; \
-    ///      facets[0].limits (byte 38): found the key `limits`, expected one of `field`, `limit`, `interval`, `utcOffset`, \
+    ///     "facets[0].field (byte 33): found `tag`, expected a field of the catalogue; did you mean `tags`?; \
+    ///      facets[0].limits (byte 40): found the key `limits`, expected one of `field`, `limit`, `interval`, `utcOffset`, \
     ///      `edges`, `width`, `stats`, `ownCriteriaApart`; did you mean `limit`?"
     /// );
     /// # Ok::<(), casefilter::Errors>(())
