@@ -108,7 +108,7 @@ pub(super) fn time(
         false => Compiler::Fresh(Limits::default()),
     };
     // The cases of a service have been copied to this process, so counting them cannot fail.
-    let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter()).unwrap_or_default();
+    let matched = cases.count(compiler.request(cases.catalog(), line)?.filter()).unwrap_or_default();
     once(cases, line, compiler, &mut Vec::new());
     let threads = u32::from(args.threads);
     let run = |answer: &mut Vec<u8>| once(cases, line, compiler, answer);
