@@ -290,9 +290,9 @@
 //! | 4127 | `InvalidParametersException` | 400 | a string longer than the limit |
 //! | 4128 | `InvalidParametersException` | 400 | a page over the byte limit of a response; the description has a `limit` that fits |
 //! | 4129 | `InvalidParametersException` | 400 | a string without the text that the operator needs |
+//! | 4130 | `PayloadTooLargeException` | 413 | the body is over the limit |
 //! | 4131 | `InvalidParametersException` | 400 | more facets than the limit |
 //! | 4132 | `InvalidParametersException` | 400 | a histogram with more buckets than the limit |
-//! | 4130 | `PayloadTooLargeException` | 413 | the body is over the limit |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
