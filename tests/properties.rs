@@ -52,6 +52,14 @@ proptest! {
     }
 }
 
+/// Seeds of worlds in which evaluators or normal forms once differed.
+#[test]
+fn evaluators_agree_in_worlds_of_past_faults() {
+    for seed in [2_044_242_825_516_007_318] {
+        small(Choices::seeded(seed));
+    }
+}
+
 /// Checks worlds with numbers of documents around the sizes of words and batches.
 fn sized(rows: usize, requests: usize, seeds: std::ops::Range<u64>) {
     for seed in seeds {

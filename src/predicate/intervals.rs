@@ -108,6 +108,13 @@ impl Intervals {
         Some(self.of(smallvec![range]))
     }
 
+    /// Returns true if the set has the least and the greatest value of its type.
+    pub(super) fn has_both_ends(&self) -> bool {
+        let (least, greatest) = self.kind.range();
+        let ends = self.ranges.first().zip(self.ranges.last());
+        ends.is_some_and(|(first, last)| first.0 == least && last.1 == greatest)
+    }
+
     pub(super) fn are_points(&self) -> bool {
         self.ranges.iter().all(|(low, high)| low == high)
     }

@@ -8,7 +8,7 @@ use super::merge::Merged;
 use super::merge::merge;
 use super::numbers::{Numbers, Rank};
 use super::subtree::below;
-use super::test::{constant, test_of};
+use super::test::{canonical, test_of};
 use crate::catalog::{Catalog, ElementArray, FieldId};
 use crate::operator::{Connective, Operator};
 
@@ -292,12 +292,11 @@ impl<'c> Builder<'c> {
                 Merged::Decided => return false,
                 Merged::Tests(tests) => {
                     for test in tests {
-                        match constant(field, &test, self.catalog) {
-                            Some(value) if value == connective.neutral() => continue,
-                            Some(_) => return false,
-                            None => {}
+                        match canonical(field, test, self.catalog) {
+                            Err(value) if value == connective.neutral() => {}
+                            Err(_) => return false,
+                            Ok(test) => merged.push(self.intern(Node::Leaf(Leaf { field, test }))),
                         }
-                        merged.push(self.intern(Node::Leaf(Leaf { field, test })));
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! Converts a comparison, which has an operator and operands, to a test, which has a quantifier and a set.
 
+use super::super::intervals::Intervals;
 use super::super::set::Set;
 use super::super::tree::{Comparison, Test};
 use crate::catalog::{Catalog, Field, FieldId};
@@ -42,12 +43,10 @@ pub(super) fn test_of(
         _ => operands.matching(pattern),
     };
     let set = set.ok_or(false)?;
-    let is_always_present = has_always_a_value(field, catalog) && set.is_every();
     match quantifier {
-        Quantifier::Any | Quantifier::None if is_always_present => Err(quantifier == Quantifier::Any),
-        Quantifier::Any => Ok(Test::Any(set)),
-        Quantifier::None => Ok(Test::None(set)),
-        Quantifier::All if set.len() == 1 => Ok(Test::Any(set)),
+        Quantifier::Any => canonical(field, Test::Any(set), catalog),
+        Quantifier::None => canonical(field, Test::None(set), catalog),
+        Quantifier::All if set.len() == 1 => canonical(field, Test::Any(set), catalog),
         Quantifier::All if catalog.field(field).is_many() => Ok(Test::All(set)),
         Quantifier::All => Err(false),
     }
@@ -76,14 +75,33 @@ fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
     field == FieldId::ID || catalog.field(field).default_value().is_some()
 }
 
-/// Returns the result of a test that is the same for every document, because the field always has a value. Returns `None` for other
-/// tests.
-pub(super) fn constant(field: FieldId, test: &Test, catalog: &Catalog) -> Option<bool> {
-    let has_every = |set: &Set| set.is_every() && has_always_a_value(field, catalog);
-    match test {
-        Test::Any(set) if has_every(set) => Some(true),
-        Test::None(set) if has_every(set) => Some(false),
+/// Returns the canonical form of a test. If the result is the same for every document, because the field always has a value, returns
+/// the result as `Err`.
+///
+/// If a single-valued field always has a value, a set of all values but some is equivalent to a test that excludes these. The second
+/// form is canonical, because the printed form of the first has criteria that are always true.
+///
+/// ```text
+/// level < 2 or level > 2        Ok(None {2})
+/// level <> 2                    Ok(None {2})
+/// not (level < 2 or level > 2)  Ok(Any {2})
+/// ```
+pub(super) fn canonical(field: FieldId, test: Test, catalog: &Catalog) -> Result<Test, bool> {
+    if !has_always_a_value(field, catalog) {
+        return Ok(test);
+    }
+    let points_outside = |set: &Set| match set {
+        Set::Ordered(set) if set.has_both_ends() && !catalog.field(field).is_many() => {
+            Some(set.complement()).filter(Intervals::are_points).map(Set::Ordered)
+        }
         _ => None,
+    };
+    match test {
+        Test::Any(set) if set.is_every() => Err(true),
+        Test::None(set) if set.is_every() => Err(false),
+        Test::Any(set) => Ok(points_outside(&set).map_or(Test::Any(set), Test::None)),
+        Test::None(set) => Ok(points_outside(&set).map_or(Test::None(set), Test::Any)),
+        other => Ok(other),
     }
 }
 

@@ -227,6 +227,30 @@ fn depth_costs_little_stack() {
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
 }
 
+#[test]
+fn equal_tests_of_a_field_that_is_never_absent_have_one_form() {
+    use crate::catalog::{Catalog, Field, FieldType};
+    let catalog = Catalog::new([
+        Field::new("level", FieldType::Integer).with_default("1"),
+        Field::new("other", FieldType::Integer),
+    ]);
+    let catalog = catalog.unwrap().extended();
+    for (text, normal) in [
+        ("level < 2 or level > 2", "level <> 2"),
+        ("level < 2 or other = 1 or level > 2", "level <> 2 or other = 1"),
+        ("level < 5 and level > 2", "level >= 3 and level <= 4"),
+        ("not (level < 2 or level > 2)", "level = 2"),
+        ("level >= -9223372036854775808 and level <> 2", "level <> 2"),
+        ("level < 2 or level >= 2", "true"),
+        ("other < 2 or other > 2", "other >= -9223372036854775808 and other <> 2"),
+    ] {
+        let filter = Filter::compile_text(&catalog, text).unwrap();
+        assert_eq!(filter.to_text(), normal, "{text}");
+        assert_eq!(Filter::compile(&catalog, filter.to_json().as_bytes()).unwrap(), filter, "{text}");
+        assert_eq!(Filter::compile_text(&catalog, &filter.to_text()).unwrap(), filter, "{text}");
+    }
+}
+
 /// Compiles filters with as many tests and values as the default limits allow. A pairwise comparison would take quadratic time.
 #[test]
 fn the_largest_filters_compile_fast() {
