@@ -30,6 +30,9 @@
 //! The operands of the outermost `and` become the list of criteria of the body. Any other expression
 //! becomes a list with one criterion. Parentheses may nest as deeply as criteria. Redundant parentheses
 //! count, too.
+//!
+//! To add a form that only this syntax has, such as `on`, change `operator.rs`, `criterion.rs`, `phrase.rs`, `place.rs` and
+//! `filter/completions.rs`.
 
 mod criterion;
 mod foreign_words;
