@@ -30,9 +30,7 @@ use crate::input::postgres::{self as source, Server};
 use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
 use crate::output::dash::{ONE_STDIN, is_stdin};
-use crate::output::failure::Failure;
-#[cfg(feature = "postgres")]
-use crate::output::failure::note;
+use crate::output::failure::{Failure, note};
 #[cfg(feature = "postgres")]
 use crate::output::figures::{counted, duration, thousands};
 use crate::output::overwrite::check_report;
