@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
 use casefilter::sql::{Table, write_copy};
 use casefilter::{
-    CancelToken, Catalog, Deadline, Engine, Field, FieldType, Filter, FilterBuilder, ImportMode, Order,
-    SearchParams, SearchRequest,
+    CancelToken, Catalog, Deadline, Engine, Facet, FacetsRequest, Field, FieldType, Filter, FilterBuilder,
+    ImportMode, Order, SearchParams, SearchRequest,
 };
 use serde_json::Value;
 
@@ -26,6 +26,7 @@ mod world;
 
 use tables::{Locked, load, options, psql, psql_beside, unique, variable};
 use world::choices::Choices;
+use world::facets::{random_facets, rounded};
 use world::generate::{Size, World};
 
 fn run<T>(work: impl Future<Output = T>) -> T {
@@ -92,6 +93,23 @@ async fn check_cursors(source: &PostgresSource, engine: &Engine, request: &Searc
     }
 }
 
+/// Checks that the counts by value are those of the engine, or that both fail for the same reason.
+async fn check_facets(source: &PostgresSource, engine: &Engine, request: &FacetsRequest, note: &str) {
+    match (engine.facets(request), source.facets(request).await) {
+        (Ok(expected), Ok(found)) => {
+            assert_eq!(rounded(found, &expected, 1e-12), expected, "{note}");
+        }
+        (Err(expected), Err(found)) => {
+            assert_eq!(
+                (found.kind(), found.to_string()),
+                (PostgresErrorKind::Request, expected.to_string()),
+                "{note}"
+            );
+        }
+        (expected, found) => panic!("{found:?} instead of {expected:?}: {note}"),
+    }
+}
+
 async fn check_vectors(name: &str) {
     let documents: Vec<String> = data(&format!("{name}.cases.ndjson")).lines().map(str::to_owned).collect();
     let engine = engine(&Catalog::cases(), &documents);
@@ -136,14 +154,24 @@ fn the_vectors_pass() {
 #[ignore = "needs a server: tests/postgres/run"]
 fn random_data_gives_the_same_results_as_the_engine() {
     run(async {
-        let (mut answered, mut elements) = (0, 0);
+        let (mut answered, mut elements, mut facets) = (0, 0, 0);
         for seed in 0..24 {
             let size =
                 Size { documents: [0, 1, 7, 70, 300][seed % 5], requests: 60, repeats: true, faults: false };
             let world = World::new(&mut Choices::seeded(seed as u64), size);
             let engine = engine(&world.catalog, &world.documents);
             let source = source(&world.catalog, &table_of(&engine)).await;
+            let choices = &mut Choices::seeded(!seed as u64);
             for asked in &world.requests {
+                let mut counted = asked.body.clone();
+                if counted.is_object() {
+                    counted["facets"] = random_facets(&asked.catalog, choices).into();
+                }
+                if let Ok(request) = FilterBuilder::new(&asked.catalog).facets(counted.to_string().as_bytes())
+                {
+                    check_facets(&source, &engine, &request, &format!("world {seed}: {counted}")).await;
+                    facets += request.facets.len();
+                }
                 let (body, params) = (asked.body.to_string(), &asked.params);
                 let params = SearchParams::new()
                     .offset(params.offset.as_deref())
@@ -160,7 +188,51 @@ fn random_data_gives_the_same_results_as_the_engine() {
                 }
             }
         }
-        assert!(answered > 300 && elements > 50, "{answered}, {elements}");
+        assert!(answered > 300 && elements > 50 && facets > 3000, "{answered}, {elements}, {facets}");
+    });
+}
+
+/// Numbers that exceed the doubles when they are added, multiplied or divided.
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn counts_of_extreme_values_are_those_of_the_engine() {
+    run(async {
+        let fields = [
+            Field::new("n", FieldType::Number),
+            Field::new("n2[]", FieldType::Number),
+            Field::new("i", FieldType::Integer),
+            Field::new("d", FieldType::Decimal { scale: 18 }),
+        ];
+        let catalog = Catalog::new(fields).unwrap();
+        let numbers = [1.7e308, -1.7e308, 5e-324, -5e-324, 0.3, 1e300, 1e16, -1e-300, 1e308, 2.5];
+        let integers = [i64::MAX, i64::MIN, 0, -1, 1, i64::MAX - 1, i64::MIN + 1, 7, -7, 1 << 62];
+        let documents: Vec<String> = (0..10)
+            .map(|at| {
+                let decimal = format!("{}.{:018}", integers[at] % 9, integers[at].unsigned_abs() % 1_000_000);
+                format!(
+                    r#"{{"id":"{at}","n":{:e},"n2":[{:e},1.7e308],"i":{},"d":{decimal}}}"#,
+                    numbers[at], numbers[at], integers[at]
+                )
+            })
+            .collect();
+        let engine = engine(&catalog, &documents);
+        assert_eq!(engine.len(), 10);
+        let source = source(&catalog, &table_of(&engine)).await;
+        let widths = ["1e308", "1.5e308", "5e-324", "1e-300", "1", "0.1", "7e290", "1e291"];
+        let mut texts: Vec<String> = widths.iter().map(|width| format!("n:width={width}")).collect();
+        texts.extend(["n:stats", "n2:stats", "i:stats", "d:stats", "n", "i", "d"].map(str::to_owned));
+        texts.extend([1, 9_000_000_000_000_000_000, i64::MAX].map(|width| format!("i:width={width}")));
+        texts.extend(
+            ["d:width=9", "d:width=0.000000000000000001", "n:edges=-1e308,0,1e308"].map(str::to_owned),
+        );
+        for filter in ["true", "n > 0 and n < 3", "n < -1e307", "n > 1e307"] {
+            for text in &texts {
+                let filter = Filter::compile_text(&catalog, filter).unwrap();
+                let note = format!("{text} of {filter:?}");
+                let request = FacetsRequest::new(filter).with_facet(Facet::parse(&catalog, text).unwrap());
+                check_facets(&source, &engine, &request, &note).await;
+            }
+        }
     });
 }
 

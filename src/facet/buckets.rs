@@ -24,7 +24,7 @@ pub(crate) enum Buckets {
 }
 
 /// Buckets of doubles have numbers below this one, 2^52. So each product of a number and the width is a different double.
-const MOST_STEPS: f64 = 4_503_599_627_370_496.0;
+pub(crate) const MOST_STEPS: f64 = 4_503_599_627_370_496.0;
 
 impl Buckets {
     /// Returns the number of the bucket that holds an ordinal. Returns `None` if the width is too small to number the bucket.
@@ -40,8 +40,9 @@ impl Buckets {
                 }
                 #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^52")]
                 let number = quotient as i64;
-                // Division rounds, so that the quotient may be one too small or too large.
-                if self.edge(number).is_none_or(|edge| ordinal < edge) {
+                // Division rounds, so that the quotient may be one too small or too large. An edge that exceeds the doubles is below
+                // all of them, or above all of them.
+                if self.edge(number).map_or(number > 0, |edge| ordinal < edge) {
                     Some(number - 1)
                 } else if self.edge(number + 1).is_some_and(|edge| edge <= ordinal) {
                     Some(number + 1)
@@ -109,6 +110,10 @@ mod tests {
                 }
             }
         }
+        let wide = Buckets::NumberWidth(Number::new(1e308).unwrap());
+        let numbers = [-1.7e308, -1e308, -5e-324, 5e-324, 1.7e308]
+            .map(|number| wide.number(Number::new(number).unwrap().ordinal()).unwrap());
+        assert_eq!(numbers, [-2, -1, -1, 0, 1]);
         let narrow = Buckets::NumberWidth(Number::new(1e-9).unwrap());
         assert_eq!(narrow.number(Number::new(1e30).unwrap().ordinal()), None);
         assert_eq!(narrow.number(Number::MAX.ordinal()), None);

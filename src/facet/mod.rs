@@ -25,7 +25,7 @@ mod ranking;
 mod request;
 
 pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
-pub(crate) use self::buckets::Buckets;
+pub(crate) use self::buckets::{Buckets, MOST_STEPS};
 pub(crate) use self::definition::FacetForm;
 pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
 pub use self::given::{FacetDefaults, parse_facet};

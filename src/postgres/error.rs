@@ -134,6 +134,13 @@ impl PostgresError {
         Self { source: Some(Arc::new(error)), ..Self::new(kind, message) }
     }
 
+    /// Returns the error of a valid request that fails because of the documents that it selects: a histogram of too many buckets.
+    #[cfg(feature = "service")]
+    pub(crate) fn of_documents(&self) -> Option<&Error> {
+        let error = self.source.as_ref()?.downcast_ref::<Error>()?;
+        (error.kind == ErrorKind::TooManyBuckets).then_some(error)
+    }
+
     /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> PostgresErrorKind {

@@ -96,6 +96,7 @@
 mod check;
 mod connect;
 mod error;
+mod facets;
 mod options;
 mod page_end;
 mod parameter;

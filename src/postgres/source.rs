@@ -17,12 +17,14 @@ use tokio_postgres::{Client, Row};
 use super::check::check;
 use super::connect::{Connection, Manager, PooledConnection};
 use super::error::{PostgresError, PostgresErrorKind};
+use super::facets::FacetRows;
 use super::options::PostgresOptions;
 use super::page_end::{Ending, PageEnd, PageRow};
 use super::parameter::Parameter;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, SearchAnswer};
 use crate::error::Error;
+use crate::facet::{FacetsAnswer, FacetsRequest};
 use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 use crate::stop::StopConditions;
@@ -40,9 +42,10 @@ struct Inner {
     pool: Pool<Manager>,
     /// Permits for searches. Each search that uses a connection or waits for a connection holds a permit.
     permits: Semaphore,
-    /// The maximum time that a search may use its connection. After this time, the search ends even if the server does not respond
-    /// at all.
-    timeout: Duration,
+    /// The maximum time of one statement on the server.
+    statement_timeout: Duration,
+    /// The time that a request may use its connection, in addition to the time of its statements.
+    margin: Duration,
     counts: Counts,
 }
 
@@ -126,19 +129,26 @@ impl PostgresSource {
             PoolConfig { max_size: options.max_connections.max(1), timeouts, queue_mode: QueueMode::Lifo };
         let pool = Pool::builder(Manager::new(url, options)?).config(config).runtime(Runtime::Tokio1);
         let pool = pool.build().map_err(|error| wrong(error.to_string()))?;
-        // A search runs at most two statements. The connect timeout is added as a margin for the network.
-        let timeout = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
         let permits = options
             .max_connections
             .max(1)
             .saturating_add(options.max_waiting_searches)
             .min(Semaphore::MAX_PERMITS);
         let permits = Semaphore::new(permits);
-        let inner = Inner { table, pool, permits, timeout, counts: Counts::default() };
+        let inner = Inner {
+            table,
+            pool,
+            permits,
+            statement_timeout: options.statement_timeout,
+            // The margin for the network.
+            margin: options.connect_timeout,
+            counts: Counts::default(),
+        };
         let mut source = Self { inner: std::sync::Arc::new(inner) };
-        let table = source
-            .with_connection(async |connection| check(&connection.client, &source.inner.table).await)
-            .await?;
+        let checked = source.with_connection(SEARCH_STATEMENTS, async |connection| {
+            check(&connection.client, &source.inner.table).await
+        });
+        let table = checked.await?;
         // The source has not been cloned yet, so this always succeeds.
         if let Some(inner) = std::sync::Arc::get_mut(&mut source.inner) {
             inner.table = table;
@@ -193,8 +203,40 @@ impl PostgresSource {
         request: &SearchRequest,
         take: impl FnMut(&str, &str) -> ControlFlow<()>,
     ) -> Result<Ending, PostgresError> {
+        self.counted(self.find(request, take).await)
+    }
+
+    /// Counts the values of fields in the selected documents, as [`Engine::facets`](crate::Engine::facets) does. All counts come
+    /// from one snapshot of the table. The [`Limits`](crate::Limits) are the default ones.
+    ///
+    /// The total, and each facet, is one statement. Facets that leave
+    /// [own criteria](crate::Facet::with_own_criteria_apart) out may need a second one. Sums of doubles may differ from those of an
+    /// engine by 1 part in 10⁹.
+    ///
+    /// ```no_run
+    /// use casefilter::postgres::PostgresSource;
+    /// use casefilter::{Facet, FacetsRequest, Filter};
+    /// # async fn count(source: &PostgresSource) -> Result<(), Box<dyn std::error::Error>> {
+    /// let filter = Filter::compile_text(source.catalog(), "status = open")?;
+    /// let request = FacetsRequest::new(filter).with_facet(Facet::values(source.catalog(), "priority")?);
+    /// println!("{}", source.facets(&request).await?.to_json());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`search`](Self::search). Returns [`Request`](PostgresErrorKind::Request) also for the errors of
+    /// [`Engine::facets`](crate::Engine::facets), such as a histogram of too many buckets.
+    ///
+    /// # Panics
+    /// Panics outside a Tokio runtime.
+    pub async fn facets(&self, request: &FacetsRequest) -> Result<FacetsAnswer, PostgresError> {
+        self.counted(self.count_values(request).await)
+    }
+
+    /// Adds the result of a request to the counters.
+    fn counted<T>(&self, result: Result<T, PostgresError>) -> Result<T, PostgresError> {
         let counts = &self.inner.counts;
-        let result = self.find(request, take).await;
         match &result {
             Ok(_) => add(&counts.answered),
             Err(error) => counts.failed.get(error.kind() as usize).into_iter().for_each(add),
@@ -248,25 +290,17 @@ impl PostgresSource {
         };
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
         let count = count.transpose().map_err(PostgresError::of_request)?;
-        let work = self.with_connection(async |connection| {
+        let work = self.with_connection(SEARCH_STATEMENTS, async |connection| {
             let page = self.prepare(connection, page).await?;
             match count {
-                None => {
-                    let taken = page.each(&connection.client, &mut take).await;
-                    taken.map(|()| None).map_err(PostgresError::of_driver)
-                }
+                None => page.each(&connection.client, &mut take).await.map(|()| None),
                 Some(count) => {
                     let count = self.prepare(connection, count).await?;
                     page_and_count(&connection.client, &page, &count, &mut take).await.map(Some)
                 }
             }
         });
-        let total = tokio::select! {
-            biased;
-            error = stopped(&request.stop) => Err(PostgresError::new(PostgresErrorKind::Stopped, error.to_string())),
-            // If the search is stopped, `work` is dropped, which cancels its statement.
-            found = work => found,
-        }?;
+        let total = until_stopped(&request.stop, work).await?;
         let next = match end {
             None => None,
             Some(end) => {
@@ -277,16 +311,61 @@ impl PostgresSource {
         Ok(Ending { total, next })
     }
 
+    async fn count_values(&self, request: &FacetsRequest) -> Result<FacetsAnswer, PostgresError> {
+        let table = &self.inner.table;
+        let counting = table.facets(Dialect::Postgres, request).map_err(PostgresError::of_request)?;
+        let of_request = request.selected().map_err(PostgresError::of_request)?;
+        let mut facets = Vec::with_capacity(request.facets.len());
+        for (facet, statement) in request.facets.iter().zip(counting.facets) {
+            let selection = request.selected_for(facet).map_err(PostgresError::of_request)?;
+            let count = match selection.filter == of_request {
+                true => Total::OfRequest,
+                false if !facet.field().is_many() => Total::OfRows,
+                false => Total::Counted(
+                    table.count(Dialect::Postgres, &selection.filter).map_err(PostgresError::of_request)?,
+                ),
+            };
+            facets.push((FacetRows::new(facet), statement, count, selection.with_own_criteria));
+        }
+        let statements = u32::try_from(facets.len()).unwrap_or(u32::MAX).saturating_mul(2).saturating_add(1);
+        let work = self.with_connection(statements, async |connection| {
+            connection.client.batch_execute(BEGIN).await.map_err(PostgresError::of_driver)?;
+            let total = self.prepare(connection, counting.total).await?.count(&connection.client).await?;
+            let mut answers = Vec::with_capacity(facets.len());
+            for (mut rows, statement, count, with_own_criteria) in facets {
+                let text = rows.select(&statement.to_sql());
+                let statement = self.prepare_as(connection, text, statement).await?;
+                statement.each_row(&connection.client, |row| rows.add(row)).await?;
+                let own = match count {
+                    Total::OfRequest => Some(total),
+                    Total::OfRows => None,
+                    Total::Counted(count) => {
+                        Some(self.prepare(connection, count).await?.count(&connection.client).await?)
+                    }
+                };
+                answers.push(rows.finish(own, with_own_criteria)?);
+            }
+            connection.client.batch_execute("COMMIT").await.map_err(PostgresError::of_driver)?;
+            Ok(FacetsAnswer { total, facets: answers })
+        });
+        until_stopped(&request.stop, work).await
+    }
+
     /// Runs `work` on a connection from the pool. After an error or a timeout, the connection is closed.
+    ///
+    /// The timeout suffices for the given number of statements. So a request ends even if the server does not respond at all.
     async fn with_connection<T>(
         &self,
+        statements: u32,
         work: impl AsyncFnOnce(&mut Connection) -> Result<T, PostgresError>,
     ) -> Result<T, PostgresError> {
         let exhausted =
             || PostgresError::new(PostgresErrorKind::Exhausted, "too many searches wait for PostgreSQL");
         let _permit = self.inner.permits.try_acquire().map_err(|_| exhausted())?;
         let mut pooled = PooledConnection::new(self.inner.pool.get().await.map_err(PostgresError::of_pool)?);
-        let outcome = tokio::time::timeout(self.inner.timeout, work(pooled.connection()?)).await;
+        let timeout =
+            self.inner.statement_timeout.saturating_mul(statements).saturating_add(self.inner.margin);
+        let outcome = tokio::time::timeout(timeout, work(pooled.connection()?)).await;
         let result = outcome.map_err(|_| {
             PostgresError::new(PostgresErrorKind::Timeout, "PostgreSQL did not answer in time")
         })?;
@@ -301,15 +380,50 @@ impl PostgresSource {
         connection: &mut Connection,
         statement: Statement,
     ) -> Result<PreparedStatement, PostgresError> {
-        let prepared = connection.prepared.get(&connection.client, statement.to_sql()).await;
+        self.prepare_as(connection, statement.to_sql(), statement).await
+    }
+
+    /// Prepares a text that contains the text of a statement.
+    async fn prepare_as(
+        &self,
+        connection: &mut Connection,
+        text: String,
+        statement: Statement,
+    ) -> Result<PreparedStatement, PostgresError> {
+        let prepared = connection.prepared.get(&connection.client, text).await;
         let (prepared, is_cached) = prepared.map_err(PostgresError::of_driver)?;
         add(if is_cached { &self.inner.counts.reused } else { &self.inner.counts.prepared });
         Ok(PreparedStatement { prepared, statement })
     }
 }
 
+/// The maximum number of statements of a search.
+const SEARCH_STATEMENTS: u32 = 2;
+
 /// The time between two calls of the stop check of a search.
 const STOP_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Runs `work` until the request must stop. `work` is then dropped, which cancels its statement.
+async fn until_stopped<T>(
+    conditions: &StopConditions,
+    work: impl Future<Output = Result<T, PostgresError>>,
+) -> Result<T, PostgresError> {
+    tokio::select! {
+        biased;
+        error = stopped(conditions) => Err(PostgresError::new(PostgresErrorKind::Stopped, error.to_string())),
+        done = work => done,
+    }
+}
+
+/// The source of the number of documents that a facet counts.
+enum Total {
+    /// The facet counts the documents of the request.
+    OfRequest,
+    /// The rows of the facet.
+    OfRows,
+    /// A statement that counts.
+    Counted(Statement),
+}
 
 /// Waits until a search must stop, and returns the error of the stopped search.
 async fn stopped(conditions: &StopConditions) -> Error {
@@ -341,23 +455,52 @@ impl PreparedStatement {
         client.query(&self.prepared, &params).await
     }
 
-    /// Calls `take` with each row when the row arrives, until `take` breaks. The driver then discards the remaining rows.
+    /// Calls `take` with each row of a page when the row arrives, until `take` breaks.
     async fn each(
         &self,
         client: &Client,
         take: &mut impl FnMut(PageRow<'_>) -> ControlFlow<()>,
-    ) -> Result<(), tokio_postgres::Error> {
+    ) -> Result<(), PostgresError> {
+        self.each_row(client, |row| {
+            let mut read = || {
+                let place = if row.len() > 2 { Some(row.try_get(2)?) } else { None };
+                Ok(take(PageRow { id: row.try_get(0)?, document: row.try_get(1)?, place }))
+            };
+            read().map_err(PostgresError::of_driver)
+        })
+        .await
+    }
+
+    /// Calls `take` with each row when the row arrives, until `take` breaks. The driver then discards the remaining rows.
+    async fn each_row(
+        &self,
+        client: &Client,
+        mut take: impl FnMut(&Row) -> Result<ControlFlow<()>, PostgresError>,
+    ) -> Result<(), PostgresError> {
         let params = self.statement.params().iter().map(Parameter);
-        let mut rows = pin!(client.query_raw(&self.prepared, params).await?);
+        let mut rows =
+            pin!(client.query_raw(&self.prepared, params).await.map_err(PostgresError::of_driver)?);
         while let Some(row) = poll_fn(|context| rows.as_mut().poll_next(context)).await {
-            let row = row?;
-            let place = if row.len() > 2 { Some(row.try_get(2)?) } else { None };
-            if take(PageRow { id: row.try_get(0)?, document: row.try_get(1)?, place }).is_break() {
+            if take(&row.map_err(PostgresError::of_driver)?)?.is_break() {
                 break;
             }
         }
         Ok(())
     }
+
+    /// Returns the number in the only row of a count.
+    async fn count(&self, client: &Client) -> Result<u64, PostgresError> {
+        let rows = self.rows(client).await.map_err(PostgresError::of_driver)?;
+        count_in(&rows)
+    }
+}
+
+/// Returns the number in the only row of a count.
+fn count_in(rows: &[Row]) -> Result<u64, PostgresError> {
+    let no_row = || PostgresError::new(PostgresErrorKind::Rejected, "the count returned no row");
+    let count = rows.first().ok_or_else(no_row)?.try_get(0);
+    let count: i64 = count.map_err(PostgresError::of_driver)?;
+    Ok(u64::try_from(count).unwrap_or_default())
 }
 
 /// Runs the page and the count in one transaction. The four messages are sent in this order, without waiting for the responses in
@@ -375,12 +518,11 @@ async fn page_and_count(
         count.rows(client),
         client.batch_execute("COMMIT")
     );
-    let counted = begun.and(taken).and(counted);
-    let counted = counted.and_then(|counted| ended.map(|()| counted)).map_err(PostgresError::of_driver)?;
-    let no_row = || PostgresError::new(PostgresErrorKind::Rejected, "the count returned no row");
-    let count = counted.first().ok_or_else(no_row)?.try_get(0);
-    let count: i64 = count.map_err(PostgresError::of_driver)?;
-    Ok(u64::try_from(count).unwrap_or_default())
+    begun.map_err(PostgresError::of_driver)?;
+    taken?;
+    let counted = counted.map_err(PostgresError::of_driver)?;
+    ended.map_err(PostgresError::of_driver)?;
+    count_in(&counted)
 }
 
 impl fmt::Debug for PostgresSource {

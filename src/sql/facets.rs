@@ -11,10 +11,13 @@ use super::statement::Statement;
 use super::table::{PLACE, Table};
 use crate::catalog::{Field, FieldType};
 use crate::error::{Error, ErrorKind};
-use crate::facet::{Buckets, Facet, FacetForm, FacetsRequest, Interval};
+use crate::facet::{Buckets, Facet, FacetForm, FacetsRequest, Interval, MOST_STEPS};
 use crate::filter::Filter;
 use crate::limits::Limits;
 use crate::value::OrderedType;
+
+/// The bucket of doubles whose own bucket has no number, since the width is too small: 2^53.
+pub(crate) const NO_BUCKET: i64 = 1 << 53;
 
 /// The word for the table in the errors of mismatched catalogues.
 const TABLE: &str = "table";
@@ -42,7 +45,8 @@ impl Table {
     /// | statistics | `absent`, `count`, `min`, `max`, `sum` | one row; the sum is that of milliseconds for timestamps |
     ///
     /// Known values and buckets without a document have no row. A bucket is a number: bucket 0 of an interval is the one that holds
-    /// 1970-01-01 in local time, and of a width the one from 0 on. Bucket `n` of edges starts at edge `n`, counted from 1.
+    /// 1970-01-01 in local time, and of a width the one from 0 on. Bucket `n` of edges starts at edge `n`, counted from 1. If a
+    /// width of doubles is too small to number the bucket of a value, the value is in bucket 2^53.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet, FacetsRequest, Filter, sql::{Dialect, Table}};
@@ -209,9 +213,11 @@ impl Writer<'_> {
     /// Returns the columns of each stage of the computation of a bucket number `_b` from a value `_x`, the last stage first.
     fn stages(&self, buckets: &Buckets) -> Vec<String> {
         let syntax = self.syntax;
+        // A remainder has the sign of the dividend, so that the difference moves toward 0, and cannot overflow.
         let floor = |dividend: &str, divisor: i64| {
-            let rest = format!("((({dividend}) % {divisor} + {divisor}) % {divisor})");
-            syntax.quotient(&format!("({dividend} - {rest})"), divisor)
+            let rest = format!("({dividend}) % {divisor}");
+            let quotient = syntax.quotient(&format!("({dividend} - {rest})"), divisor);
+            format!("({quotient} - CASE WHEN {rest} < 0 THEN 1 ELSE 0 END)")
         };
         match buckets {
             Buckets::Edges(edges) => {
@@ -228,15 +234,7 @@ impl Writer<'_> {
                 };
                 vec![format!("{} AS _b", floor("_u", *width)), format!("{units} AS _u")]
             }
-            Buckets::NumberWidth(width) => {
-                let width = self.literal(&Datum::Number(width.get()));
-                vec![
-                    format!(
-                        "CASE WHEN _x < _k * {width} THEN _k - 1 WHEN _x >= (_k + 1) * {width} THEN _k + 1 ELSE _k END AS _b"
-                    ),
-                    format!("_x, floor(_x / {width}) AS _k"),
-                ]
-            }
+            Buckets::NumberWidth(width) => self.number_stages(width.get()),
             Buckets::Calendar { interval, offset_s } => {
                 let local = format!("_x + {}", i64::from(*offset_s).saturating_mul(1000));
                 let local = if *offset_s < 0 { local.replace("+ -", "- ") } else { local };
@@ -268,6 +266,34 @@ impl Writer<'_> {
                 }
             }
         }
+    }
+
+    /// Returns the stages that compute the bucket number `_b` of a double `_x`, for buckets of one width.
+    ///
+    /// No arithmetic leaves the range of the doubles, which some databases report as an error. So values that are less than one width
+    /// from 0 are not divided, and neither are values whose quotient is far too great. For great widths, halves are compared.
+    fn number_stages(&self, width: f64) -> Vec<String> {
+        const GREAT: f64 = 1e290;
+        let number = |number: f64| self.literal(&Datum::Number(number));
+        let (from, to) = (number(-width), number(width));
+        let (own, step) = match width > GREAT {
+            true => (format!("_x * {}", number(0.5)), number(width * 0.5)),
+            false => ("_x".to_owned(), to.clone()),
+        };
+        let too_great = width * MOST_STEPS * 2.0;
+        let mut quotient = format!("_x, CASE WHEN _x >= {from} AND _x < {to} THEN 0");
+        if too_great.is_finite() {
+            let (low, high) = (number(-too_great), number(too_great));
+            quotient.push_str(&format!(" WHEN _x <= {low} OR _x >= {high} THEN {NO_BUCKET}"));
+        }
+        quotient.push_str(&format!(" ELSE floor(_x / {to}) END AS _k"));
+        let most = number(MOST_STEPS);
+        let bucket = format!(
+            "CASE WHEN _x >= 0 AND _x < {to} THEN 0 WHEN _x < 0 AND _x >= {from} THEN -1 \
+             WHEN _k >= {most} OR _k <= -{most} THEN {NO_BUCKET} \
+             WHEN {own} < _k * {step} THEN _k - 1 WHEN {own} >= (_k + 1) * {step} THEN _k + 1 ELSE _k END AS _b"
+        );
+        vec![bucket, quotient]
     }
 
     /// Returns the stages that compute the number of months `_m` since January 1970 from a number of days `_d` since 1970-01-01, as

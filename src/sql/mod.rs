@@ -173,6 +173,8 @@ pub use copy::write_copy;
 pub use datum::{ColumnType, Datum};
 pub use dialect::{Dialect, ParseDialectError};
 pub use facets::FacetStatements;
+#[cfg(feature = "postgres")]
+pub(crate) use facets::NO_BUCKET;
 pub use names::TableNameError;
 pub use statement::Statement;
 pub use table::Table;

@@ -243,6 +243,19 @@ fn output_without_documents_needs_none_in_memory() {
     assert_eq!((&explained["cases"], &explained["analysis"]["on_page"]), (&3.into(), &1.into()));
     assert_eq!(run(&explain).code(0).json()["nodes"].as_array().map(Vec::len), Some(1));
 
+    let with_counts =
+        run(&[&explain[..], &["--by", "status:limit=1", "--by", "createdAt:month"]].concat()).code(0).json();
+    let counted = |at: usize| {
+        (with_counts["facets"][at]["field"].clone(), with_counts["facets"][at]["answered"][0][1].clone())
+    };
+    assert_eq!(counted(0), ("caseReview.status".into(), 1.into()));
+    assert_eq!(counted(1).0, "createdAt");
+    assert_eq!(with_counts["nodes"].as_array().map(Vec::len), Some(1));
+    let table = run(&["explain", &cases, "--by", "status", "--format", "table"]).code(0).out;
+    assert!(table.lines().any(|line| line.starts_with("caseReview.status is counted by ") && line.ends_with(" in 1 batch")), "{table}");
+    let refused = run(&["explain", &cases, "--by", "staus"]).code(2);
+    assert!(refused.err.contains("--by:1:1") && refused.err.contains("status"), "{}", refused.err);
+
     let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
     let bench = ["bench", &cases, "--requests", &requests, "--runs", "1", "--without-documents"];
     let lines = run(&bench).code(0).lines();

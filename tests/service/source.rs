@@ -160,12 +160,13 @@ fn the_command_line_searches_postgres_too() {
     let url = variable("CASEFILTER_TEST_POSTGRES");
     let cases = data("plain.cases.ndjson");
     let table = table_of(&url, &cases);
-    let run = |arguments: &[&str]| {
+    let run_command = |name: &str, arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_casefilter"));
-        let output = command.arg("search").args(arguments).env_remove("CASEFILTER_SOURCE").output().unwrap();
+        let output = command.arg(name).args(arguments).env_remove("CASEFILTER_SOURCE").output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
     };
+    let run = |arguments: &[&str]| run_command("search", arguments);
     let cases = cases.to_str().unwrap();
     let requests = data("plain.requests.ndjson");
     let folder = tempfile::TempDir::new().unwrap();
@@ -173,7 +174,8 @@ fn the_command_line_searches_postgres_too() {
     let text = std::fs::read_to_string(requests).unwrap();
     let of_line =
         |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["request"].to_string() + "\n";
-    std::fs::write(&lines, text.lines().map(of_line).collect::<String>()).unwrap();
+    let counts = r#"{"facets":{"facets":[{"field":"status"},{"field":"createdAt","interval":"week"}]}}"#;
+    std::fs::write(&lines, text.lines().map(of_line).collect::<String>() + counts + "\n").unwrap();
     let server = ["--source", &url, "--source-table", &table];
     for selection in [
         &[
@@ -196,6 +198,25 @@ fn the_command_line_searches_postgres_too() {
         let cut = |said: &str| said.contains(" cases written");
         assert_eq!((cut(&found.2), found.2.lines().count()), (cut(&expected.2), expected.2.lines().count()));
         assert!(found.2.is_empty() || cut(&found.2), "{}", found.2);
+    }
+    for selection in [
+        &[
+            "--by",
+            "status",
+            "--by",
+            "tags:limit=3",
+            "--by",
+            "priority",
+            "--where",
+            "status = open",
+            "--own-criteria-apart",
+        ][..],
+        &["--by", "createdAt:month", "--by", "createdAt:stats", "--format", "csv", "--utc-offset", "-03:00"],
+        &["--by", "status", "--format", "table"],
+        &["--by", "staus"],
+    ] {
+        let expected = run_command("stats", &[&[cases], selection].concat());
+        assert_eq!(run_command("stats", &[&server, selection].concat()), expected, "{selection:?}");
     }
     let (status, table, _) = run(&[&server[..], &["--format", "table", "--count"]].concat());
     assert_eq!(status, Some(0));

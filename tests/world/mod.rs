@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod choices;
+pub(crate) mod facets;
 pub(crate) mod generate;
 pub(crate) mod plain;
 pub(crate) mod writes;

@@ -10,16 +10,18 @@
 //! | `limit` | the maximum number of values, for facets that do not have their own |
 //! | `utc_offset_s` | the offset from UTC of the intervals of histograms, in seconds |
 //! | `own_criteria_apart` | true to count each facet without its own criteria |
+//! | `explain` | true to return how each facet is counted, instead of the counts: an array `json`, and lines `text` |
 
 use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::FixedOffset;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::search::limits;
 use crate::catalog::Catalog;
+use crate::engine::FacetExplanation;
 use crate::error::Errors;
 use crate::facet::{FacetDefaults, FacetsRequest, parse_facet};
 use crate::filter::{Filter, FilterBuilder};
@@ -38,6 +40,15 @@ pub(super) struct AdminFacets {
     utc_offset_s: Option<i32>,
     #[serde(default)]
     own_criteria_apart: bool,
+    #[serde(default)]
+    explain: bool,
+}
+
+/// The explanation of a request for counts.
+#[derive(Serialize)]
+struct Explained {
+    json: Vec<FacetExplanation>,
+    text: String,
 }
 
 impl AdminFacets {
@@ -67,6 +78,11 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, facets: AdminFacets) -> R
         let catalog = shared.store.catalog().extended();
         let bad = |told: String| Failure::new(StatusCode::BAD_REQUEST, told);
         let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
+        if facets.explain {
+            let json = shared.store.explain_facets(&request).map_err(|error| bad(error.to_string()))?;
+            let text = json.iter().map(|facet| format!("{facet}\n")).collect();
+            return serde_json::to_vec(&Explained { json, text }).map_err(|error| bad(error.to_string()));
+        }
         let answer = shared.store.facets(&request).map_err(|error| bad(error.to_string()))?;
         Ok(answer.to_json().into_bytes())
     });

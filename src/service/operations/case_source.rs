@@ -5,6 +5,8 @@
 use axum::http::StatusCode;
 
 #[cfg(feature = "postgres")]
+use crate::error::Errors;
+#[cfg(feature = "postgres")]
 use crate::postgres::{PostgresError, PostgresErrorKind, PostgresSource};
 #[cfg(feature = "postgres")]
 use crate::service::http::errors::Failure;
@@ -47,6 +49,9 @@ impl From<PostgresError> for Failure {
     fn from(error: PostgresError) -> Self {
         if error.kind() == PostgresErrorKind::Stopped {
             return Self::stopped();
+        }
+        if let Some(error) = error.of_documents() {
+            return Self::from(Errors::from(error.clone()));
         }
         let cause = format!("{}: {error}", error.kind().code());
         match error.kind() {

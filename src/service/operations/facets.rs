@@ -56,8 +56,9 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     let counted = match &shared.source {
         CaseSource::Store => counted(shared, &request),
         #[cfg(feature = "postgres")]
-        CaseSource::Postgres(_) => {
-            Err(Failure::new(StatusCode::BAD_REQUEST, "cases in PostgreSQL cannot be counted by value"))
+        CaseSource::Postgres(source) => {
+            let counts = tokio::runtime::Handle::current().block_on(source.facets(&request));
+            counts.map(|answer| answer.to_json()).map_err(Failure::from)
         }
     };
     let text = counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;

@@ -200,6 +200,15 @@ impl Syntax for Postgres {
         ("_value._v".to_owned(), format!(" LEFT JOIN LATERAL {values} ON TRUE"))
     }
 
+    /// Sums doubles as decimal numbers with all their digits, since PostgreSQL reports a sum of doubles that exceeds the doubles as an
+    /// error.
+    fn wide(&self, value: &str, kind: ColumnType) -> String {
+        match kind {
+            ColumnType::Number => format!("{value}::text::numeric"),
+            _ => value.to_owned(),
+        }
+    }
+
     fn column_type(&self, column: &Column, table: &Table) -> String {
         let mut out = type_name(column.kind()).into_owned();
         if column.is_list() {

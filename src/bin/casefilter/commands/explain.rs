@@ -1,11 +1,13 @@
 //! The command `explain`: shows how a request is executed, and the cost of each step.
 
 use casefilter::ImportMode;
+use casefilter::internal::FacetDefaults;
 
 use crate::commands::hints::{hint, warn};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
+use crate::input::facets::Facets;
 use crate::input::selection::Selection;
 use crate::output::failure::Failure;
 use crate::output::refusals::report_left_out;
@@ -30,6 +32,7 @@ use crate::output::wrap::line_width;
 #[command(after_help = "\
 Examples:
   casefilter explain cases.ndjson --where 'status = open and priority = high' --analyze
+  casefilter explain cases.db --where 'status = open' --by priority --by createdAt:month
   casefilter explain cases.db --body filter.json --count --format json")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -40,6 +43,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    /// Also show how the values of a field are counted; may be repeated
+    ///
+    /// FIELD and FORM are those of `casefilter stats`. The counts are executed once. The JSON has the additional member `facets`.
+    #[arg(long, value_name = "FIELD[:FORM]")]
+    by: Vec<String>,
 
     /// Run the request, and show the time and the work of each step
     #[arg(long)]
@@ -58,12 +67,19 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
     let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     let (request, compiling) = args.selection.timed_request(&catalog)?;
+    let defaults =
+        FacetDefaults { utc_offset: Some(args.selection.utc_offset()), ..FacetDefaults::default() };
+    let facets = Facets::parse(&catalog, request.filter.clone(), &args.by, &defaults)?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
-    let Explained { json, text } = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
+    let mut explained = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
+    if !args.by.is_empty() {
+        explained = explained.with_facets(&loaded.cases.explain_facets(&facets)?)?;
+    }
+    let Explained { json, text } = explained;
     // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
     let mut out = Output::new();

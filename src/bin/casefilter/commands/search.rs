@@ -25,10 +25,9 @@ use crate::input::columns::Columns;
 use crate::input::duration::{VALUE, with_unit};
 use crate::input::facets::Facets;
 use crate::input::loaded::len_of;
-#[cfg(feature = "postgres")]
-use crate::input::postgres::{self as source, Server};
 use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
+use crate::input::source::Source;
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::failure::{Failure, note};
 #[cfg(feature = "postgres")]
@@ -77,17 +76,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
 
-    /// Search a PostgreSQL table that was made by `casefilter ddl`, instead of CASES
-    ///
-    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. If CASES is not given, the default is
-    /// the value of the environment variable CASEFILTER_SOURCE, which other users cannot read.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL",
-          hide = !cfg!(feature = "postgres"))]
-    source: Option<String>,
-
-    #[cfg(feature = "postgres")]
     #[command(flatten)]
-    source_options: source::Options,
+    source: Source,
 
     #[command(flatten)]
     admin: Admin,
@@ -152,11 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
     let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     if args.cases.is_empty() {
-        let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
-            let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";
-            return Err(Failure::Usage(message.to_owned()));
-        };
-        return ask_server(&url, args, &catalog);
+        return ask_server(&args.source.url()?, args, &catalog);
     }
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     if let Some(path) = &args.requests {
@@ -280,7 +266,7 @@ fn ask_server(_: &str, _: &Args, _: &Catalog) -> Result<Status, Failure> {
 /// Does the same as [`run`], but searches a PostgreSQL server.
 #[cfg(feature = "postgres")]
 fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
-    let connect = || Server::connect(url, &args.source_options, catalog);
+    let connect = || args.source.connect(url, catalog);
     match &args.requests {
         None => {
             let request = args.selection.request(catalog)?;
@@ -321,10 +307,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
             let mut lines = Lines::open(path)?;
             let server = connect()?;
             let search = |request: &SearchRequest| server.search(&args.limited(request));
-            let count = |_: Facets| {
-                let message = "a table of --source cannot count by value yet: expected lines with `body`, not with `facets`";
-                Err(Failure::Usage(message.to_owned()))
-            };
+            let count = |facets: Facets| server.facets(&facets.with_deadline(args.deadline()).request);
             let bad = answer_all(catalog, &Limits::default(), search, count, &mut lines)?;
             if bad > 0 && args.fail_on_error {
                 return Ok(Status::BadFilter);

@@ -3,7 +3,7 @@
 mod answer;
 mod show;
 
-use casefilter::ImportMode;
+use casefilter::{Catalog, ImportMode};
 use clap::ValueEnum;
 
 use crate::commands::hints::{hint, warn};
@@ -12,10 +12,13 @@ use crate::commands::stats::show::{write_csv, write_table};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
-use crate::input::facets::FacetArgs;
+use crate::input::facets::{FacetArgs, Facets};
 use crate::input::selection::Criteria;
+use crate::input::source::Source;
 use crate::output::dash::ONE_STDIN;
 use crate::output::failure::Failure;
+#[cfg(not(feature = "postgres"))]
+use crate::output::part::Part;
 use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::Output;
@@ -34,7 +37,7 @@ use crate::output::stdout::Output;
 ///
 /// If a service has the database open, the service counts the cases.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
 Examples:
   casefilter stats cases.db --by status
   casefilter stats cases.db --by caseReview.assignee --limit 20 --where 'priority = high and not status = resolvedFalsePositive'
@@ -43,11 +46,15 @@ Examples:
   casefilter stats cases.ndjson --by totalAmountInDefaultCurrency:edges=0,1000,10000 --format csv > amounts.csv
   casefilter stats cases.db --by status --by tags --where 'status = open' --own-criteria-apart
       counts every status, and the tags of the open cases
+  casefilter stats --source 'postgres://officer@db.example/compliance?sslmode=require' --by status
   casefilter stats cases.db --facets request.json --format json
       counts as the service does for a client that sends the body request.json")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
+
+    #[command(flatten)]
+    source: Source,
 
     #[command(flatten)]
     facets: FacetArgs,
@@ -87,21 +94,48 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let facets = args.facets.request(&catalog, &args.criteria)?;
     let search = facets.search();
     warn(&search);
+    if args.cases.is_empty() {
+        let json = ask_server(&args.source.url()?, args, &catalog, &facets)?;
+        args.print(&json, &catalog)?;
+        return Ok(Status::Fine);
+    }
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     ids::note_unknown(&loaded.cases, &search.filter)?;
     let json = loaded.cases.facets(&facets)?;
-    let answer = Answer::read(&json)?;
-    hint(&loaded.cases, &search, &loaded.report, || answer.total == 0);
+    let total = Answer::read(&json)?.total;
+    hint(&loaded.cases, &search, &loaded.report, || total == 0);
     let status = report_left_out(&loaded.report);
+    // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
-    let mut out = Output::new();
-    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
-    match args.format.unwrap_or(if is_terminal { StatsFormat::Table } else { StatsFormat::Json }) {
-        StatsFormat::Json => out.json_line(&json)?,
-        StatsFormat::Table => write_table(&answer, &catalog, args.criteria.utc_offset(), &mut out)?,
-        StatsFormat::Csv => write_csv(&answer, &mut out)?,
-    }
-    out.finish()?;
+    args.print(&json, &catalog)?;
     closed.map(|()| status)
+}
+
+impl Args {
+    /// Prints an answer.
+    fn print(&self, json: &str, catalog: &Catalog) -> Result<(), Failure> {
+        let mut out = Output::new();
+        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+        match self.format.unwrap_or(if is_terminal { StatsFormat::Table } else { StatsFormat::Json }) {
+            StatsFormat::Json => out.json_line(json)?,
+            StatsFormat::Table => {
+                write_table(&Answer::read(json)?, catalog, self.criteria.utc_offset(), &mut out)?;
+            }
+            StatsFormat::Csv => write_csv(&Answer::read(json)?, &mut out)?,
+        }
+        out.finish()
+    }
+}
+
+/// Counts on a PostgreSQL server.
+#[cfg(feature = "postgres")]
+fn ask_server(url: &str, args: &Args, catalog: &Catalog, facets: &Facets) -> Result<String, Failure> {
+    args.source.connect(url, catalog)?.facets(&facets.request)
+}
+
+/// Returns an error, because this build cannot read from a server.
+#[cfg(not(feature = "postgres"))]
+fn ask_server(_: &str, _: &Args, _: &Catalog, _: &Facets) -> Result<String, Failure> {
+    Err(Failure::Failed(Part::Postgres.missing("`--source`")))
 }

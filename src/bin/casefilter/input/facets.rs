@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use casefilter::internal::{FacetDefaults, parse_facet};
-use casefilter::{Catalog, Deadline, Error, Errors, FacetsRequest, Limits, SearchRequest};
+use casefilter::{Catalog, Deadline, Error, Errors, FacetsRequest, Filter, Limits, SearchRequest};
 use serde::Serialize;
 
 use crate::input::selection::Criteria;
@@ -41,7 +41,7 @@ pub(crate) struct Facets {
 }
 
 /// The body of a request for counts to a service.
-#[derive(Default, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub(crate) struct FacetsQuestion {
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<String>,
@@ -51,6 +51,15 @@ pub(crate) struct FacetsQuestion {
     limit: Option<u64>,
     utc_offset_s: Option<i32>,
     own_criteria_apart: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    explain: bool,
+}
+
+impl FacetsQuestion {
+    /// Asks how each facet is counted, instead of the counts.
+    pub(crate) fn explaining(&self) -> Self {
+        Self { explain: true, ..self.clone() }
+    }
 }
 
 impl Facets {
@@ -79,27 +88,37 @@ impl FacetArgs {
             return Ok(Facets::of_body(request, &text));
         }
         let filter = criteria.request(catalog, None)?.filter;
-        let limits = Limits::default();
-        if self.by.len() > limits.facets {
-            let message = format!("found {} times --by, expected at most {}", self.by.len(), limits.facets);
-            return Err(Failure::Usage(message));
-        }
-        if let Some(limit) = self.limit.filter(|limit| *limit > limits.facet_values) {
+        if let Some(limit) = self.limit.filter(|limit| *limit > Limits::default().facet_values) {
             return Err(Failure::Usage(format!(
                 "--limit: found {limit}, expected at most {}",
-                limits.facet_values
+                Limits::default().facet_values
             )));
         }
-        let utc_offset = criteria.utc_offset();
         let defaults = FacetDefaults {
             limit: self.limit,
-            utc_offset: Some(utc_offset),
+            utc_offset: Some(criteria.utc_offset()),
             own_criteria_apart: self.own_criteria_apart,
         };
+        Facets::parse(catalog, filter, &self.by, &defaults)
+    }
+}
+
+impl Facets {
+    /// Parses the values of `--by`.
+    pub(crate) fn parse(
+        catalog: &Catalog,
+        filter: Filter,
+        by: &[String],
+        defaults: &FacetDefaults,
+    ) -> Result<Self, Failure> {
+        let most = Limits::default().facets;
+        if by.len() > most {
+            return Err(Failure::Usage(format!("found {} times --by, expected at most {most}", by.len())));
+        }
         let mut request = FacetsRequest::new(filter);
         let mut faults: Vec<(Error, &str)> = Vec::new();
-        for text in &self.by {
-            match parse_facet(catalog, text, &defaults) {
+        for text in by {
+            match parse_facet(catalog, text, defaults) {
                 Ok(facet) => request = request.with_facet(facet),
                 Err(error) => faults.push((error, text)),
             }
@@ -110,18 +129,16 @@ impl FacetArgs {
             return Err(Failure::BadFilter(Fault { errors, sources }.render()));
         }
         let question = FacetsQuestion {
-            request: None,
             body: (!request.filter.is_all()).then(|| request.filter.to_json()),
-            by: self.by.clone(),
-            limit: self.limit,
-            utc_offset_s: Some(utc_offset.local_minus_utc()),
-            own_criteria_apart: self.own_criteria_apart,
+            by: by.to_vec(),
+            limit: defaults.limit,
+            utc_offset_s: defaults.utc_offset.map(|offset| offset.local_minus_utc()),
+            own_criteria_apart: defaults.own_criteria_apart,
+            ..FacetsQuestion::default()
         };
-        Ok(Facets { request, question })
+        Ok(Self { request, question })
     }
-}
 
-impl Facets {
     /// Returns a search with the same filter, for warnings and hints.
     pub(crate) fn search(&self) -> SearchRequest {
         SearchRequest::new(self.request.filter.clone())

@@ -84,6 +84,18 @@ impl LoadedCases {
         )
     }
 
+    /// Returns how the values of fields are counted.
+    pub(crate) fn explain_facets(&self, facets: &Facets) -> Result<Explained, Failure> {
+        let explained = local_or_served!(
+            self,
+            cases => cases.explain_facets(&facets.request)?,
+            served => return served.explain_facets(&facets.question)
+        );
+        let text = explained.iter().map(|facet| format!("{facet}\n")).collect();
+        let json = to_raw_value(&explained).map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Explained { json, text })
+    }
+
     /// Returns hints about possible reasons why the filter of a request selects no case.
     pub(crate) fn hints(&self, request: &SearchRequest) -> Result<Vec<String>, Failure> {
         let hints = local_or_served!(

@@ -25,5 +25,6 @@ pub(crate) mod request_lines;
 pub(crate) mod selection;
 pub(crate) mod served;
 pub(crate) mod service;
+pub(crate) mod source;
 pub(crate) mod taker;
 pub(crate) mod unpack;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
-use casefilter::{Catalog, SearchAnswer, SearchRequest};
+use casefilter::{Catalog, FacetsRequest, SearchAnswer, SearchRequest};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::input::duration::{VALUE, milliseconds};
@@ -81,6 +81,12 @@ impl Server {
     pub(crate) fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Failure> {
         let answer = self.runtime.block_on(self.source.search(request));
         answer.map_err(|error| failed(&error))
+    }
+
+    /// Counts the values of fields. Returns the answer as JSON, in the form of the service.
+    pub(crate) fn facets(&self, request: &FacetsRequest) -> Result<String, Failure> {
+        let answer = self.runtime.block_on(self.source.facets(request));
+        answer.map(|answer| answer.to_json()).map_err(|error| failed(&error))
     }
 }
 

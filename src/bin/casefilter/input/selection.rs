@@ -179,6 +179,11 @@ impl Selection {
         self.timed_request(catalog).map(|(request, _)| request)
     }
 
+    /// Returns the offset of local time from UTC.
+    pub(crate) fn utc_offset(&self) -> FixedOffset {
+        self.criteria.utc_offset
+    }
+
     /// Does the same as [`request`](Self::request), and also returns the time that compiling took.
     pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(SearchRequest, Duration), Failure> {
         match self.timed_compile(catalog)? {

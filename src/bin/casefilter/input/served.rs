@@ -156,6 +156,13 @@ impl Served {
         Ok(answer.get().to_owned())
     }
 
+    /// Returns how the values of fields are counted.
+    pub(crate) fn explain_facets(&self, question: &FacetsQuestion) -> Result<Explained, Failure> {
+        self.service()
+            .post(FACETS, &question.explaining())
+            .map(|Told { json, text }| Explained { json, text })
+    }
+
     /// Calls `take` for the id of each case on the page.
     pub(crate) fn each_id(
         &self,

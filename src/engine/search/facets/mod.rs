@@ -18,6 +18,8 @@ mod strategy;
 mod tally;
 mod values;
 
+use std::fmt;
+
 use rows::Selected;
 pub use strategy::FacetStrategy;
 use tally::Tally;
@@ -44,6 +46,28 @@ pub struct FacetExplanation {
     pub field: String,
     /// The strategies, each with the number of batches that it counted. Batches that the index excludes are not included.
     pub answered: Vec<(FacetStrategy, u64)>,
+}
+
+impl fmt::Display for FacetExplanation {
+    /// Prints one line, such as `status is counted by zone maps in 1 batch, by codes of the selected documents in 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.answered.is_empty() {
+            return write!(f, "{}: no batch can have a selected document", self.field);
+        }
+        write!(f, "{} is counted", self.field)?;
+        for (at, (strategy, batches)) in self.answered.iter().enumerate() {
+            let unit = if at > 0 {
+                ""
+            } else if *batches == 1 {
+                " batch"
+            } else {
+                " batches"
+            };
+            let comma = if at > 0 { "," } else { "" };
+            write!(f, "{comma} by {strategy} in {batches}{unit}")?;
+        }
+        Ok(())
+    }
 }
 
 /// The facets of a request that count the same documents.
@@ -142,8 +166,7 @@ impl Engine {
     /// let request = FacetsRequest::new(Filter::all(engine.catalog()))
     ///     .with_facet(Facet::values(engine.catalog(), "tags")?);
     /// let explained = engine.explain_facets(&request)?;
-    /// assert_eq!(explained[0].field, "tags");
-    /// assert_eq!(explained[0].answered.iter().map(|(_, batches)| batches).sum::<u64>(), 1);
+    /// assert_eq!(explained[0].to_string(), "tags is counted by counts of each batch in 1 batch");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

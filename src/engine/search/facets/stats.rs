@@ -8,18 +8,17 @@ use smallvec::SmallVec;
 
 use super::rows::Selected;
 use super::strategy::FacetStrategy;
-use crate::catalog::Field;
 use crate::column::{Column, ColumnData, ColumnLayout, Ordinals};
-use crate::facet::{FacetStats, Sum};
+use crate::facet::FacetStats;
 use crate::stop::Pace;
-use crate::value::{ExactSum, OrderedType, Timestamp, Value, mean_of_ordinals};
+use crate::value::{ExactSum, OrderedType, OrdinalRange};
 
 /// The statistics of one field so far.
 pub(super) struct StatsTally {
     kind: OrderedType,
     count: u64,
     /// The smallest and the greatest ordinal. `i64::MAX` and `i64::MIN` if there is no value.
-    range: (i64, i64),
+    range: OrdinalRange,
     sum: SumTally,
 }
 
@@ -108,26 +107,12 @@ impl StatsTally {
     }
 
     /// Returns the statistics.
-    pub(super) fn finish(self, field: &Field) -> FacetStats {
-        if self.count == 0 {
-            return FacetStats::default();
+    pub(super) fn finish(self) -> FacetStats {
+        match self.sum {
+            SumTally::Numbers(sum) => {
+                FacetStats::of_numbers(self.count, self.range, sum.sum_and_mean(self.count))
+            }
+            SumTally::Ordinals(sum) => FacetStats::of_ordinals(self.kind, self.count, self.range, sum),
         }
-        let (sum, mean) = match (self.sum, self.kind) {
-            (SumTally::Numbers(sum), _) => {
-                let (sum, mean) = sum.sum_and_mean(self.count);
-                (sum.map(Sum::Number), Value::Number(mean))
-            }
-            (SumTally::Ordinals(sum), OrderedType::Timestamp) => {
-                let mean = i64::try_from(sum.div_euclid(self.count.into())).unwrap_or(0);
-                (None, Value::Timestamp(Timestamp::from_millis(mean)))
-            }
-            (SumTally::Ordinals(sum), kind) => {
-                let scale = if let OrderedType::Decimal(scale) = kind { scale } else { 0 };
-                let mean = mean_of_ordinals(sum, self.count, scale);
-                (Sum::of_ordinals(field.field_type(), sum), Value::Number(mean))
-            }
-        };
-        let [min, max] = [self.range.0, self.range.1].map(|ordinal| Some(self.kind.value(ordinal)));
-        FacetStats { count: self.count, min, max, sum, mean: Some(mean) }
     }
 }

@@ -98,7 +98,7 @@ impl<'v> Tally<'v> {
             (Counts::Histogram(counts), FacetForm::Histogram(buckets), ValueClass::Ordered(kind)) => {
                 FacetCounts::Histogram(counts.into_buckets(buckets, (self.field, kind), limits)?)
             }
-            (Counts::Stats(tally), ..) => FacetCounts::Stats(tally.finish(self.field)),
+            (Counts::Stats(tally), ..) => FacetCounts::Stats(tally.finish()),
             // The counts were created for the form of the facet.
             _ => FacetCounts::Values(crate::facet::ValueCounts::default()),
         };
