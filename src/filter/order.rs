@@ -23,8 +23,8 @@ pub enum Direction {
     Descending,
 }
 
-/// The order of the documents in an answer: by one to eight single-valued fields, each ascending or descending. Documents with equal
-/// values in all of them are in ascending order of `id`.
+/// The order of the documents in an answer: by one to eight single-valued fields, each ascending or descending. Documents with
+/// equal values in all of them are in ascending order of `id`.
 ///
 /// Documents without a field come after the documents that have it, in both directions. An order belongs to a [`Catalog`]. A search
 /// returns an error if its filter has a different catalogue, or a catalogue that hides a sort field; see

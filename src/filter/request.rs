@@ -44,7 +44,7 @@ pub struct SearchRequest {
     /// True to get a [cursor](crate::SearchAnswer::next) with the answer, unless the page is the last page.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub cursor: bool,
-    /// The cursor behind which the page begins. The offset must then be 0.
+    /// The cursor after which the page begins. The offset must then be 0.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub after: Option<Cursor>,
     /// The token and the deadline that may stop the search.
@@ -86,14 +86,14 @@ impl SearchRequest {
         Self { limit, ..self }
     }
 
-    /// Requests a cursor if `cursor` is true: [`SearchAnswer::next`](crate::SearchAnswer::next), and `pageInfo.next` in JSON, unless
-    /// the page is the last page. See [`Cursor`].
+    /// Requests a cursor if `cursor` is true: [`SearchAnswer::next`](crate::SearchAnswer::next), and `pageInfo.next` in JSON,
+    /// unless the page is the last page. See [`Cursor`].
     #[must_use]
     pub fn with_cursor(self, cursor: bool) -> Self {
         Self { cursor, ..self }
     }
 
-    /// Requests the page behind a cursor. It costs about as much as the first page, however many documents come before it.
+    /// Requests the page after a cursor. It costs about as much as the first page, however many documents come before it.
     ///
     /// A total that the request asks for counts all selected documents, also those before the cursor. The search returns an error
     /// if the request has an offset, or if the cursor belongs to another order.

@@ -1,4 +1,4 @@
-//! Finds the end of a page with a cursor: whether more documents follow, and the position behind the last document.
+//! Finds the end of a page with a cursor: whether more documents follow, and the position after the last document.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +25,7 @@ pub(super) struct PageRow<'r> {
 pub(crate) struct Ending {
     /// The total, if the request asks for it.
     pub(crate) total: Option<u64>,
-    /// The cursor behind the page, if the request asks for it and the page is not the last page.
+    /// The cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) next: Option<Cursor>,
 }
 
@@ -66,7 +66,7 @@ impl PageEnd {
         take(row.id, row.document)
     }
 
-    /// Returns the cursor behind the page, unless it is the last page.
+    /// Returns the cursor for the next page, unless it is the last page.
     ///
     /// # Errors
     /// Returns an error if the cursor would be too long, or if the document is not valid.

@@ -29,7 +29,7 @@ impl Table {
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// A page behind a [cursor](SearchRequest::with_after) has the position of the cursor as a condition. This method does not check
+    /// A page after a [cursor](SearchRequest::with_after) has the position of the cursor as a condition. This method does not check
     /// the limit of the request, and returns no cursor.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Table {
         self.select(dialect, "SELECT count(*)", filter, None)
     }
 
-    /// Writes a statement up to its condition: the filter and, if there is a position, the order and the position behind which the
+    /// Writes a statement up to its condition: the filter and, if there is a position, the order and the position after which the
     /// documents are.
     fn select(
         &self,

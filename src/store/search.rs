@@ -175,8 +175,8 @@ impl Store {
         Ok((rows, page))
     }
 
-    /// Runs a search, which also returns a result of its snapshot. Unless the page is empty, calls `read` with the page and a reader
-    /// of its documents.
+    /// Runs a search, which also returns a result of its snapshot. Unless the page is empty, calls `read` with the page and a
+    /// reader of its documents.
     fn find_beside<T, B>(
         &self,
         find: impl Fn() -> Result<(FoundRows, B), Error>,
@@ -316,7 +316,7 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
-    /// Returns the cursor behind the page, if the request asks for it and the page is not the last page.
+    /// Returns the cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) fn cursor(&self) -> Option<&Cursor> {
         self.rows.next.as_ref()
     }

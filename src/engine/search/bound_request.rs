@@ -24,7 +24,7 @@ pub(super) struct PlainSearch<'s> {
     pub(super) filter: &'s Filter,
     /// The sort key. `None` is the insertion order.
     pub(super) order: Option<SortKey>,
-    /// The same order, and the position behind which the page begins.
+    /// The same order, and the position after which the page begins.
     pub(super) by: SortBy<'s>,
     pub(super) offset: u64,
     pub(super) limit: u64,

@@ -15,8 +15,8 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 //!
-//! For an order by several fields and for a page behind a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]: it searches by one field
-//! at a time, and each of these searches tries the strategies of the table.
+//! For an order by several fields and for a page after a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]: it searches
+//! by one field at a time, and each of these searches tries the strategies of the table.
 
 use super::bound_request::BoundRequest;
 use super::counting::Counted;
@@ -81,7 +81,7 @@ pub enum PageStrategy {
     /// estimate is too small.
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
-    /// For an order by several fields, and for a page behind a [cursor](crate::Cursor): searches by one field each, which use the
+    /// For an order by several fields, and for a page after a [cursor](crate::Cursor): searches by one field each, which use the
     /// other strategies. The page by the first field shows at which value it ends. The cases with this value are then searched in
     /// the order of the next fields (criterion bench `page/two fields`).
     KeyByKey,
