@@ -14,8 +14,8 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 /// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the
 /// request of a client.
 ///
-/// A search checks its request at the start. The catalogue of the filter must fit the catalogue of the engine, and must not hide
-/// the sort field. The page must be within [`Limits::page`].
+/// A search checks its request at the start. The catalogue of the filter must fit the catalogue of the engine, and must not hide a
+/// sort field. The page must be within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, SearchRequest};
@@ -95,8 +95,8 @@ impl SearchRequest {
 
     /// Requests the page after a cursor. It costs about as much as the first page, however many documents come before it.
     ///
-    /// A total that the request asks for counts all selected documents, also those before the cursor. The search returns an error
-    /// if the request has an offset, or if the cursor belongs to another order.
+    /// The total counts all selected documents, also those before the cursor. The search returns an error if the request has an
+    /// offset, or if the cursor belongs to another order.
     #[must_use]
     pub fn with_after(self, after: impl Into<Option<Cursor>>) -> Self {
         Self { after: after.into(), ..self }

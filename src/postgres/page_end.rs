@@ -39,7 +39,7 @@ pub(super) struct PageEnd {
 }
 
 impl PageEnd {
-    /// Returns the request to run, and the rows to meet. Returns `None` if the request asks for no cursor.
+    /// Returns the request to run, and the state that receives its rows. Returns `None` if the request does not ask for a cursor.
     pub(super) fn of(request: &SearchRequest) -> Option<(SearchRequest, Self)> {
         let limit = request.limit;
         if !request.cursor || limit == 0 {

@@ -17,8 +17,8 @@ use crate::filter::order::{Position, SortKey, SortValue};
 use crate::value::ValueClass;
 
 impl Table {
-    /// Returns the `ORDER BY` list. Known values come first, and absent values come last in both directions. Cases with equal
-    /// values are sorted by `id`.
+    /// Returns the `ORDER BY` list. In ascending order, known values come before other strings. Absent values come last in both
+    /// directions. Cases with equal values are sorted by `id`.
     pub(super) fn order_by(&self, syntax: &dyn Syntax, keys: &[SortKey]) -> String {
         if keys.is_empty() {
             return quote(syntax, PLACE);
@@ -125,8 +125,8 @@ fn write_after(
     if let Datum::Text(text) = &datum
         && !syntax.can_hold(text)
     {
-        // Every text that the column can hold compares with the text before the null character in the same way, but that text
-        // itself comes before the whole.
+        // Every text that the column can hold compares in the same way with the part before the null character. Only this part
+        // itself comes before the complete text.
         operator = if key.descending { "<=" } else { ">" };
         datum = Datum::Text(text.split('\0').next().unwrap_or_default().to_owned().into());
     }

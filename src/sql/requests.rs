@@ -34,11 +34,10 @@ impl Table {
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    /// [within](crate::Catalog::is_within) the catalogue of the table, or if the catalogue of the filter hides the sort field. This
-    /// is a bug in the host program. Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the filter tests elements of an
-    /// array for which the table has no [element columns](Self::with_elements). Returns
-    /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table
-    /// has no [folded](Self::with_folded) column.
+    /// [within](crate::Catalog::is_within) the catalogue of the table, or hides a sort field. This is a bug in the host program.
+    /// Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the filter tests elements of an array for which the table has
+    /// no [element columns](Self::with_elements). Returns [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the
+    /// filter has `$match` on a field for which the table has no [folded](Self::with_folded) column.
     ///
     /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {

@@ -40,7 +40,8 @@ pub(crate) enum Ties {
     Any,
 }
 
-/// A position in the order of a field: after all rows with this key or, if there is an id, after the row with this key and this id.
+/// A position in the order of a field. Without an id, it is after all rows with this key. With an id, it is after the row with this
+/// key and this id.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct After<'c> {
     key: Key<'c>,
@@ -58,8 +59,8 @@ impl<'c> SortBy<'c> {
         }
     }
 
-    /// Sets the position after which the page begins: after all rows with this value or, if `id` is given, after the row with this
-    /// value and this id. Not for the insertion order.
+    /// Sets the position after which the page begins. Without an id, the page begins after all rows with this value. With an id, it
+    /// begins after the row with this value and this id. Not for the insertion order.
     pub(crate) fn behind(self, value: &'c SortValue, id: Option<&'c str>) -> Self {
         match self {
             Self::Place { .. } => self,
