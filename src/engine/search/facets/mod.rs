@@ -7,8 +7,8 @@
 //! | `values`, `histogram`, `stats` | the counts by value, the buckets and the statistics, one batch after the other |
 //! | `rows` | the selected rows of a batch |
 //!
-//! Facets that count the same documents form a group. Facets that leave out [own criteria](Facet::with_own_criteria_apart) may need
-//! other groups. Each group evaluates its filter once per batch.
+//! Facets that count the same documents form a group. Facets that leave out [own criteria](crate::Facet::with_own_criteria_apart)
+//! may need other groups. Each group evaluates its filter once per batch.
 #![expect(clippy::arithmetic_side_effects, reason = "counts of documents and of batches, in 64 bits")]
 
 mod histogram;
@@ -135,7 +135,7 @@ impl Engine {
         Ok((rows, answer))
     }
 
-    /// Counts the values of fields, and returns the strategies by which each facet was counted.
+    /// Counts the values of fields, and returns the strategies that counted each facet.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Facet, FacetsRequest, Filter};

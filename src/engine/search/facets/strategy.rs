@@ -22,11 +22,12 @@ pub enum FacetStrategy {
     /// Adds the number of documents of each string, which the batch stores with its postings. Applies if every document of the
     /// batch is selected. It takes one addition per string (line `values/all of a list`).
     Lengths,
-    /// Intersects the selected documents with the documents of each string or boolean, which are a bitmap or a list. It takes 0.1
-    /// µs for a bitmap, and 0.5 ns for each listed document. So it is best for few strings (line `values/few of a filter`).
+    /// Intersects the selected documents with the documents of each string or boolean, which are a bitmap or a list. It takes about
+    /// 100 ns for a bitmap, and 0.5 ns for each listed document. So it is best for few strings (line `values/few of a filter`).
     Postings,
     /// Finds the edges of the buckets in the sorted rows. Two prefix bitmaps of the sorted rows count the selected documents
-    /// between two edges; a few documents are tested one by one. It takes at most one test for each document (line
+    /// between two edges; a few documents are tested one by one. Applies to single-valued fields, unless the batch has thousands of
+    /// buckets or the selected documents are a short list. It takes at most one test for each document (line
     /// `histogram/day of a filter`).
     SortedRows,
     /// Reads the code of each selected document, and counts the codes in an array. It takes about 1 ns for each document (line
