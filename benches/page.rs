@@ -82,7 +82,7 @@ fn overlapping(criterion: &mut Criterion) {
     }
 }
 
-/// Measures orders by several fields, and a page behind a cursor in the middle of the list, beside the first page.
+/// Measures orders by several fields, and a page after a cursor in the middle of the list, beside the first page.
 fn several_fields(criterion: &mut Criterion) {
     let oracle = Oracle::new();
     let engine = engine(case_count());

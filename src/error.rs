@@ -75,7 +75,8 @@ pub enum ErrorKind {
     TooManySortFields,
     /// A field that occurs twice in an order.
     DuplicateSortField,
-    /// A cursor that is not valid: it was altered, or it belongs to another order or another catalogue.
+    /// A cursor that is not valid: it was altered, or it belongs to another order, another catalogue or another version of its
+    /// format.
     BadCursor,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,

@@ -66,8 +66,8 @@
 //!   beyond 2^53 are rounded. The id is a string, an integer or a UUID.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
-//! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There are
-//!   no joins.
+//! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There
+//!   are no joins.
 //! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
 //!   [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit documents its default.

@@ -77,7 +77,7 @@ async fn check(source: &PostgresSource, engine: &Engine, request: &SearchRequest
     assert_eq!((found.total(), found.len()), (expected.total(), expected.len()), "{note}");
 }
 
-/// Checks that the pages behind cursors are those of the engine, and that cursors of an order are the same text.
+/// Checks that the pages after cursors are those of the engine, and that cursors of an order are the same text.
 async fn check_cursors(source: &PostgresSource, engine: &Engine, request: &SearchRequest, note: &str) {
     let mut expected = request.clone().with_offset(0).with_limit(3).with_cursor(true);
     let mut found = expected.clone();

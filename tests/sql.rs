@@ -391,7 +391,7 @@ fn an_order_sorts_known_values_first_absent_ones_last_and_ties_by_id() {
     );
 }
 
-/// Returns the condition of the page behind the first case of the documents, in an order.
+/// Returns the condition of the page after the first case of the documents, in an order.
 fn behind(dialect: Dialect, order: &str, filter: &str, documents: &[&str]) -> String {
     let engine = Engine::new(catalog());
     engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
@@ -431,8 +431,8 @@ fn a_cursor_becomes_a_condition() {
         position,
         r#"("name" COLLATE "C" > E'x'::text OR "name" IS NULL) OR "name" = E'x'::text AND ("id" COLLATE "C" > E'a'::text))"#
     );
-    // PostgreSQL cannot hold this name. A name that it can hold comes behind it exactly if it comes behind the text before the
-    // null character.
+    // PostgreSQL cannot hold this name. A name that it can hold comes after it exactly if it comes after the text before the null
+    // character.
     let zero = [r#"{"id":"a","name":"x\u0000y"}"#, r#"{"id":"b","name":"z"}"#];
     assert_eq!(
         behind(Dialect::Postgres, "name", "true", &zero),

@@ -1,6 +1,6 @@
 //! Parses any bytes as the body of a request for counts by value, as a facet, as an order and as a cursor. The engine and the
-//! reference evaluator must give the same counts and the same pages. An error must have a position. What is parsed must be printed as
-//! text that has the same meaning.
+//! reference evaluator must give the same counts and the same pages. An error must have a position. What is parsed must be printed
+//! as text that has the same meaning.
 
 #![no_main]
 

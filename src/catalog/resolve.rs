@@ -7,7 +7,8 @@ use super::error::CatalogError;
 use super::id::FieldId;
 use crate::error::{Error, ErrorKind, Suggestion, nearest_two, quote, quote_all};
 
-/// Finds the field that a name or alias stands for, for commands that take the names of fields. The name is at `offset` in its text.
+/// Finds the field that a name or alias stands for, for commands that take the names of fields. The name is at `offset` in its
+/// text.
 ///
 /// # Errors
 /// Returns an error if the name is not in the catalogue. It contains suggestions.

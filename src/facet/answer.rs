@@ -24,8 +24,8 @@ pub struct FacetAnswer {
     pub total: u64,
     /// The number of these documents that have no value of the field.
     pub absent: u64,
-    /// True if the facet should be counted without [its own criteria](crate::Facet::with_own_criteria_apart), but some of them were
-    /// kept, since they also name other fields.
+    /// True if the facet should be counted without [its own criteria](crate::Facet::with_own_criteria_apart), but some criteria on
+    /// the field stay. They also name other fields, belong to a joined filter, or are the `ids` of a body.
     pub with_own_criteria: bool,
     /// The counts.
     pub counts: FacetCounts,
@@ -45,21 +45,22 @@ pub enum FacetCounts {
 
 /// The number of documents of each value of a field.
 ///
-/// In a single-valued field, all counts with [`FacetAnswer::absent`] sum up to [`FacetAnswer::total`]. In a multi-valued field, a
-/// document counts once for each of its distinct values.
+/// In a single-valued field, the counts, `other_count` and [`FacetAnswer::absent`] add up to [`FacetAnswer::total`]. In a
+/// multi-valued field, a document counts once for each of its distinct values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ValueCounts {
-    /// The values with the most documents first. Equal counts are in the order of the field: first its known values, then the others
-    /// in ascending order. The known values that no document has follow with a count of 0, if the limit allows.
+    /// The values with their counts, the greatest count first. Values with equal counts are in ascending order. The known values of
+    /// a string field come before its other values, in their own order. Known values without a document follow with a count of 0,
+    /// if the limit allows.
     pub values: Vec<(Value<'static>, u64)>,
-    /// The number of values that documents have, but that are not in the list.
+    /// The number of values that documents have, but the list does not contain.
     pub other_values: u64,
     /// The sum of the counts of these values.
     pub other_count: u64,
 }
 
-/// A bucket of a histogram. It includes `from`, and not `to`.
+/// A bucket of a histogram. It includes `from` and excludes `to`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bucket {
@@ -81,9 +82,9 @@ pub struct FacetStats {
     pub min: Option<Value<'static>>,
     /// The greatest value.
     pub max: Option<Value<'static>>,
-    /// The sum. `None` for timestamps, and for a sum of doubles that exceeds the doubles.
+    /// The sum. `None` for timestamps, and for a sum of doubles beyond the largest double.
     pub sum: Option<Sum>,
-    /// The mean: a number, or for timestamps a timestamp, rounded down to a millisecond.
+    /// The mean. A number or, for timestamps, a timestamp that is rounded down to a millisecond.
     pub mean: Option<Value<'static>>,
 }
 
@@ -132,7 +133,7 @@ pub enum Sum {
     Decimal {
         /// The sum, multiplied by 10^scale.
         unscaled: i128,
-        /// The count of digits after the point.
+        /// The number of digits after the point.
         scale: u8,
     },
 }
@@ -158,7 +159,8 @@ impl fmt::Display for Sum {
 }
 
 impl Sum {
-    /// Returns the nearest double. Sums of decimals may be one double away from the nearest.
+    /// Returns the sum as a double. A sum of integers is rounded to the nearest double. A sum of decimals may be one double away
+    /// from the nearest.
     ///
     /// ```
     /// use casefilter::Sum;

@@ -1,7 +1,7 @@
 //! Parses the body of a client: the criteria of a search, and the list `facets`.
 //!
-//! The strict parser of [`criteria`](crate::criteria) knows nothing of facets. So this parser first reads the list, and then
-//! overwrites it by spaces. All other parts of the body keep their offsets, and so do the errors in them.
+//! The strict parser of [`criteria`](crate::criteria) does not know facets. So this parser first reads the list, and overwrites it
+//! with spaces. Then the strict parser reads the result. The rest of the body keeps its offsets, and so do the errors in it.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,12 @@ use crate::json::{self, JsonType, Reader, Result};
 use crate::limits::Limits;
 
 impl FilterBuilder {
-    /// Parses the body of a request for counts by value: the body of a search, with a list `facets`.
+    /// Parses the body of a request for counts by value: the body of a search with a list `facets`.
     ///
-    /// Each facet is an object with the name of a `field`. Without other keys, or with a `limit`, it counts by value. `interval`
-    /// (with `utcOffset`, such as `"+01:00"`), `edges` (an array of numbers) or `width` (a number) make it a histogram, `stats` with
-    /// `true` statistics. `ownCriteriaApart` with `true` counts [without its own criteria](Facet::with_own_criteria_apart).
+    /// Each facet is an object with the name of a `field`. Without other keys, or with a `limit`, it counts by value. A histogram
+    /// has an `interval` (with `utcOffset`, such as `"+01:00"`), `edges` (an array of numbers) or a `width` (a number).
+    /// `"stats": true` makes it statistics. `"ownCriteriaApart": true` counts [without its own
+    /// criteria](Facet::with_own_criteria_apart).
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder};
@@ -51,7 +52,7 @@ impl FilterBuilder {
         let mut parser = Parser { catalog: self.catalog(), limits: self.limits(), errors: Vec::new() };
         let List { blanked, facets } = match parser.list(text) {
             Ok(list) => list,
-            // The syntax error is in the list of facets, so the other parser must not see it.
+            // The syntax error is in the list of facets, which was not overwritten. So the strict parser must not read the body.
             Err(error) => {
                 parser.errors.push(*error);
                 return Err(errors(text, parser.errors));
@@ -70,7 +71,7 @@ impl FilterBuilder {
 
 impl FilterCache {
     /// Parses the body of a request for counts by value, as [`FilterBuilder::facets`] does. The request is
-    /// [within](FacetsRequest::within) the filter that this cache is [within](Self::within). Such requests are not cached.
+    /// [within](FacetsRequest::within) the filter that this cache is [within](Self::within). Its filter is not cached.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache};
@@ -89,7 +90,7 @@ impl FilterCache {
     }
 }
 
-/// Puts errors in document order, and sets their paths.
+/// Sorts errors by their offsets, and sets their paths.
 fn errors(text: &str, found: Vec<Error>) -> Errors {
     let none = || Error::new(ErrorKind::Syntax, 0, "no error", "an error").into();
     let errors = Errors::from_unsorted(found).unwrap_or_else(none);
@@ -101,13 +102,13 @@ fn errors(text: &str, found: Vec<Error>) -> Errors {
 const BODY_KEYS: [&str; 3] = ["ids", "criteria", LIST];
 const LIST: &str = "facets";
 
-/// Rewords an error of the strict parser of criteria, which knows no facets.
+/// Rewrites an error of the strict parser, which does not know facets.
 fn in_facets_body(error: Error) -> Error {
     let is_of_body = error.kind == ErrorKind::UnknownKey && !error.path.contains(['.', '[']);
     if !is_of_body {
         return error;
     }
-    // The first list was overwritten, so another one is a repetition.
+    // The first list was overwritten, so this key is a duplicate.
     if error.path == LIST {
         return Error::new(ErrorKind::DuplicateKey, error.offset, quote(LIST), "each key at most once");
     }
@@ -116,13 +117,13 @@ fn in_facets_body(error: Error) -> Error {
     Error { expected, suggestion: suggestion.or(error.suggestion), ..error }
 }
 
-/// The list of facets of a body, and the body without it.
+/// The list of facets of a body, and the body with spaces in place of the list.
 struct List<'a> {
     blanked: Cow<'a, str>,
     facets: Vec<Facet>,
 }
 
-/// The parser of the list of facets. It collects errors, whose paths are empty.
+/// The parser of the list of facets. The paths of its errors are empty.
 struct Parser<'c> {
     catalog: &'c Catalog,
     limits: &'c Limits,
@@ -132,7 +133,8 @@ struct Parser<'c> {
 const KEYS: [&str; 8] =
     ["field", "limit", "interval", "utcOffset", "edges", "width", "stats", "ownCriteriaApart"];
 
-/// The values of a facet that have been read so far, each with its offset. A value with an error is absent, and `broken` is set.
+/// The values of a facet that have been read so far, each with its offset. If a value has an error, it is absent, and `broken` is
+/// true.
 #[derive(Default)]
 struct OpenFacet<'a> {
     offset: usize,
@@ -160,8 +162,8 @@ impl Parser<'_> {
         self.errors.push(Error::new(kind, offset, found, expected));
     }
 
-    /// Reads the list of facets of a body. A syntax error is returned only if it is in the list. All other faults of the body are
-    /// left to the parser of the criteria.
+    /// Reads the list of facets of a body. Returns a syntax error only if it is in the list. The strict parser reports the other
+    /// errors of the body.
     fn list<'a>(&mut self, text: &'a str) -> Result<List<'a>> {
         let none = || List { blanked: Cow::Borrowed(text), facets: Vec::new() };
         let mut reader = Reader::new(text);

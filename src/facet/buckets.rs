@@ -8,8 +8,8 @@ use crate::value::{Number, OrderedType};
 
 /// The buckets of a histogram of ordinals.
 ///
-/// Buckets have consecutive numbers in the order of their values, and each ordinal is in one bucket. So a bucket is the ordinals from
-/// its [edge](Self::edge) up to the edge of the next bucket, which it does not include.
+/// Buckets have consecutive numbers, in ascending order of their values. Each ordinal is in exactly one bucket. A bucket contains
+/// the ordinals from its [edge](Self::edge) up to the edge of the next bucket, and not that edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Buckets {
     /// Intervals of the calendar, in local time with a fixed offset from UTC.
@@ -23,7 +23,7 @@ pub(crate) enum Buckets {
     NumberWidth(Number),
 }
 
-/// Buckets of doubles have numbers below this one, 2^52. So each product of a number and the width is a different double.
+/// The bound of the numbers of buckets of doubles, 2^52. Below it, each product of a number and the width is a different double.
 pub(crate) const MOST_STEPS: f64 = 4_503_599_627_370_496.0;
 
 impl Buckets {
@@ -40,8 +40,8 @@ impl Buckets {
                 }
                 #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^52")]
                 let number = quotient as i64;
-                // Division rounds, so that the quotient may be one too small or too large. An edge that exceeds the doubles is below
-                // all of them, or above all of them.
+                // The division rounds, so the quotient may be one too small or one too large. An edge that exceeds the doubles is
+                // below all of them, or above all of them.
                 if self.edge(number).map_or(number > 0, |edge| ordinal < edge) {
                     Some(number - 1)
                 } else if self.edge(number + 1).is_some_and(|edge| edge <= ordinal) {
@@ -53,7 +53,8 @@ impl Buckets {
         }
     }
 
-    /// Returns the smallest ordinal of a bucket. Returns `None` if the bucket has no edge, or if its edge is not a value of the type.
+    /// Returns the smallest ordinal of a bucket. Returns `None` if the bucket has no lower edge, or if this edge is not a value of
+    /// the type.
     pub(crate) fn edge(&self, number: i64) -> Option<i64> {
         match self {
             Self::Calendar { interval, offset_s } => interval.start(number, offset_ms(*offset_s)),
@@ -67,7 +68,7 @@ impl Buckets {
         }
     }
 
-    /// Returns the numbers of the buckets that an answer always lists: those between two given edges.
+    /// Returns the numbers of the first and the last bucket between two given edges. An answer always lists these buckets.
     pub(crate) fn fixed(&self) -> Option<(i64, i64)> {
         match self {
             Self::Edges(edges) if edges.len() > 1 => Some((1, i64::try_from(edges.len()).ok()? - 1)),

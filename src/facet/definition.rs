@@ -1,4 +1,4 @@
-//! The type [`Facet`]: a field, and the form in which its values are counted.
+//! The type [`Facet`]: a field and the form of its counts.
 
 use chrono::FixedOffset;
 
@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind, Suggestion, quote};
 use crate::limits::Limits;
 use crate::value::{Number, OrderedType, Value, ValueClass};
 
-/// The number of values of a facet, unless the request says otherwise.
+/// The maximum number of values of a facet, unless the request has another limit.
 pub const DEFAULT_FACET_VALUES: u64 = 10;
 
-/// A field, and the form in which the values of the selected documents are counted: by value, as a histogram, or as statistics.
+/// A field and the form of its counts: by value, as a histogram, or as statistics.
 ///
-/// A document counts once for each distinct value of the field that it has, or once for each bucket of a histogram in which it has a
-/// value. A document without a value counts as *absent*. A field with a [default](crate::Field::with_default) is never absent.
+/// A document counts once for each distinct value of the field. In a histogram, it counts once for each bucket that holds one of
+/// its values. A document without a value counts as *absent*. A field with a [default](crate::Field::with_default) is never absent.
 ///
 /// ```
 /// use casefilter::{Catalog, Facet, Interval};
@@ -36,19 +36,20 @@ pub struct Facet {
     apart: bool,
 }
 
-/// The form in which values are counted.
+/// The form of the counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FacetForm {
-    /// The number of documents of each value. Contains the most values that the answer lists.
+    /// Counts by value, with the maximum number of values that the answer lists.
     Values(u64),
-    /// The number of documents of each bucket. Only for fields of an ordered type.
+    /// Counts by bucket. Only for fields of an ordered type.
     Histogram(Buckets),
     /// Count, minimum, maximum, sum and mean. Only for fields of an ordered type.
     Stats,
 }
 
 impl Facet {
-    /// Counts the documents of each value of a field. The answer lists the [`DEFAULT_FACET_VALUES`] values with the most documents.
+    /// Creates a facet that counts the documents of each value of a field. The answer lists the [`DEFAULT_FACET_VALUES`] values
+    /// with the most documents.
     ///
     /// # Errors
     /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue.
@@ -57,8 +58,8 @@ impl Facet {
         Ok(Self::of(catalog, field, FacetForm::Values(DEFAULT_FACET_VALUES)))
     }
 
-    /// Counts the documents of each interval of a timestamp field, in UTC. [`with_utc_offset`](Self::with_utc_offset) changes the
-    /// time of day at which intervals start.
+    /// Creates a facet that counts the documents of each interval of a timestamp field, in UTC.
+    /// [`with_utc_offset`](Self::with_utc_offset) changes the time of day at which intervals start.
     ///
     /// # Errors
     /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
@@ -74,10 +75,10 @@ impl Facet {
         }
     }
 
-    /// Counts the documents between given edges of a field of numbers, integers or decimals. A bucket includes its lower edge, and not
-    /// its upper edge. Documents below the first edge and from the last edge on are counted in two more buckets.
+    /// Creates a histogram with given edges, for a field of numbers, integers or decimals. A bucket includes its lower edge and
+    /// excludes its upper edge. Two more buckets count the documents below the first edge and from the last edge on.
     ///
-    /// A string stands for a number, in the form of criteria.
+    /// A string is parsed like a number in a criterion.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet};
@@ -88,9 +89,10 @@ impl Facet {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
-    /// another type, for edges that are not strictly ascending, and for no edges. Returns [`ErrorKind::BadNumber`] for an edge that is
-    /// not a value of the field.
+    /// - [`ErrorKind::UnknownField`] for a name that is not in the catalogue.
+    /// - [`ErrorKind::BadValue`] for a field of another type, for an empty list of edges, and for edges that are not strictly
+    ///   ascending.
+    /// - [`ErrorKind::BadNumber`] for an edge that is not a value of the field.
     pub fn edges<'v, V: Into<Value<'v>>>(
         catalog: &Catalog,
         field: &str,
@@ -101,21 +103,22 @@ impl Facet {
         Self::of_edges(catalog, field, edges.iter().map(|edge| (&**edge, 0)))
     }
 
-    /// Counts the documents of buckets of the same width, of a field of numbers, integers or decimals. The edges are the multiples of
-    /// the width. A string stands for a number, in the form of criteria.
+    /// Creates a histogram with buckets of one width, for a field of numbers, integers or decimals. The edges are the multiples of
+    /// the width. A string is parsed like a number in a criterion.
     ///
     /// In a field of doubles, an edge is the double nearest to the multiple.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, [`ErrorKind::BadValue`] for a field of another
-    /// type and for a width that is not positive, and [`ErrorKind::BadNumber`] for a width that is not a value of the field.
+    /// - [`ErrorKind::UnknownField`] for a name that is not in the catalogue.
+    /// - [`ErrorKind::BadValue`] for a field of another type, and for a width that is not positive.
+    /// - [`ErrorKind::BadNumber`] for a width that is not a value of the field.
     pub fn width<'v>(catalog: &Catalog, field: &str, width: impl Into<Value<'v>>) -> Result<Self, Error> {
         let field = resolve(catalog, field)?;
         Self::of_width(catalog, field, &width.into().to_string(), 0)
     }
 
-    /// Computes the number, the minimum, the maximum, the sum and the mean of the values of a field of numbers, integers, decimals or
-    /// timestamps. Each document adds its distinct values. The result is [`FacetStats`](crate::FacetStats).
+    /// Creates a facet of statistics: the number, minimum, maximum, sum and mean of the values. The field is of numbers, integers,
+    /// decimals or timestamps. Each document adds its distinct values. The answer has [`FacetStats`](crate::FacetStats).
     ///
     /// # Errors
     /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
@@ -132,7 +135,7 @@ impl Facet {
         Self { catalog: catalog.clone(), field, form, apart: false }
     }
 
-    /// Creates a histogram with these edges. Each edge has an offset, for errors.
+    /// Creates a histogram with these edges. Each edge comes with its offset in the input, for errors.
     pub(super) fn of_edges<'e>(
         catalog: &Catalog,
         field: FieldId,
@@ -154,7 +157,7 @@ impl Facet {
         Ok(Self::of(catalog, field, FacetForm::Histogram(Buckets::Edges(ordinals.into()))))
     }
 
-    /// Creates a histogram of this width. `offset` is the offset of the width, for errors.
+    /// Creates a histogram of this width. `offset` is the offset of the width in the input, for errors.
     pub(super) fn of_width(
         catalog: &Catalog,
         field: FieldId,
@@ -184,7 +187,7 @@ impl Facet {
         self
     }
 
-    /// Sets the offset of the local time in which the intervals of a histogram of timestamps start. It has no effect on other facets.
+    /// Sets the offset from UTC of the local time in which intervals start. It has an effect only on histograms of timestamps.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet, Interval};
@@ -201,13 +204,16 @@ impl Facet {
         self
     }
 
-    /// Counts without the criteria that name only this field, if `apart` is true: the counts that a dashboard shows beside a chosen
-    /// value.
+    /// Leaves out the criteria that name only this field, if `apart` is true. A dashboard shows such counts beside a chosen value.
+    /// The technique is known as multi-select or disjunctive faceting.
     ///
-    /// The criteria are left out of the list that the body or text of the [request's filter](crate::FacetsRequest::filter) joins by
-    /// `$and`, and of each `$and` in this list. Criteria below an `$or` or a `$not` that also name other fields stay, and so do the
-    /// `ids` of a body. The answer then [says so](crate::FacetAnswer::with_own_criteria). Filters that were
-    /// [joined](crate::Filter::and) stay complete, and so does the filter that the request is [within](crate::FacetsRequest::within).
+    /// Only criteria that are joined by `$and` are left out: those in the list of the [request's
+    /// filter](crate::FacetsRequest::filter), and in each `$and` of this list. An `$or` or a `$not` that also names other fields
+    /// stays complete, and so do the `ids` of a body. If a criterion on the field stays,
+    /// [`with_own_criteria`](crate::FacetAnswer::with_own_criteria) of the answer is true.
+    ///
+    /// A filter that was [joined](crate::Filter::and) stays complete. So does the filter that the request is
+    /// [within](crate::FacetsRequest::within).
     #[must_use]
     pub fn with_own_criteria_apart(self, apart: bool) -> Self {
         Self { apart, ..self }
@@ -239,7 +245,7 @@ impl Facet {
         self.apart
     }
 
-    /// Checks that the facet fits the catalogue of a filter, and that its limits are within `limits`.
+    /// Checks that the facet fits the catalogue of a filter, and is within the limits.
     pub(super) fn check(&self, catalog: &Catalog, limits: &Limits) -> Result<(), Error> {
         let name = || quote(self.field().name());
         let mismatch = |found: String, expected: &str| {
@@ -257,7 +263,7 @@ impl Facet {
         self.check_limits(limits, 0)
     }
 
-    /// Checks that the facet is within the limits. `offset` is the offset of the facet, for errors.
+    /// Checks that the facet is within the limits. `offset` is the offset of the facet in the input, for errors.
     pub(super) fn check_limits(&self, limits: &Limits, offset: usize) -> Result<(), Error> {
         match &self.form {
             FacetForm::Values(limit) if *limit > limits.facet_values => {
@@ -274,7 +280,7 @@ impl Facet {
     }
 }
 
-/// Compares the fields and the forms of the counts.
+/// Compares the fields, the forms of the counts, and the settings for own criteria.
 impl PartialEq for Facet {
     fn eq(&self, other: &Self) -> bool {
         self.field == other.field

@@ -1,4 +1,4 @@
-//! Parses the facets of the command line, whose other arguments apply to all facets.
+//! Parses the facets of a command line, and applies the arguments that hold for all facets.
 
 use chrono::FixedOffset;
 
@@ -6,7 +6,7 @@ use super::definition::Facet;
 use crate::catalog::Catalog;
 use crate::error::Error;
 
-/// The settings of all facets of a command. The text of a facet may contain others.
+/// The settings for all facets of a command. A setting in the text of a facet takes precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FacetDefaults {
     /// The maximum number of values of a facet that counts by value.
@@ -23,7 +23,7 @@ pub struct FacetDefaults {
 /// Returns the errors of [`Facet::parse`].
 pub fn parse_facet(catalog: &Catalog, text: &str, defaults: &FacetDefaults) -> Result<Facet, Error> {
     let mut facet = Facet::parse(catalog, text)?;
-    // The name of a field may contain these words. Then the text has no form.
+    // The name of a field may contain `:limit=` or `@`. A text that is only a name has no form.
     let form = if catalog.find(text).is_some() { "" } else { text };
     if let Some(limit) = defaults.limit.filter(|_| !form.contains(":limit=")) {
         facet = facet.with_limit(limit);

@@ -1,4 +1,4 @@
-//! Collects the counts of the buckets of a histogram, and makes the list of an answer from them.
+//! Collects the counts of the buckets of a histogram, and builds the list of the answer.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of documents, and numbers of buckets in 128 bits"
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Suggestion, quote};
 use crate::limits::Limits;
 use crate::value::OrderedType;
 
-/// The counts of the buckets that have a document.
+/// The counts of the buckets that have at least one document.
 #[derive(Debug, Default)]
 pub(crate) struct HistogramCounts {
     counts: HashMap<i64, u64, foldhash::quality::RandomState>,
@@ -34,12 +34,13 @@ impl HistogramCounts {
         self.is_too_narrow = true;
     }
 
-    /// Returns true if the list has more buckets than the limit. Adding more documents does not change that.
+    /// Returns true if it is certain that the list will exceed the limit. Adding more documents does not change that.
     pub(crate) fn is_over(&self, limits: &Limits) -> bool {
         self.is_too_narrow || self.counts.len() as u64 > limits.facet_buckets
     }
 
-    /// Returns the buckets from the first to the last that has a document, and the buckets between given edges.
+    /// Returns the buckets from the first to the last that has a document, with the empty ones between them. Buckets between two
+    /// given edges are always listed.
     ///
     /// # Errors
     /// Returns [`ErrorKind::TooManyBuckets`] if the list exceeds [`Limits::facet_buckets`].

@@ -20,11 +20,11 @@ pub enum Interval {
     Day,
     /// Seven days, from Monday.
     Week,
-    /// A month of the calendar.
+    /// A calendar month.
     Month,
-    /// Three months of the calendar.
+    /// Three calendar months.
     Quarter,
-    /// A year of the calendar.
+    /// A calendar year.
     Year,
 }
 
@@ -84,11 +84,11 @@ impl Interval {
             Self::Quarter => months(days).div_euclid(3),
             Self::Year => months(days).div_euclid(12),
         };
-        // An instant has 64 bits, and an interval has more than one millisecond.
+        // An instant has 64 bits, and each interval is longer than one millisecond. So the number fits.
         i64::try_from(number).unwrap_or(0)
     }
 
-    /// Returns the first instant of the interval with this [number](Self::number). Returns `None` if it does not fit 64 bits.
+    /// Returns the first instant of the interval with this [number](Self::number). Returns `None` if it does not fit into 64 bits.
     pub(super) fn start(self, number: i64, offset_ms: i64) -> Option<i64> {
         let number = i128::from(number);
         let local_ms = match self {
@@ -112,7 +112,7 @@ impl fmt::Display for Interval {
 
 /// Returns the number of months from January 1970 to the month of a day. The day is a number of days after 1970-01-01.
 ///
-/// Years start in March here, so that a leap day is the last day of its year, as in H. Hinnant's `civil_from_days`.
+/// Uses H. Hinnant's algorithm `civil_from_days`. Its years start in March, so a leap day is the last day of its year.
 fn months(day: i128) -> i128 {
     let day = day + DAYS_FROM_MARCH_OF_0;
     let era = day.div_euclid(DAYS_OF_ERA);

@@ -9,8 +9,8 @@ use crate::value::Value;
 impl FacetsAnswer {
     /// Prints the answer as one line of JSON, in the form of the service.
     ///
-    /// Strings and timestamps are JSON strings, numbers of all types are JSON numbers with all their digits. A facet that was
-    /// counted [with some of its own criteria](FacetAnswer::with_own_criteria) has a member `withOwnCriteria`.
+    /// Strings and timestamps are JSON strings. Numbers of all types are JSON numbers with all their digits. A facet that was
+    /// counted [with some of its own criteria](FacetAnswer::with_own_criteria) has the member `"withOwnCriteria": true`.
     ///
     /// ```text
     /// {"totalItems": n, "facets": [
@@ -19,7 +19,8 @@ impl FacetsAnswer {
     ///     {"field": name, "stats": {"count": n, "min": v, "max": v, "sum": v, "mean": v}, "absent": n}]}
     /// ```
     ///
-    /// The open buckets below and above given edges lack `from` or `to`. Statistics of no value have only a `count`.
+    /// The bucket below the first given edge has no `from`, and the bucket from the last one on has no `to`. Statistics of no value
+    /// have only a `count`. Timestamps have no `sum`.
     #[must_use]
     pub fn to_json(&self) -> String {
         answer(self)
@@ -101,7 +102,7 @@ fn list<T>(items: &[T], out: &mut String, print: impl Fn(&T, &mut String)) {
     }
 }
 
-/// Prints a value: strings and timestamps as strings, numbers and booleans as they are.
+/// Prints a value: strings and timestamps as JSON strings, numbers and booleans without quotation marks.
 fn value(value: &Value<'_>, out: &mut String) {
     match value {
         Value::String(text) => json_string(text, out),

@@ -1,6 +1,6 @@
-//! Counts by value: requests for counts of the values of fields, and their answers.
+//! Counts by value, also known as *facets*: requests and their answers.
 //!
-//! A [`FacetsRequest`] is a filter and a list of [`Facet`]s. Each facet is a field, and the form of its counts:
+//! A [`FacetsRequest`] is a filter and a list of [`Facet`]s. Each facet is a field and the form of its counts:
 //!
 //! | form | answer | file of its arithmetic |
 //! |---|---|---|
@@ -8,9 +8,12 @@
 //! | histogram | [`Bucket`]s | `buckets`, and `interval` for the calendar |
 //! | statistics | [`FacetStats`] | [`ExactSum`](crate::value::ExactSum) |
 //!
-//! `definition` builds facets, `parse` parses their text form, `body` parses the request of a client, and `request` decides which
-//! documents a facet counts. `ranking` puts the values of an answer in order. `json` prints an answer. Engines count in
-//! `engine/facets`, the oracle in `exec/reference/facets`, and databases by the statements of `sql/facets`.
+//! `definition` builds facets. `parse` parses their text form, and `given` applies the arguments of a command line. `body` parses
+//! the request of a client. `request` selects the documents that a facet counts. `ranking` sorts the values of an answer. `json`
+//! prints an answer.
+//!
+//! Engines count in `engine/search/facets`, and the reference evaluator in `exec/reference/facets`. `sql/facets` compiles a request
+//! to statements for databases.
 
 mod answer;
 mod body;

@@ -8,18 +8,18 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::{Error, ErrorKind, Suggestion, nearest, quote, quote_all};
 use crate::value::{OrderedType, Timestamp, ValueClass};
 
-/// The words that may follow the name of the field, apart from intervals.
+/// The words of all forms, without the names of intervals.
 const WORDS: [&str; 4] = ["stats", "limit", "width", "edges"];
 
 impl Facet {
-    /// Parses a facet from the text form of the command line: the name of a field, and perhaps a colon and a form.
+    /// Parses the text form of a facet: the name of a field, optionally followed by a colon and a form.
     ///
     /// | text | facet |
     /// |---|---|
     /// | `status` | [counts by value](Self::values) |
     /// | `tags:limit=20` | counts by value, at most 20 values |
     /// | `createdAt:month` | a [histogram](Self::histogram) by `hour`, `day`, `week`, `month`, `quarter` or `year`, in UTC |
-    /// | `createdAt:day@+01:00` | the same in local time |
+    /// | `createdAt:day@+01:00` | the same, in local time at this offset from UTC |
     /// | `amount:width=100` | a histogram with buckets of one [width](Self::width) |
     /// | `amount:edges=0,100,1000` | a histogram with given [edges](Self::edges) |
     /// | `amount:stats` | [statistics](Self::stats) |
@@ -38,7 +38,7 @@ impl Facet {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of the constructors, with the offset in the text. A form that does not exist is [`ErrorKind::BadValue`].
+    /// Returns the errors of the constructors, with the offset in the text. Returns [`ErrorKind::BadValue`] for an unknown form.
     pub fn parse(catalog: &Catalog, text: &str) -> Result<Self, Error> {
         let (name, form) = split(catalog, text);
         let field = catalog.resolve(name, 0).map_err(|error| error.at(PATH))?;
@@ -129,7 +129,7 @@ pub(super) fn bad_utc_offset(text: &str, offset: usize) -> Error {
     Error::new(ErrorKind::BadValue, offset, quote(text), expected)
 }
 
-/// Returns the error for a form that does not exist. It lists the forms of the type of the field.
+/// Returns the error for an unknown form. It lists the forms for the type of the field.
 fn unknown_form(catalog: &Catalog, field: FieldId, form: &str, offset: usize) -> Error {
     let class = ValueClass::of_field(catalog.field(field).field_type());
     let mut forms: Vec<&str> = match class {

@@ -1,4 +1,4 @@
-//! Puts the values of counts by value in order, and cuts the list at the limit.
+//! Sorts the values of counts by value, and truncates the list at the limit (top-k by selection).
 #![expect(clippy::arithmetic_side_effects, reason = "counts of documents and of their values, in 64 bits")]
 
 use std::cmp::{Ordering, Reverse};
@@ -7,8 +7,10 @@ use super::answer::ValueCounts;
 use crate::catalog::Field;
 use crate::value::Value;
 
-/// Returns the answer to counts by value: most documents first, ties in the order of the field. `counted` has each value once, with
-/// a count that is not 0, in any order. Known values that are not counted follow, if the limit allows.
+/// Returns the counts by value: most documents first, ties in the order of the field. Known values without a document follow, if
+/// the limit allows.
+///
+/// `counted` has each value once, in any order, with a count above 0.
 pub(crate) fn ranked<'v>(
     field: &Field,
     limit: u64,
@@ -22,7 +24,8 @@ pub(crate) fn ranked<'v>(
         all_documents += count;
         let rank = rank(field, &value);
         listed.push(Ranked { count: Reverse(count), rank, value });
-        // Keeps memory in proportion to the limit, and the work in proportion to the number of values.
+        // Bounds the memory by the limit. Each truncation removes at least half of the list, so their work is linear in the number
+        // of values.
         if listed.len() >= limit.saturating_mul(2).max(KEPT) {
             cut(&mut listed, limit);
         }
@@ -34,7 +37,7 @@ pub(crate) fn ranked<'v>(
     let mut values: Vec<(Value<'static>, u64)> =
         listed.into_iter().map(|ranked| (ranked.value.into_owned(), ranked.count.0)).collect();
     if values.len() < limit {
-        // The limit has cut no value, so all counted values are in the list.
+        // The list is shorter than the limit, so it contains all counted values.
         let parsed = field.known_values().filter_map(|known| Value::parse(field.field_type(), known));
         let mut missing: Vec<(usize, Value<'_>)> = parsed
             .filter(|known| !values.iter().any(|(value, _)| value == known))
@@ -52,10 +55,10 @@ pub(crate) fn ranked<'v>(
     }
 }
 
-/// The number of values that are kept before the list is first cut.
+/// The minimum length at which the list is truncated.
 const KEPT: usize = 1 << 12;
 
-/// A counted value. The order of the struct is the order of the answer.
+/// A counted value. Its derived order is that of the answer.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked<'v> {
     count: Reverse<u64>,
@@ -63,7 +66,7 @@ struct Ranked<'v> {
     value: Value<'v>,
 }
 
-/// Returns the rank of a known string, and a rank after all of these for other strings. Values of other types have one rank.
+/// Returns the rank of a known string. All other strings have one rank after these. All values of other types have one rank.
 fn rank(field: &Field, value: &Value<'_>) -> usize {
     match value {
         Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),

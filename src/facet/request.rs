@@ -28,8 +28,8 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 pub struct FacetsRequest {
     /// The filter of the client. A facet may be counted without [its own criteria](Facet::with_own_criteria_apart) in this filter.
     pub filter: Filter,
-    /// A filter of the host that always holds, such as that of a tenant. No facet leaves its criteria out, and the answer does not
-    /// mention them.
+    /// A filter of the host that always applies, such as that of a tenant. No facet leaves its criteria out, and the answer does
+    /// not mention them.
     pub within: Option<Filter>,
     /// The facets, at most [`Limits::facets`].
     pub facets: Vec<Facet>,
@@ -37,15 +37,15 @@ pub struct FacetsRequest {
     pub(crate) stop: StopConditions,
 }
 
-/// The documents that a facet counts.
+/// The filter that selects the documents of a facet.
 pub(crate) struct FacetSelection {
     pub(crate) filter: Filter,
-    /// True if the facet should leave its own criteria out, and some of them stay.
+    /// True if the facet should leave its own criteria out, but some criteria on its field stay.
     pub(crate) with_own_criteria: bool,
 }
 
 impl FacetsRequest {
-    /// Creates a request without facets, which counts only the documents that the filter selects.
+    /// Creates a request without facets. Its answer has only the number of documents that the filter selects.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
         Self { filter, within: None, facets: Vec::new(), stop: StopConditions::default() }
@@ -65,10 +65,10 @@ impl FacetsRequest {
         self
     }
 
-    /// Sets a filter of the host that always holds.
+    /// Sets a filter of the host that always applies.
     ///
-    /// [`Filter::and`] also restricts a client to its documents. But then no facet leaves any criteria out, because the request does
-    /// not know which of them are those of the client.
+    /// [`Filter::and`] also restricts a client to its documents. But no facet leaves criteria of a joined filter out. The request
+    /// cannot tell the criteria of the client from those of the host.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Facet, FacetsRequest, Filter};
@@ -107,8 +107,8 @@ impl FacetsRequest {
     ///
     /// # Errors
     /// Returns [`ErrorKind::TooManyFacets`], [`ErrorKind::TooManyBuckets`] or [`ErrorKind::PageTooLarge`] if the facets exceed
-    /// [`Limits`]. Returns [`ErrorKind::CatalogMismatch`] if a filter does not fit `catalog`, or if the catalogue of the filter hides
-    /// the field of a facet.
+    /// [`Limits`]. Returns [`ErrorKind::CatalogMismatch`] if a filter does not fit `catalog`, or if the catalogue of the filter
+    /// hides the field of a facet.
     pub(crate) fn check(&self, catalog: &Catalog, limits: &Limits, whose: &str) -> Result<(), Error> {
         for filter in std::iter::once(&self.filter).chain(&self.within) {
             filter.catalog().check_within(catalog, whose)?;
@@ -119,12 +119,12 @@ impl FacetsRequest {
         self.facets.iter().try_for_each(|facet| facet.check(self.filter.catalog(), limits))
     }
 
-    /// Returns the documents of the whole request.
+    /// Returns the filter that selects the documents of the request.
     pub(crate) fn selected(&self) -> Result<Filter, Error> {
         self.held(self.filter.clone())
     }
 
-    /// Returns the documents that a facet counts.
+    /// Returns the filter that selects the documents of a facet.
     pub(crate) fn selected_for(&self, facet: &Facet) -> Result<FacetSelection, Error> {
         if !facet.is_own_criteria_apart() {
             return Ok(FacetSelection { filter: self.selected()?, with_own_criteria: false });

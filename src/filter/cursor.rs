@@ -1,4 +1,4 @@
-//! Cursors: the position behind a page, as a text that clients send back to get the next page.
+//! Cursors (keyset pagination): the position at the end of a page, as a text that clients send back to get the next page.
 //!
 //! The text is URL-safe base64 without padding of these bytes:
 //!
@@ -10,11 +10,11 @@
 //! | rest | the position |
 //!
 //! A position in insertion order is `0` and the insertion-order number (8 bytes). A position in another order is `1`, the number of
-//! values, the values, and the id. A value is `0` (absent), `1` and an ordinal (8 bytes), `2` (false), `3` (true), or `4` and a text.
-//! A text is its length in bytes (4 bytes) and its bytes. Numbers are big-endian.
+//! values (1 byte), the values, and the id. A value is `0` (absent), `1` and an ordinal (8 bytes), `2` (false), `3` (true), or `4`
+//! and a text. A text is its length in bytes (4 bytes) and its bytes. Numbers are big-endian.
 //!
-//! The values are in the cursor, not only the id, because the document may be deleted before the next page is read. The checksum
-//! detects accidents, not attacks: a client may construct a cursor, but it can only choose where a page begins. The filter decides
+//! The cursor contains the values, not only the id, because the document may be deleted before the next page is read. The checksum
+//! detects damage, not attacks. A client may construct a cursor, but it can only choose where a page begins. The filter decides
 //! which documents are on the page.
 
 use std::fmt;
@@ -31,16 +31,18 @@ use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, Found};
 use crate::value::ValueClass;
 
-/// The version of the text.
+/// The version of the format.
 const VERSION: u8 = 1;
-/// The start of the text of the fingerprint. The number must change when the meaning of a position changes.
+/// The start of the text whose hash is the fingerprint. Its number must change when the meaning of a position changes.
 const FINGERPRINT: &str = "casefilter cursor 1\n";
 
-/// The position behind the last document of a page. A request [after](crate::SearchRequest::with_after) it gets the next page.
+/// The position directly after the last document of a page. A request [after](crate::SearchRequest::with_after) a cursor returns
+/// the next page.
 ///
-/// A cursor contains the values of that document in the sort fields and its id, or its number in insertion order. So it stays valid
-/// when the document is changed or deleted, and after a restart. A document that no write touches between two pages is neither
-/// missed nor returned twice. The filter and the limit may change from page to page; the order must not.
+/// A cursor contains the values of that document in the sort fields and its id. In insertion order, it contains the insertion-order
+/// number. So it stays valid after a restart, and when the document is changed or deleted. A document that no write touches between
+/// two pages is neither missed nor returned twice. The filter and the limit may change from page to page. The order must not
+/// change.
 ///
 /// Its text has only letters, digits, `-` and `_`. It is not encrypted.
 ///
@@ -193,12 +195,12 @@ impl Cursor {
     }
 }
 
-/// Returns the checksum of the bytes behind the checksum.
+/// Returns the checksum of the bytes that follow the checksum.
 fn checksum(body: &[u8]) -> [u8; 8] {
     Sha256::digest(body).first_chunk().copied().unwrap_or_default()
 }
 
-/// Returns the fingerprint of an order: of its fields, with their types, defaults and known values, and of its directions.
+/// Returns the fingerprint of an order: a hash of its directions and of its fields, with their types, defaults and known values.
 fn fingerprint(catalog: &Catalog, keys: &[SortKey]) -> [u8; 8] {
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let mut hash = Sha256::new();
@@ -216,7 +218,7 @@ fn fingerprint(catalog: &Catalog, keys: &[SortKey]) -> [u8; 8] {
     hash.finalize().first_chunk().copied().unwrap_or_default()
 }
 
-/// The bytes that are still to be read.
+/// The bytes that have not been read.
 struct Bytes<'b>(&'b [u8]);
 
 impl<'b> Bytes<'b> {
@@ -357,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_forged_cursor_with_a_right_checksum_is_rejected() {
-        // These positions are not complete, or claim lengths that they do not have.
+        // These positions are incomplete, or contain wrong lengths.
         let bodies: [&[u8]; 8] = [
             &[],
             &[1, 255],

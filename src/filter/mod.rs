@@ -6,9 +6,9 @@
 //! - A [`Document`] is parsed once, and then tested by many filters.
 //! - A [`FilterTree`] is the normal form as a tree of criteria, which hosts can walk.
 //! - [`written`] returns the criteria of a filter as written, for warnings, `why` and the reference evaluator.
-//! - [`Completions`] are the words that can come next at a cursor in a filter text.
+//! - [`Completions`] are the words that can come next at an offset in a filter text.
 //! - A [`FilterCache`] caches filters by the bytes of their bodies.
-//! - A [`SearchRequest`] is a filter, an [`Order`] and a page. A [`Cursor`] is the position behind a page.
+//! - A [`SearchRequest`] is a filter, an [`Order`] and a page. A [`Cursor`] is the position at the end of a page.
 
 mod apart;
 mod build;

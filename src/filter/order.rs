@@ -23,8 +23,8 @@ pub enum Direction {
     Descending,
 }
 
-/// The order of the documents in an answer: by one to eight single-valued fields, each ascending or descending. Documents with equal
-/// values in all of them are in ascending order of `id`.
+/// The order of the documents in an answer: by one to eight single-valued fields, each ascending or descending. Documents with
+/// equal values in all of them are in ascending order of `id`.
 ///
 /// Documents without a field come after the documents that have it, in both directions. An order belongs to a [`Catalog`]. A search
 /// returns an error if its filter has a different catalogue, or a catalogue that hides a sort field; see
@@ -158,8 +158,8 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a name is not in the catalogue, if a field is multi-valued, if a field occurs twice, or if there are
-    /// more than eight fields. [`Error::offset`] is the position of the field in the text.
+    /// Returns an error if a name is not in the catalogue, if a field is multi-valued or occurs twice, or if there are more than
+    /// eight fields. [`Error::offset`] is the position of the field in the text.
     pub fn parse_list(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
         if text.is_empty() {
             return Ok(None);

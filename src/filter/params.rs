@@ -13,9 +13,10 @@ pub const DEFAULT_PAGE: u64 = 100;
 
 /// The parameters of a request as text, as in a query string.
 ///
-/// With the feature `serde`, the members are `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` and `after`. Each member is
-/// an optional string. Other members are ignored. To reject other members, or to use other names, deserialise a type of your own and call the setters;
-/// see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the names above.
+/// With the feature `serde`, the members are `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` and `after`. Each member
+/// is an optional string. Other members are ignored. To reject other members, or to use other names, deserialise a type of your own
+/// and call the setters; see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the
+/// names above.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -63,7 +64,7 @@ pub struct Paging {
     /// True to return a cursor.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub cursor: bool,
-    /// The cursor behind which the page begins.
+    /// The cursor after which the page begins.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub after: Option<Cursor>,
 }
@@ -146,8 +147,8 @@ impl<'a> SearchParams<'a> {
         Self { count: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `pageCursor`, `true` or `false`. An answer has the cursor as [`next`](crate::SearchAnswer::next), and `pageInfo.next` in
-    /// JSON.
+    /// Sets `pageCursor`, `true` or `false`. An answer has the cursor as [`next`](crate::SearchAnswer::next), and `pageInfo.next`
+    /// in JSON.
     #[must_use]
     pub fn cursor(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { cursor: text.into().map(Cow::Borrowed), ..self }

@@ -14,8 +14,8 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 /// [`FilterBuilder::request`](crate::FilterBuilder::request) and [`FilterCache::request`](crate::FilterCache::request) parse the
 /// request of a client.
 ///
-/// A search checks its request at the start. The catalogue of the filter must fit the catalogue of the engine, and must not hide
-/// the sort field. The page must be within [`Limits::page`].
+/// A search checks its request at the start. The catalogue of the filter must fit the catalogue of the engine, and must not hide a
+/// sort field. The page must be within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, SearchRequest};
@@ -44,7 +44,7 @@ pub struct SearchRequest {
     /// True to get a [cursor](crate::SearchAnswer::next) with the answer, unless the page is the last page.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub cursor: bool,
-    /// The cursor behind which the page begins. The offset must then be 0.
+    /// The cursor after which the page begins. The offset must then be 0.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub after: Option<Cursor>,
     /// The token and the deadline that may stop the search.
@@ -86,17 +86,17 @@ impl SearchRequest {
         Self { limit, ..self }
     }
 
-    /// Requests a cursor if `cursor` is true: [`SearchAnswer::next`](crate::SearchAnswer::next), and `pageInfo.next` in JSON, unless
-    /// the page is the last page. See [`Cursor`].
+    /// Requests a cursor if `cursor` is true: [`SearchAnswer::next`](crate::SearchAnswer::next), and `pageInfo.next` in JSON,
+    /// unless the page is the last page. See [`Cursor`].
     #[must_use]
     pub fn with_cursor(self, cursor: bool) -> Self {
         Self { cursor, ..self }
     }
 
-    /// Requests the page behind a cursor. It costs about as much as the first page, however many documents come before it.
+    /// Requests the page after a cursor. It costs about as much as the first page, however many documents come before it.
     ///
-    /// A total that the request asks for counts all selected documents, also those before the cursor. The search returns an error
-    /// if the request has an offset, or if the cursor belongs to another order.
+    /// The total counts all selected documents, also those before the cursor. The search returns an error if the request has an
+    /// offset, or if the cursor belongs to another order.
     #[must_use]
     pub fn with_after(self, after: impl Into<Option<Cursor>>) -> Self {
         Self { after: after.into(), ..self }

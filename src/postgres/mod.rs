@@ -6,6 +6,8 @@
 //! server, so errors and limits are also the same. `tests/postgres/run` verifies this on a real server, with the conformance
 //! vectors, random data, and every test of the service.
 //!
+//! [`PostgresSource::facets`] counts the values of fields, as [`Engine::facets`](crate::Engine::facets) does.
+//!
 //! `casefilter serve --source postgres://…` runs a service that searches cases in PostgreSQL. The four other operations of the
 //! service use the file of `--db`. `casefilter search --source postgres://…` searches from the command line.
 //!

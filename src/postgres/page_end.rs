@@ -1,4 +1,4 @@
-//! Finds the end of a page with a cursor: whether more documents follow, and the position behind the last document.
+//! Finds the end of a page with a cursor: whether more documents follow, and the position after the last document.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +25,7 @@ pub(super) struct PageRow<'r> {
 pub(crate) struct Ending {
     /// The total, if the request asks for it.
     pub(crate) total: Option<u64>,
-    /// The cursor behind the page, if the request asks for it and the page is not the last page.
+    /// The cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) next: Option<Cursor>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct PageEnd {
 }
 
 impl PageEnd {
-    /// Returns the request to run, and the rows to meet. Returns `None` if the request asks for no cursor.
+    /// Returns the request to run, and the state that receives its rows. Returns `None` if the request does not ask for a cursor.
     pub(super) fn of(request: &SearchRequest) -> Option<(SearchRequest, Self)> {
         let limit = request.limit;
         if !request.cursor || limit == 0 {
@@ -66,7 +66,7 @@ impl PageEnd {
         take(row.id, row.document)
     }
 
-    /// Returns the cursor behind the page, unless it is the last page.
+    /// Returns the cursor for the next page, unless it is the last page.
     ///
     /// # Errors
     /// Returns an error if the cursor would be too long, or if the document is not valid.

@@ -173,7 +173,7 @@ impl PostgresSource {
     /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the server rejects the statement, for
     ///   example because the definition or the permissions of the table have changed.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
-    ///   of the table, or if the catalogue of the filter hides the sort field.
+    ///   of the table, or hides a sort field.
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded
     ///   column, or `$elem` on an array for which it has no element columns.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are

@@ -14,10 +14,10 @@ pub(crate) struct Apart {
     pub(crate) has_others: bool,
 }
 
-/// Leaves out the criteria that name only `field`, from the criteria that are joined by `$and`: the list of the body, and the
-/// children of each `$and` in it. The tree must be that of one body or text, and not of joined filters.
+/// Leaves out the criteria that name only `field`. They are searched in the list of the body, and among the children of each `$and`
+/// in it. The tree must be that of one body or text, and not of joined filters.
 ///
-/// The list `ids` of a body is no criterion. So it stays, and is still joined with the criteria by `$or`.
+/// The list `ids` of a body is not a criterion. So it stays, and is still joined with the criteria by `$or`.
 pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
     let names = names(written, field);
     let of = |id: NodeId| names.get(id).copied().unwrap_or_default();

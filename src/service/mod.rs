@@ -22,7 +22,7 @@
 //!
 //! By default, searches read the cases in the database file. With `Service::with_source` (feature `postgres`,
 //! `casefilter serve --source`), they read a PostgreSQL table instead, and the cases in the file are ignored. Responses, errors,
-//! limits and the restrictions of tokens are the same.
+//! limits and the restrictions of tokens are the same. Only sums of doubles may differ, by 1 part in 10⁹.
 //!
 //! A temporary error of PostgreSQL (statement timeout, lost connection, no free connection) gives status 503, with `Retry-After`
 //! and a log entry. Any other error gives 500. `/readyz` is 503 while the source does not respond. The source is checked at most

@@ -1,7 +1,7 @@
 //! Compiles counts by value: one statement for each facet.
 //!
-//! All statements read a subquery with a row for each document and each of its distinct values, `_x`. A document without a value has
-//! one row, whose `_x` is null. `_p` is the number of the document, for histograms of list columns.
+//! All statements read a subquery. It has one row for each document and each of its distinct values, `_x`. A document without a
+//! value has one row, whose `_x` is null. `_p` is the number of the document, for histograms of list columns.
 
 use super::column::Column;
 use super::condition::write_predicate;
@@ -40,13 +40,13 @@ impl Table {
     ///
     /// | form | columns | rows |
     /// |---|---|---|
-    /// | counts by value | `rank`, `value`, `documents`, `values` | ranks from 1 up to the limit are values, most documents first; the next rank is all other values together, with their number; rank 0 is absent values. Booleans are the texts `true` and `false` |
+    /// | counts by value | `rank`, `value`, `documents`, `values` | Ranks from 1 up to the limit are values, most documents first. The next rank is all other values together, and `values` is their number. Rank 0 is absent values. Booleans are the texts `true` and `false` |
     /// | histogram | `bucket`, `documents` | a bucket with documents, ascending; the bucket null is absent values |
     /// | statistics | `absent`, `count`, `min`, `max`, `sum` | one row; the sum is that of milliseconds for timestamps |
     ///
-    /// Known values and buckets without a document have no row. A bucket is a number: bucket 0 of an interval is the one that holds
-    /// 1970-01-01 in local time, and of a width the one from 0 on. Bucket `n` of edges starts at edge `n`, counted from 1. If a
-    /// width of doubles is too small to number the bucket of a value, the value is in bucket 2^53.
+    /// Known values and buckets without a document have no row. A bucket is a number. Bucket 0 of an interval contains 1970-01-01
+    /// 00:00 in local time. Bucket 0 of a width starts at 0. Bucket `n` of edges starts at edge `n`, counted from 1. If a width of
+    /// doubles is too small to number the bucket of a value, the value is in bucket 2^53.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet, FacetsRequest, Filter, sql::{Dialect, Table}};
@@ -61,7 +61,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`count`](Self::count) for each filter, and the errors of
+    /// Returns the errors of [`count`](Self::count) for each filter. Also returns the errors of
     /// [`Engine::facets`](crate::Engine::facets) that do not depend on the documents, with the default [`Limits`].
     pub fn facets(&self, dialect: Dialect, request: &FacetsRequest) -> Result<FacetStatements, Error> {
         request.check(self.catalog(), &Limits::default(), TABLE)?;
@@ -126,7 +126,7 @@ impl Table {
     }
 }
 
-/// Returns the text of a boolean. Not every dialect has a minimum of booleans.
+/// Returns an expression for the text of a boolean. Some dialects have no minimum of booleans.
 fn as_text(value: &str) -> String {
     format!("CASE WHEN {value} THEN 'true' WHEN NOT {value} THEN 'false' END")
 }
@@ -210,7 +210,7 @@ impl Writer<'_> {
         (before, after)
     }
 
-    /// Returns the columns of each stage of the computation of a bucket number `_b` from a value `_x`, the last stage first.
+    /// Returns the columns of the stages that compute a bucket number `_b` from a value `_x`. The last stage is the first element.
     fn stages(&self, buckets: &Buckets) -> Vec<String> {
         let syntax = self.syntax;
         // A remainder has the sign of the dividend, so that the difference moves toward 0, and cannot overflow.
@@ -296,8 +296,9 @@ impl Writer<'_> {
         vec![bucket, quotient]
     }
 
-    /// Returns the stages that compute the number of months `_m` since January 1970 from a number of days `_d` since 1970-01-01, as
-    /// in H. Hinnant's `civil_from_days`. The days are first moved by a whole number of 400 years, so that no dividend is negative.
+    /// Returns the stages that compute `_m`, the number of months since January 1970, from `_d`, the number of days since
+    /// 1970-01-01. Uses H. Hinnant's algorithm `civil_from_days`. First shifts the days by a multiple of 400 years, so that no
+    /// dividend is negative.
     fn months(&self) -> Vec<String> {
         const ERAS: i64 = 800_000;
         const DAYS_OF_ERA: i64 = 146_097;

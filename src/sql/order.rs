@@ -1,7 +1,7 @@
 //! Writes the order of a request as an `ORDER BY` list, and the position of a cursor as a condition.
 //!
-//! The condition behind the values v, w and the id i in the order a, -b is expanded, because nulls come last in both directions and
-//! no dialect can say so in a comparison of rows:
+//! The condition is expanded, because nulls come last in both directions, and no dialect can express this in a comparison of rows.
+//! After the values v, w and the id i in the order a, -b, it is:
 //!
 //! ```sql
 //! (a > v OR a IS NULL) OR a = v AND (b < w OR b IS NULL) OR a = v AND b = w AND id > i
@@ -17,8 +17,8 @@ use crate::filter::order::{Position, SortKey, SortValue};
 use crate::value::ValueClass;
 
 impl Table {
-    /// Returns the `ORDER BY` list. Known values come first, and absent values come last in both directions. Cases with equal
-    /// values are sorted by `id`.
+    /// Returns the `ORDER BY` list. In ascending order, known values come before other strings. Absent values come last in both
+    /// directions. Cases with equal values are sorted by `id`.
     pub(super) fn order_by(&self, syntax: &dyn Syntax, keys: &[SortKey]) -> String {
         if keys.is_empty() {
             return quote(syntax, PLACE);
@@ -45,7 +45,7 @@ impl Table {
         terms.join(", ")
     }
 
-    /// Writes the condition that is true for the cases behind a position in the order of the keys.
+    /// Writes the condition that is true for the cases after a position in the order of the keys.
     pub(super) fn write_behind(&self, keys: &[SortKey], position: &Position, statement: &mut Statement) {
         let syntax = statement.syntax();
         let (values, id) = match position {
@@ -61,7 +61,7 @@ impl Table {
         let decisive = of_id.map_or(keys.len(), |at| at.saturating_add(1));
         let mut is_first = true;
         for (at, (key, value)) in keys.iter().zip(values).enumerate().take(decisive) {
-            // Cases without the field come last, so no case is behind all of them.
+            // Cases without the field come last, so no case is after all of them.
             if *value == SortValue::Absent {
                 continue;
             }
@@ -107,7 +107,7 @@ impl Table {
     }
 }
 
-/// Writes the condition that is true for values behind `value`, and for absent values.
+/// Writes the condition that is true for values after `value`, and for absent values.
 fn write_after(
     column: &Column,
     (field, key): (&Field, SortKey),
@@ -125,8 +125,8 @@ fn write_after(
     if let Datum::Text(text) = &datum
         && !syntax.can_hold(text)
     {
-        // Every text that the column can hold compares with the text before the null character in the same way, but that text
-        // itself comes before the whole.
+        // Every text that the column can hold compares in the same way with the part before the null character. Only this part
+        // itself comes before the complete text.
         operator = if key.descending { "<=" } else { ">" };
         datum = Datum::Text(text.split('\0').next().unwrap_or_default().to_owned().into());
     }

@@ -29,16 +29,15 @@ impl Table {
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// A page behind a [cursor](SearchRequest::with_after) has the position of the cursor as a condition. This method does not check
+    /// A page after a [cursor](SearchRequest::with_after) has the position of the cursor as a condition. This method does not check
     /// the limit of the request, and returns no cursor.
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    /// [within](crate::Catalog::is_within) the catalogue of the table, or if the catalogue of the filter hides the sort field. This
-    /// is a bug in the host program. Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the filter tests elements of an
-    /// array for which the table has no [element columns](Self::with_elements). Returns
-    /// [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the filter has `$match` on a field for which the table
-    /// has no [folded](Self::with_folded) column.
+    /// [within](crate::Catalog::is_within) the catalogue of the table, or hides a sort field. This is a bug in the host program.
+    /// Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the filter tests elements of an array for which the table has
+    /// no [element columns](Self::with_elements). Returns [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the
+    /// filter has `$match` on a field for which the table has no [folded](Self::with_folded) column.
     ///
     /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
@@ -83,7 +82,7 @@ impl Table {
         self.select(dialect, "SELECT count(*)", filter, None)
     }
 
-    /// Writes a statement up to its condition: the filter and, if there is a position, the order and the position behind which the
+    /// Writes a statement up to its condition: the filter and, if there is a position, the order and the position after which the
     /// documents are.
     fn select(
         &self,

@@ -25,7 +25,7 @@ impl FoundPage {
         self.rows.total
     }
 
-    /// Returns the cursor behind the page, if the request asks for it and the page is not the last page.
+    /// Returns the cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) fn next(&self) -> Option<&Cursor> {
         self.rows.next.as_ref()
     }

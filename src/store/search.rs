@@ -86,7 +86,8 @@ impl Store {
         self.engine.facets(request)
     }
 
-    /// Returns the strategies by which each facet is counted, as [`Engine::explain_facets`](crate::Engine::explain_facets) does.
+    /// Counts the values of fields, and returns the strategies that counted each facet, as
+    /// [`Engine::explain_facets`](crate::Engine::explain_facets) does. Does not read the file.
     ///
     /// # Errors
     /// Returns the errors of [`Engine::facets`](crate::Engine::facets).
@@ -175,8 +176,8 @@ impl Store {
         Ok((rows, page))
     }
 
-    /// Runs a search, which also returns a result of its snapshot. Unless the page is empty, calls `read` with the page and a reader
-    /// of its documents.
+    /// Runs a search by `find`, which also returns another result of the same snapshot. Unless the page is empty, calls `read` with
+    /// the page and a reader of its documents. If the file was opened again in between, calls both again.
     fn find_beside<T, B>(
         &self,
         find: impl Fn() -> Result<(FoundRows, B), Error>,
@@ -191,8 +192,8 @@ impl Store {
         };
         let mut anew = None;
         let again = || {
-            // Waits for a thread that may be reopening the file. The search is repeated, because writes may have replaced documents
-            // in between.
+            // Waits for a thread that may be reopening the file. Repeats the search, because writes may have replaced documents in
+            // between.
             let now = Documents::of(&self.file)?;
             let (answer, beside) = find().map_err(|error| match error.is_stop() {
                 true => Fault::stopped(error),
@@ -316,7 +317,7 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
-    /// Returns the cursor behind the page, if the request asks for it and the page is not the last page.
+    /// Returns the cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) fn cursor(&self) -> Option<&Cursor> {
         self.rows.next.as_ref()
     }

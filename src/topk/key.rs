@@ -14,10 +14,10 @@ use crate::column::{Codes, Column, ColumnData, ColumnLayout, Dictionary, Ordinal
 use crate::filter::order::{SortKey, SortValue};
 use crate::value::Value;
 
-/// The sort order of a page, by insertion or by a field, and the position behind which the page begins.
+/// The sort order of a page, by insertion or by a field, and the position after which the page begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortBy<'c> {
-    /// The order in which the cases were first inserted, behind the case with the insertion-order number `after`.
+    /// The order in which the cases were first inserted, after the case with the insertion-order number `after`.
     Place {
         after: Option<u64>,
     },
@@ -40,8 +40,8 @@ pub(crate) enum Ties {
     Any,
 }
 
-/// A position in the order of a field: behind all rows with this key or, if there is an id, behind the row with this key and this
-/// id.
+/// A position in the order of a field. Without an id, it is after all rows with this key. With an id, it is after the row with this
+/// key and this id.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct After<'c> {
     key: Key<'c>,
@@ -59,8 +59,8 @@ impl<'c> SortBy<'c> {
         }
     }
 
-    /// Sets the position behind which the page begins: behind all rows with this value or, if `id` is given, behind the row with
-    /// this value and this id. Not for the insertion order.
+    /// Sets the position after which the page begins. Without an id, the page begins after all rows with this value. With an id, it
+    /// begins after the row with this value and this id. Not for the insertion order.
     pub(crate) fn behind(self, value: &'c SortValue, id: Option<&'c str>) -> Self {
         match self {
             Self::Place { .. } => self,
@@ -85,12 +85,12 @@ impl<'c> SortBy<'c> {
         matches!(self, Self::Field { ties: Ties::Any, .. })
     }
 
-    /// Returns true if the page begins behind a position.
+    /// Returns true if the page begins after a position.
     pub(crate) fn has_position(self) -> bool {
         matches!(self, Self::Place { after: Some(_) } | Self::Field { after: Some(_), .. })
     }
 
-    /// Returns the key of the position behind which the page begins. `None` for the insertion order.
+    /// Returns the key of the position after which the page begins. `None` for the insertion order.
     pub(super) fn position_key(self) -> Option<Key<'c>> {
         match self {
             Self::Field { after, .. } => after.map(|after| after.key),
@@ -98,7 +98,7 @@ impl<'c> SortBy<'c> {
         }
     }
 
-    /// Returns true if the page begins behind all rows with this key.
+    /// Returns true if the page begins after all rows with this key.
     pub(super) fn is_behind_key(self, key: &Key<'_>) -> bool {
         match self {
             Self::Place { after: None } | Self::Field { after: None, .. } => false,
@@ -111,7 +111,7 @@ impl<'c> SortBy<'c> {
         }
     }
 
-    /// Returns the id behind which the page begins, if it begins behind a row with this key.
+    /// Returns the id after which the page begins, if it begins after a row with this key.
     #[inline]
     pub(super) fn id_before(self, key: &Key<'_>) -> Option<&'c str> {
         match self {
@@ -247,8 +247,8 @@ impl<'b> Keys<'b> {
         Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
     }
 
-    /// Returns the dictionary, the codes and the rows with a value, if the codes of the column are in the order of its keys. Returns
-    /// `None` for a column of another type, and for a field with known values.
+    /// Returns the dictionary, the codes and the rows with a value, if the codes of the column are in the order of its keys.
+    /// Returns `None` for a column of another type, and for a field with known values.
     pub(super) fn strings_in_order(&self) -> Option<(&'b Dictionary, &'b Codes, &'b Selection)> {
         let column = self.column?;
         match (&column.data, &column.layout) {
@@ -270,7 +270,7 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// Returns the key at index `step` of the sort order, counted from the first row behind the position of `by`. Returns `Absent`
+    /// Returns the key at index `step` of the sort order, counted from the first row after the position of `by`. Returns `Absent`
     /// if fewer rows are sorted. Returns `None` if the batch does not keep its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;

@@ -17,7 +17,7 @@ pub(crate) struct StoredPage {
     skip: usize,
     limit: usize,
     total: Option<u64>,
-    /// If set, the page begins behind the case with this insertion-order number.
+    /// If set, the page begins after the case with this insertion-order number.
     after: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ impl StoredPage {
         Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0), after: None }
     }
 
-    /// Sets the insertion-order number behind which the page begins. Only for batches whose rows are in insertion order.
+    /// Sets the insertion-order number after which the page begins. Only for batches whose rows are in insertion order.
     pub(crate) fn after(self, after: Option<u64>) -> Self {
         Self { after, ..self }
     }

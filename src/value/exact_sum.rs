@@ -9,15 +9,15 @@ use super::number::Number;
 
 /// The number of exponents of a double.
 const EXPONENTS: usize = 2048;
-/// The number of digits of 32 bits that hold any sum: 2,046 places of exponents, and 128 bits of the greatest addend.
+/// The number of 32-bit digits that hold any sum: 2,046 bits for the exponents, and 128 bits for the sum of one exponent.
 const DIGITS: usize = 70;
 /// The number of bits of a mantissa without its leading one.
 const FRACTION: u32 = 52;
 
 /// A sum of doubles without rounding errors.
 ///
-/// A double is an integer of 53 bits times a power of two. The sum adds up these integers separately for each power: an accumulator
-/// as in R. M. Neal, "Fast exact summation using small and large superaccumulators", 2015. It takes 32 KiB.
+/// A double is an integer of 53 bits times a power of two. The sum adds up these integers separately for each power. It follows the
+/// large superaccumulator of R. M. Neal, "Fast exact summation using small and large superaccumulators", 2015. It takes 32 KiB.
 #[derive(Clone, Debug)]
 pub(crate) struct ExactSum {
     by_exponent: Box<[i128]>,
@@ -42,8 +42,8 @@ impl ExactSum {
         self.by_exponent[exponent.max(1)] += i128::from(if ordinal < 0 { -mantissa } else { mantissa });
     }
 
-    /// Returns the sum, and the sum divided by `count`, each rounded to a double. The sum is `None` if it exceeds the doubles. The
-    /// quotient is the mean of `count` numbers, which never exceeds them.
+    /// Returns the sum and the mean of `count` numbers. The sum is the exact sum, rounded once. It is `None` beyond the largest
+    /// double. The mean is the rounded sum divided by `count`, and rounded again. It never exceeds the largest double.
     pub(crate) fn sum_and_mean(&self, count: u64) -> (Option<Number>, Number) {
         let (mut digits, mut is_negative) = self.digits(false);
         if is_negative {
@@ -58,8 +58,8 @@ impl ExactSum {
         (sum, Number::new(mean.clamp(f64::MIN, f64::MAX)).unwrap_or(Number::ZERO))
     }
 
-    /// Returns the sum, or its negation, as digits of 32 bits, the lowest first, in units of 2^-1074. The second value is true if
-    /// the result is negative. Then the digits have no meaning.
+    /// Returns the sum, or its negation, as 32-bit digits in units of 2^-1074, the lowest first. The second value is true if the
+    /// result is negative. Then the digits have no meaning.
     fn digits(&self, negated: bool) -> ([u32; DIGITS], bool) {
         let mut wide = [0_i128; DIGITS];
         for (exponent, sum) in self.by_exponent.iter().enumerate().filter(|(_, sum)| **sum != 0) {
@@ -98,7 +98,7 @@ fn rounded(digits: &[u32; DIGITS]) -> (f64, i32) {
     (mantissa, UNIT.saturating_add_unsigned(u32::try_from(low).unwrap_or(u32::MAX)))
 }
 
-/// Returns `number * 2^exponent`. A mantissa of the unit 2^-1074 stays exact.
+/// Returns `number * 2^exponent`. A mantissa in units of 2^-1074 stays exact.
 fn scaled(number: f64, exponent: i32) -> f64 {
     let power = |exponent: i32| f64::powi(2.0, exponent);
     match exponent {

@@ -372,7 +372,7 @@ pub(super) fn check_query(
     }
 }
 
-/// Checks that the pages of `limit` documents, each behind the cursor of the page before, are all selected documents in order.
+/// Checks that the pages of `limit` documents, each after the cursor of the page before, are all selected documents in order.
 fn check_cursors(
     engine: &Engine,
     request: &SearchRequest,
@@ -397,7 +397,7 @@ fn check_cursors(
     }
 }
 
-/// Checks that the reference evaluator finds the same documents behind a cursor of an order as the engine.
+/// Checks that the reference evaluator finds the same documents after a cursor of an order as the engine.
 fn check_references(
     engine: &Engine,
     request: &SearchRequest,

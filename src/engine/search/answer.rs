@@ -49,7 +49,7 @@ impl SearchAnswer {
         Self { page: Page::Written(page), offset_and_limit }
     }
 
-    /// Replaces the cursor behind the page.
+    /// Replaces the cursor for the next page.
     pub(super) fn replace_next(&mut self, next: Option<Cursor>) {
         match &mut self.page {
             Page::Rows(rows) => rows.next = next,
@@ -81,7 +81,7 @@ impl SearchAnswer {
         }
     }
 
-    /// Returns the cursor behind the page. Returns `None` if the request does not ask for it, or if the page is the last page.
+    /// Returns the cursor for the next page. Returns `None` if the request does not ask for it, or if the page is the last page.
     ///
     /// See [`Cursor`] for an example.
     #[must_use]

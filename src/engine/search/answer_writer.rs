@@ -31,7 +31,7 @@ impl AnswerWriter {
         self.page.total = total;
     }
 
-    /// Sets the cursor behind the page.
+    /// Sets the cursor for the next page.
     #[cfg(any(feature = "postgres", feature = "store"))]
     pub(crate) fn set_next(&mut self, next: Option<Cursor>) {
         self.page.next = next;
@@ -78,7 +78,7 @@ impl SearchAnswer {
         writer.finish()
     }
 
-    /// Sets the cursor behind the page, as for an answer from [`of_documents`](Self::of_documents).
+    /// Sets the cursor for the next page, as for an answer from [`of_documents`](Self::of_documents).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, SearchAnswer, SearchRequest};

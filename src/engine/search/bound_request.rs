@@ -18,13 +18,14 @@ use crate::topk::{
     PageRows, SortBy, SortedSearch, StoredPage, Ties, TopRowsPage, listed_page, listed_page_as_stored,
 };
 
-/// A search for a page that is sorted by at most one field: a request, or a part of a request with an order by several fields.
+/// A search for a page that is sorted by at most one field. It is a request, or a part of a request with an order by several
+/// fields.
 #[derive(Clone, Copy)]
 pub(super) struct PlainSearch<'s> {
     pub(super) filter: &'s Filter,
     /// The sort key. `None` is the insertion order.
     pub(super) order: Option<SortKey>,
-    /// The same order, and the position behind which the page begins.
+    /// The same order, and the position after which the page begins.
     pub(super) by: SortBy<'s>,
     pub(super) offset: u64,
     pub(super) limit: u64,
@@ -60,8 +61,8 @@ pub(super) struct Watch<'s> {
 }
 
 impl<'s> BoundRequest<'s> {
-    /// Binds a request to a view: all of it, if its order has one field at most and it has no cursor. Otherwise, only its total and
-    /// the page by its first field.
+    /// Binds a request to a view. If the request has an order by several fields or a cursor, binds only its total and the page by
+    /// its first field.
     pub(super) fn new(
         catalog: &'s Catalog,
         (request, keys): (&'s SearchRequest, &[SortKey]),

@@ -15,8 +15,9 @@ use crate::limits::Limits;
 
 /// The documents of an [`Engine`] at one moment. Later writes do not change them.
 ///
-/// All searches of a snapshot see the same documents, so the pages of one list fit together, also by [offset](SearchRequest::with_offset).
-/// A snapshot does not block writes. It keeps the memory of documents that were replaced or deleted later. Cloning is cheap.
+/// All searches of a snapshot see the same documents, so the pages of one list fit together, also by
+/// [offset](SearchRequest::with_offset). A snapshot does not block writes. It keeps the memory of documents that were replaced or
+/// deleted later. Cloning is cheap.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, SearchRequest};

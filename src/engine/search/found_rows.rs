@@ -26,7 +26,7 @@ pub(crate) struct FoundRows {
     pub(crate) total: Option<u64>,
     /// The number of rows in the batches that were evaluated.
     pub(crate) examined: u64,
-    /// The cursor behind the page, if the request asks for it and the page is not the last page.
+    /// The cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) next: Option<Cursor>,
     member: IdMember,
     #[cfg(feature = "store")]
@@ -37,7 +37,7 @@ impl FoundRows {
     /// Returns the page that a search found in a view of the snapshot, in the order of the sort keys.
     ///
     /// # Errors
-    /// Returns an error if the cursor behind the page would be too long.
+    /// Returns an error if the cursor for the next page would be too long.
     pub(super) fn new(
         catalog: &Catalog,
         (snapshot, view): (&Snapshot, &Arc<View>),
@@ -168,7 +168,7 @@ impl std::fmt::Debug for FoundRows {
     }
 }
 
-/// Returns the position behind a row.
+/// Returns the position directly after a row.
 fn position(catalog: &Catalog, view: &View, keys: &[SortKey], at: RowAddr) -> Position {
     let row = usize::from(at.row);
     let Some(batch) = view.batch(at) else { return Position::Inserted(0) };

@@ -97,7 +97,7 @@ pub(crate) struct PageInfo<'a> {
     pub(crate) total: Option<u64>,
     pub(crate) offset: u64,
     pub(crate) limit: u64,
-    /// The cursor behind the page, if the request asks for it and the page is not the last page.
+    /// The cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) next: Option<&'a Cursor>,
 }
 

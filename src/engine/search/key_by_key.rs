@@ -1,14 +1,16 @@
-//! Finds the page of an order by several fields, or a page behind a cursor, by searches that each sort by one field.
+//! Finds a page of an order by several fields, or a page after a cursor. Each search sorts by one field.
 //!
-//! **Several fields.** The first search finds the page by the first field alone. Its rows fall into groups with equal values in that
-//! field. A group that is completely on the page only has to be sorted by the next fields. The first and the last group may continue
-//! outside the page: the rows of such a group that belong on the page are found by a search for the value of the group, sorted by the
-//! next fields. So `priority, -createdAt` is a page by `priority`, which reads one batch if enough cases have the first priority, and
-//! then a page by `-createdAt` of the cases with this priority.
+//! **Several fields.** The first search finds the page by the first field alone. Its rows fall into groups with equal values in
+//! that field. A group that is completely on the page is only sorted by the next fields. The first and the last group may continue
+//! outside the page. For such a group, another search finds the rows that belong on the page: it selects the value of the group,
+//! and sorts by the next fields.
 //!
-//! **Cursors.** The page behind the values v, w in the order a, b begins with the cases that have a = v and come behind w in the order
-//! by b. Then come the cases behind v in the order by a. Each of these searches begins at a position in the order of one field, so
-//! that zone maps and sorted rows exclude the rows before it.
+//! An example is `priority, -createdAt`. The page by `priority` reads one batch if enough cases have the first priority. Then
+//! follows a page by `-createdAt` of the cases with this priority.
+//!
+//! **Cursors.** Let a position have the values v, w in the order a, b. The page after it begins with the cases that have a = v and
+//! come after w in the order by b. Then follow the cases that come after v in the order by a. Each search begins at a position in
+//! the order of one field. So zone maps and sorted rows exclude the rows before this position.
 //!
 //! All searches use the [strategies](super::strategy) of orders by one field. So the bench lines of these strategies apply.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
@@ -57,7 +59,7 @@ impl<'s> KeyByKey<'s> {
         self.ordered(filter, (*first, rest), rows, range)
     }
 
-    /// Returns the first rows behind a position, at most `limit`.
+    /// Returns the first rows after a position, at most `limit`.
     pub(super) fn behind(
         &self,
         filter: &Filter,
@@ -71,7 +73,7 @@ impl<'s> KeyByKey<'s> {
             }
             Position::Sorted { values, id } => (values, id),
         };
-        // For each key, the cases that have the values of the position in all keys before it.
+        // For each key, a filter for the cases that have the values of the position in all earlier keys.
         let mut filters = vec![filter.clone()];
         for (key, value) in keys.iter().zip(values).take(keys.len().saturating_sub(1)) {
             let with_values = filters.last().map(|filter| filter.with_value(key.field, value));
@@ -81,7 +83,7 @@ impl<'s> KeyByKey<'s> {
         for (at, (filter, value)) in filters.iter().zip(values).enumerate().rev() {
             let Some((first, rest)) = keys.get(at..).and_then(<[SortKey]>::split_first) else { continue };
             let id = rest.is_empty().then_some(&**id);
-            // Cases without the field come last, so no case is behind all of them.
+            // Cases without the field come last, so no case comes after all of them.
             let is_last = *value == SortValue::Absent && id.is_none();
             let limit = limit.saturating_sub(found.len());
             if limit == 0 || is_last {
@@ -94,13 +96,13 @@ impl<'s> KeyByKey<'s> {
         found
     }
 
-    /// Returns the order by a key. If there are further keys, they decide between equal values, not the ids.
+    /// Returns the order by a key. Without further keys, the ids decide between equal values.
     fn by(&self, key: SortKey, rest: &[SortKey]) -> SortBy<'s> {
         let ties = if rest.is_empty() { Ties::ById } else { Ties::Any };
         SortBy::new(Some(key), self.catalog.fields(), ties)
     }
 
-    /// Runs a search that sorts by one field at most.
+    /// Runs a search that sorts by at most one field.
     fn rows(
         &self,
         filter: &Filter,

@@ -32,15 +32,15 @@ impl Engine {
     /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) if the limit exceeds [`Limits::page`](crate::Limits::page) of
     ///   the engine.
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
-    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or if the catalogue of the filter hides the sort field.
-    ///   This is a mistake of the calling program.
-    /// - [`ErrorKind::BadCursor`](crate::ErrorKind::BadCursor) if the [cursor](SearchRequest::with_after) belongs to another order, and
-    ///   [`ErrorKind::BadValue`](crate::ErrorKind::BadValue) if the request has an offset beside it.
+    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides a sort field. This is a mistake of the calling
+    ///   program.
+    /// - [`ErrorKind::BadCursor`](crate::ErrorKind::BadCursor) if the [cursor](SearchRequest::with_after) belongs to another order.
+    /// - [`ErrorKind::BadValue`](crate::ErrorKind::BadValue) if the request has both a cursor and an offset.
     /// - [`ErrorKind::StringTooLong`](crate::ErrorKind::StringTooLong) if the cursor that the request asks for would be longer than
     ///   [`Cursor::MAX_BYTES`](crate::Cursor::MAX_BYTES).
     /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
-    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was [cancelled](SearchRequest::with_cancel)
-    ///   or stopped at its [deadline](SearchRequest::with_deadline).
+    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the search was
+    ///   [cancelled](SearchRequest::with_cancel) or stopped at its [deadline](SearchRequest::with_deadline).
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {
         Ok(SearchAnswer::of_rows(self.find(request)?, request))
     }

@@ -18,7 +18,7 @@ pub(super) struct CheckedRequest<'s> {
 }
 
 impl CheckedRequest<'_> {
-    /// Returns true if the page needs several searches, or begins behind a cursor.
+    /// Returns true if the page needs several searches, or begins after a cursor.
     pub(super) fn is_key_by_key(&self) -> bool {
         self.keys.len() > 1 || self.request.after.is_some()
     }

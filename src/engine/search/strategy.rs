@@ -15,8 +15,8 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 //!
-//! For an order by several fields and for a page behind a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]: it searches by one field
-//! at a time, and each of these searches tries the strategies of the table.
+//! For an order by several fields and for a page after a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]. This strategy
+//! searches by one field at a time, and each of these searches tries the strategies of the table.
 
 use super::bound_request::BoundRequest;
 use super::counting::Counted;
@@ -34,8 +34,8 @@ pub enum TotalStrategy {
     #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
     /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are
-    /// subtracted per string, and recent small batches are evaluated. This takes one look-up per string, for any number of
-    /// documents (lines `c1` and `p5`).
+    /// subtracted, and recent small batches are evaluated. This takes one look-up per string, and one more per string for each
+    /// batch with deleted rows (lines `c1` and `p5`).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
     /// Each batch is evaluated once, both for its part of the page and for its count. Evaluating it twice would cost more.
@@ -81,9 +81,9 @@ pub enum PageStrategy {
     /// estimate is too small.
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
-    /// For an order by several fields, and for a page behind a [cursor](crate::Cursor): searches by one field each, which use the
-    /// other strategies. The page by the first field shows at which value it ends. The cases with this value are then searched in
-    /// the order of the next fields (criterion bench `page/two fields`).
+    /// For an order by several fields, and for a page after a [cursor](crate::Cursor): several searches, each by one field, which
+    /// use the other strategies. The page by the first field shows the value at which it ends. Then the cases with this value are
+    /// searched in the order of the next fields (criterion bench `page/two fields`).
     KeyByKey,
     /// Top-k: batches are read in the order of their first possible key, and the first rows found so far are kept. The search ends
     /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (lines `p1`

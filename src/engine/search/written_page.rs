@@ -60,7 +60,7 @@ impl WrittenPage {
         self.items.push(Item { id: id_start..self.ids.len(), document });
     }
 
-    /// Replaces the cursor behind the page, also in the JSON.
+    /// Replaces the cursor for the next page, also in the JSON.
     pub(super) fn replace_next(&mut self, next: Option<Cursor>, (offset, limit): (u64, u64)) {
         let end = |next: Option<&Cursor>| {
             let mut end = String::new();

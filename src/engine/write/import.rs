@@ -97,9 +97,9 @@ impl<'e> Import<'e> {
         self.note(result)
     }
 
-    /// Imports one document of a source whose documents the caller finds itself, such as the rows of a CSV file. The document begins
-    /// at `line` of the source. If the caller cannot create the document, it passes the error, which then counts as a malformed
-    /// document.
+    /// Imports one document of a source whose documents the caller finds itself, such as the rows of a CSV file. The document
+    /// begins at `line` of the source. If the caller cannot create the document, it passes the error, which then counts as a
+    /// malformed document.
     ///
     /// A source that is imported by this method must not also be imported by [`push`](Self::push).
     ///

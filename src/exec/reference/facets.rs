@@ -1,5 +1,5 @@
-//! Counts values as the specification defines it, one document at a time. It computes buckets and sums on its own, and shares only
-//! the types of requests and answers with the engine.
+//! The reference evaluator of counts by value. It counts one document at a time, as the specification defines it, and computes
+//! buckets and sums itself. It shares only the types of requests and answers with the engine.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of documents, and numbers of buckets of 64-bit values in 128 bits"
@@ -24,8 +24,8 @@ use crate::operator::{Complex, Connective};
 use crate::predicate::{Node, Written};
 use crate::value::{Number, OrderedType, Timestamp, Value};
 
-/// Counts the values of fields in the selected documents. A later document replaces an earlier document with the same `id`. The
-/// [`Limits`] are the default ones.
+/// Counts the values of fields in the selected documents. A later document replaces an earlier document with the same `id`. Uses
+/// the default [`Limits`].
 ///
 /// ```
 /// use casefilter::{Catalog, Facet, FacetsRequest, Filter, reference};
@@ -59,7 +59,7 @@ pub fn facets(documents: &[&str], request: &FacetsRequest) -> Result<FacetsAnswe
     let mut answers = Vec::new();
     for facet in &request.facets {
         let field = facet.field_id();
-        // A filter that was joined may have criteria of the host.
+        // A joined filter may have criteria of the host, so it stays complete.
         let is_apart = facet.is_own_criteria_apart() && request.filter.source().is_some();
         let apart = Apart { written: &written, field };
         let of_others = |places: &Places<'_, '_>| apart.holds(places);
@@ -72,14 +72,14 @@ pub fn facets(documents: &[&str], request: &FacetsRequest) -> Result<FacetsAnswe
     Ok(FacetsAnswer { total, facets: answers })
 }
 
-/// Criteria without those of one field.
+/// The criteria of a filter without those that name only one field.
 struct Apart<'w> {
     written: &'w Written<'static>,
     field: FieldId,
 }
 
 impl Apart<'_> {
-    /// Returns the criteria that are joined by `$and` and name another field, and the `ids` of the body.
+    /// Returns the `ids` of the body, and the criteria that are joined by `$and` and do not name only the field.
     fn parts(&self) -> (Option<usize>, Vec<usize>) {
         let root = self.written.root();
         let (ids, mut open) = match self.written.get(root) {
@@ -251,7 +251,7 @@ fn number(buckets: &Buckets, value: &Value<'_>) -> Option<i128> {
             Some(match interval {
                 Interval::Hour => day * 24 + hour,
                 Interval::Day => day,
-                // The days from the Monday of the week to the date are counted by the calendar.
+                // `chrono` counts the days from the Monday of the week to the date.
                 Interval::Week => (day - i128::from(date.weekday().num_days_from_monday()) + 3) / 7,
                 Interval::Month => years * 12 + i128::from(date.month0()),
                 Interval::Quarter => years * 4 + i128::from(date.month0() / 3),
@@ -319,7 +319,7 @@ fn stats(field: &Field, sets: &[BTreeSet<Value<'_>>]) -> FacetStats {
             (Some(Sum::Decimal { unscaled: ordinals, scale }), Number::new(mean).map(Value::Number))
         }
         _ => {
-            // The sum of halves cannot exceed the doubles as easily.
+            // Scaled by 2^-20, a sum of great numbers does not overflow.
             const SMALLER: f64 = 1.0 / 1_048_576.0;
             let numbers: Vec<f64> = all
                 .iter()
@@ -337,7 +337,7 @@ fn stats(field: &Field, sets: &[BTreeSet<Value<'_>>]) -> FacetStats {
     FacetStats { count, min, max, sum, mean }
 }
 
-/// Returns the sum of doubles, by the algorithm of J. R. Shewchuk, 1996: a list of doubles that do not overlap has the exact sum.
+/// Returns the sum of doubles, by the algorithm of J. R. Shewchuk, 1996: doubles that do not overlap represent the exact sum.
 fn exact_sum(numbers: impl Iterator<Item = f64>) -> f64 {
     let mut parts: Vec<f64> = Vec::new();
     for mut number in numbers {

@@ -1,4 +1,4 @@
-//! Positions in an order: the place directly behind one document, given by its values in the sort fields and its id.
+//! Positions in an order: the place directly after one document, given by its values in the sort fields and its id.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ pub(crate) enum SortValue {
 /// The values of a document in the sort fields, in the order of the sort keys.
 pub(crate) type SortValues = SmallVec<[SortValue; 2]>;
 
-/// The position directly behind one document.
+/// The position directly after one document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Position {
     /// The insertion-order number of the document, for searches without an order.

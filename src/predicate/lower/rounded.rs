@@ -7,7 +7,8 @@ use crate::operator::{Language, Operands};
 use crate::predicate::tree::Rounded;
 use crate::value::Number;
 
-/// Returns the numbers of a body that change when they are rounded to a double, with their nodes in the tree of [`lower`](super::lower).
+/// Returns the numbers of a body that change when they are rounded to a double, with their nodes in the tree of
+/// [`lower`](super::lower).
 ///
 /// The body must not have errors.
 pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {

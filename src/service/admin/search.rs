@@ -117,7 +117,7 @@ struct Head {
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
     len: usize,
-    /// The cursor behind the page.
+    /// The cursor for the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }

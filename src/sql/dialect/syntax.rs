@@ -155,8 +155,8 @@ pub(in crate::sql) trait Syntax: Sync {
         (format!("SELECT {wanted}"), format!(" ORDER BY {order} LIMIT {limit}{skip}"))
     }
 
-    /// Returns an expression with a row for each distinct value of a list column, or with a null for an empty list. Also returns the
-    /// text to write after the name of the table.
+    /// Returns an expression with a row for each distinct value of a list column, or with a null for an empty list. Also returns
+    /// the text to write after the name of the table.
     fn each_value(&self, column: &str, kind: ColumnType) -> (String, String);
 
     /// Returns a value in a type whose sum does not overflow.

@@ -18,7 +18,7 @@ use crate::output::status::Status;
 /// The copy gets its name once it is complete and synced to disk, and only its owner can read it. `casefilter verify` checks it.
 ///
 /// The copy contains only what is stored, without free pages. The file of a database is larger, because it grows by doubling its
-/// length: up to half of the file may be pages at its end that were never written. These pages take no disk space if the file
+/// length. Up to half of the file may be pages at its end that were never written. These pages take no disk space if the file
 /// system supports sparse files. `compact` removes them.
 ///
 /// The copy is itself a database. To restore it, check it with `casefilter verify`, stop the service, and copy it to the path of

@@ -212,7 +212,7 @@ fn orders(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     with_flag(plain(words, written), written, last)
 }
 
-/// Returns the fields that a list of columns can go on with.
+/// Returns the fields that can follow in a list of columns.
 fn columns(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     let database = database(before);
     let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
@@ -240,8 +240,8 @@ fn form_of_facet<'w>(before: &'w [String], last: &'w str) -> Option<(&'w str, &'
     }
 }
 
-/// Returns the fields by whose values cases can be counted. After a name and a colon, returns the forms of the counts. `head` is the
-/// part of the value that is in earlier words, and not replaced.
+/// Returns the fields that can be counted. After a name and a colon, returns the forms of the counts. `head` is the part of the
+/// value in earlier words, which is not replaced.
 fn facets(before: &[String], head: &str, written: &str, last: &str) -> Vec<Candidate> {
     let database = database(before);
     let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
@@ -272,7 +272,7 @@ fn facets(before: &[String], head: &str, written: &str, last: &str) -> Vec<Candi
     with_flag(candidates, written, last)
 }
 
-/// Removes the space after each word, because the word may go on.
+/// Removes the space after each word, because the word may continue.
 fn open(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.iter_mut().for_each(|candidate| candidate.text.truncate(candidate.text.trim_end().len()));
     candidates
@@ -331,8 +331,8 @@ fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
     }
 }
 
-/// Returns the completions with the values of a database. Returns `None` if the database is large, or if another process has it
-/// open.
+/// Returns the completions with the values of a database. Returns `None` if the database is large, or if it cannot be opened beside
+/// another process.
 fn values(path: &Path, catalog: &Catalog, text: &str) -> Option<Completions> {
     if std::fs::metadata(path).ok()?.len() > MOST_BYTES {
         return None;

@@ -1,4 +1,4 @@
-//! The command `completions`: prints the script by which a shell completes the arguments of casefilter.
+//! The command `completions`: prints the script with which a shell completes the arguments of casefilter.
 
 use clap::ValueEnum;
 
@@ -10,11 +10,14 @@ const BASH: &str = include_str!("completions/casefilter.bash");
 const ZSH: &str = include_str!("completions/casefilter.zsh");
 const FISH: &str = include_str!("completions/casefilter.fish");
 
-/// Print the script by which a shell completes arguments, filters included
+/// Print the script with which a shell completes arguments, filters included
 ///
 /// The script lets the shell complete commands, flags and files. In --where, it completes the names of fields, operators, known
-/// values and connectives. If the cases are in a database of at most 64 MiB that no service has open, it also completes values of
-/// these cases. The words come from --catalog, or else from the catalogue that the database keeps.
+/// values and connectives. It also completes the fields of --order, --columns and --by. The fields come from --catalog, or else
+/// from the catalogue that the database keeps.
+///
+/// If the cases are in a database of at most 64 MiB, the script also completes values of these cases, unless a service has the
+/// database open.
 ///
 /// The scripts for PowerShell and Elvish complete commands, flags and the values of flags.
 #[derive(clap::Args)]
@@ -30,7 +33,7 @@ pub(crate) struct Args {
     shell: ScriptedShell,
 }
 
-/// A shell that the program has a script for.
+/// A shell for which the program has its own script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shell {
     /// GNU Bash 4.4 or newer
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Args, tree: impl FnOnce() -> clap::Command) -> Result<S
     Ok(Status::Fine)
 }
 
-/// Returns a script for commands and flags, which clap generates.
+/// Returns the script that clap generates. It completes commands and flags.
 fn generated(shell: clap_complete::Shell, mut tree: clap::Command) -> Result<String, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut tree, "casefilter", &mut script);

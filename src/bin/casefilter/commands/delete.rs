@@ -26,14 +26,13 @@ const DELETIONS: &str = "/deletions";
 
 /// Delete cases from a database, all that are selected or none
 ///
-/// First prints the number of selected cases. On a terminal, then asks for confirmation; elsewhere, --yes is required. If the output
-/// is not a terminal, prints JSON: {"deleted":…,"cases":…}, where cases is the number of cases that remain.
+/// First prints the number of selected cases. On a terminal, then asks for confirmation. Elsewhere, --yes is required. If the
+/// output is not a terminal, prints JSON: {"deleted":…,"cases":…}. The member cases is the number of cases that remain.
 ///
-/// If a service has the database open, the service deletes the cases. If other cases are selected when they are deleted than when
-/// they were counted, nothing is deleted.
+/// If a service has the database open, the service deletes the cases. If the filter then selects another number of cases than was
+/// printed, nothing is deleted.
 ///
-/// Until `casefilter compact` has been run, the file may still contain the bytes of deleted cases. Backups contain the cases that
-/// they were made with.
+/// Until `casefilter compact` has run, the file may still contain bytes of deleted cases. Earlier backups still contain the cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -208,7 +207,7 @@ fn delete_locally(store: Store, request: &SearchRequest, args: &Args) -> Result<
     close_written(*store).map(|()| done)
 }
 
-/// A deletion that a service counts or executes.
+/// A deletion that a service counts, or executes if `expected` is set.
 #[derive(Serialize)]
 struct Deletion {
     body: Option<String>,

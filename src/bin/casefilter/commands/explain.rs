@@ -20,8 +20,9 @@ use crate::output::wrap::line_width;
 ///
 /// For each criterion, the output shows the number of cases that it is expected to select (~ marks an estimate). It also shows the
 /// methods that evaluate the criterion, each with its number of batches of up to 65,536 cases. With --analyze the request is
-/// executed once, and each criterion is also evaluated separately on all cases: kept is the number of cases that it selects, alone
-/// is the time that it takes. If the output is not a terminal, prints the members of casefilter::explain::Explanation as JSON.
+/// executed once, and each criterion is also evaluated separately on all cases. Then kept is the number of cases that it selects,
+/// and alone is the time that it takes. If the output is not a terminal, prints the members of casefilter::explain::Explanation as
+/// JSON.
 ///
 /// These methods evaluate a criterion in a batch. zone map: the least and the greatest value. dictionary: the list of distinct
 /// strings. substring index: tests of the strings that may have a part. key index: a hash table of all values. postings: a list

@@ -66,7 +66,7 @@ fn write_all(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     commands.into_iter().try_for_each(|command| write_all(command, folder))
 }
 
-/// Returns the page of a command, in the format roff. Its examples are shown as they are written.
+/// Returns the page of a command, in the format roff. Its examples keep their line breaks.
 fn page(command: &clap::Command) -> Result<String, Failure> {
     let mut text = Vec::new();
     let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
@@ -79,7 +79,7 @@ fn page(command: &clap::Command) -> Result<String, Failure> {
         text.push_str(".SH EXAMPLES\n.nf\n");
         for line in examples.lines() {
             let line = line.replace('\\', "\\e").replace('-', "\\-");
-            // A point or an apostrophe at the start of a line would begin a command of roff.
+            // At the start of a line, a point or an apostrophe would begin a request of roff.
             let before = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
             text.push_str(&format!("{before}{line}\n"));
         }

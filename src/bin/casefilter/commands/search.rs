@@ -87,12 +87,12 @@ pub(crate) struct Args {
 
     /// Execute many requests: FILE (or -) contains one request per line; an answer is printed for each, on one line
     ///
-    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}. Only `body` is required: the JSON filter as an
-    /// object, or as a string that contains this JSON. Or it is {"facets":…} with a request for counts by value, as for `stats
-    /// --facets`. Filters in the text syntax of --where are not accepted here. The printed
-    /// line is the answer. For a bad request, it is {"code":400,"correlationId":"request-<n>","description":"Invalid parameters:
-    /// …"}, where n is the number of the request, from 1. Blank lines are skipped. Without --fail-on-error, bad requests do not
-    /// change the exit status. Warnings about the filters are not printed; `casefilter check` prints them.
+    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}. Only `body` is required. It is the JSON filter
+    /// as an object, or as a string that contains this JSON. Instead, a request may be {"facets":…} with a request for counts by
+    /// value, as for `stats --facets`. Filters in the text syntax of --where are not accepted here. The printed line is the answer.
+    /// For a bad request, it is {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n is the
+    /// number of the request, from 1. Blank lines are skipped. Without --fail-on-error, bad requests do not change the exit status.
+    /// Warnings about the filters are not printed; `casefilter check` prints them.
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
@@ -106,16 +106,16 @@ pub(crate) struct Args {
 
     /// Show only these fields, by name or alias, in this order; for json and ndjson, keep only these members
     ///
-    /// `casefilter fields` lists the names. A table then shows all of these fields, however narrow the terminal is. CSV has all
-    /// fields of the catalogue by default, and contains nothing else of a case. Several values of a field are in one cell, with `; `
-    /// between them. A field without a value has its default value, or an empty cell.
+    /// `casefilter fields` lists the names. A table then shows all of these fields, even if the terminal is narrow. CSV has all
+    /// fields of the catalogue by default, and contains nothing else of a case. Several values of a field are in one cell, with
+    /// `; ` between them. A field without a value has its default value, or an empty cell.
     #[arg(long, value_name = "FIELD,…", conflicts_with = "requests")]
     columns: Option<String>,
 
-    /// For csv and tsv: write each cell as it is in the case
+    /// For csv and tsv: write each cell without an apostrophe in front
     ///
-    /// By default, a cell that a spreadsheet would run as a formula begins with an apostrophe: a cell that begins with =, +, -, @, a
-    /// tab or a carriage return, and is not a number.
+    /// By default, a cell that a spreadsheet would run as a formula gets an apostrophe in front (CSV injection). Such a cell begins
+    /// with =, +, -, @, a tab or a carriage return, and is not a number.
     #[arg(long)]
     raw: bool,
 

@@ -26,14 +26,15 @@ use crate::output::stdout::Output;
 /// Count the selected cases by the values of fields
 ///
 /// The filter is a JSON body (--body) or a text (--where). Without a filter, every case is counted. A case counts once for each
-/// distinct value of a field, and as absent if it has none.
+/// distinct value of a field, or once for each bucket of a histogram. Without a value, it counts as absent.
 ///
 /// If the output is not a terminal, prints the answer of the service as JSON: {"totalItems":…,"facets":[…]}. A facet is
-/// {"field":…,"values":[{"value":…,"count":…},…],"absent":…,"otherValues":…,"otherCount":…}; a histogram has
+/// {"field":…,"values":[{"value":…,"count":…},…],"absent":…,"otherValues":…,"otherCount":…}. Instead of values, a histogram has
 /// "buckets":[{"from":…,"to":…,"count":…},…], and statistics have "stats":{"count":…,"min":…,"max":…,"sum":…,"mean":…}.
 ///
-/// CSV has the columns field, kind, value, from, to and count. kind is total, value, other, bucket, absent, count, min, max, sum or
-/// mean.
+/// CSV has the columns field, kind, value, from, to and count. The kind is total, value, other, bucket, absent, count, min, max,
+/// sum or mean. A row of min, max, sum or mean has its result in the column value. A row of other has the number of other values
+/// there.
 ///
 /// If a service has the database open, the service counts the cases.
 #[derive(clap::Args)]

@@ -25,8 +25,8 @@ use crate::output::refusals::case_refused;
 /// The files of an import.
 #[derive(clap::Args)]
 pub(crate) struct Files {
-    /// Input files: .ndjson (or .jsonl), .json or .csv, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
-    /// reads standard input
+    /// Input files: .ndjson (or .jsonl), .json or .csv, optionally followed by .gz or .zst; .parquet; or a database made by
+    /// `import`. `-` reads standard input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 
@@ -37,11 +37,11 @@ pub(crate) struct Files {
 /// The source of the cases: files, standard input or a database.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Input files: .ndjson (or .jsonl), .json or .csv, optionally followed by .gz or .zst; .parquet; or a database made by `import`. `-`
-    /// reads standard input
+    /// Input files: .ndjson (or .jsonl), .json or .csv, optionally followed by .gz or .zst; .parquet; or a database made by
+    /// `import`. `-` reads standard input
     ///
-    /// A text file contains one case per line; or cases over several lines, as `jq .` writes them; or JSON arrays and search
-    /// answers, one after another, as `cat page*.json` prints them. The header line of a .csv file names the fields.
+    /// A text file contains one case per line, or cases over several lines, as `jq .` writes them. Or it contains JSON arrays and
+    /// search answers, one after another, as `cat page*.json` prints them. The header line of a .csv file names the fields.
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 

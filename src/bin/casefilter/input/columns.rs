@@ -13,7 +13,7 @@ pub(crate) struct Columns {
     tree: FieldTree,
 }
 
-/// A field, with the name by which the user named it.
+/// A field, with the name that the user wrote.
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) field: Field,
@@ -71,17 +71,18 @@ impl Columns {
         &self.columns
     }
 
-    /// Returns the names, as the user wrote them.
+    /// Returns the names that the user wrote.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
-    /// Returns the document with only these fields.
+    /// Returns the document with the members of these fields only.
     pub(crate) fn only(&self, document: &str) -> String {
         self.tree.only(document)
     }
 
-    /// Returns the cells of a document. A field without a value has its default value, which `absent` may change.
+    /// Returns the cells of a document. Several values of a field have `between` between them. If a field has a default but no
+    /// value, `absent` converts the default to the cell.
     pub(crate) fn cells(
         &self,
         document: &str,

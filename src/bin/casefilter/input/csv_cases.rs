@@ -109,11 +109,11 @@ impl Column {
         })
     }
 
-    /// Returns the column for a member that is no field.
+    /// Returns the column for a member that is not a field.
     fn of_member(name: &str) -> Self {
         let is_path = name.split('.').all(|key| !key.trim_end_matches("[]").is_empty());
         let is_many = is_path && name.contains("[]");
-        // A name with empty keys is not a path. It is kept as one key.
+        // A name with empty keys is not a path. It becomes one key, with `_` in place of points.
         let path = if is_path { name.to_owned() } else { name.replace('.', "_") };
         Self { path, form: Form::String, is_many }
     }
@@ -158,7 +158,7 @@ fn is_json_number(text: &str) -> bool {
         && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok_and(|raw| raw.get() == text)
 }
 
-/// The document that a header describes: a tree of keys.
+/// The form of all documents of a file: a tree of keys, built from the header line.
 #[derive(Default)]
 struct Tree {
     nodes: Vec<Node>,
@@ -199,7 +199,8 @@ impl Tree {
         }
     }
 
-    /// Writes an object. Within an array, its members have the values with the number `element`. Returns false if it has no members.
+    /// Writes an object. Within an array, its members have the values with the index `element`. Returns false if the object has no
+    /// members.
     fn write(&self, element: Option<usize>, values: &[Vec<String>], out: &mut String) -> bool {
         out.push('{');
         let mut is_empty = true;
@@ -253,8 +254,8 @@ impl Node {
         if self.column.is_some() { 1 } else { self.children.columns() }
     }
 
-    /// Writes the value of this key. In an array of objects, the first object has the first value of each column, and so on. An array
-    /// within an array has one element.
+    /// Writes the value of this key. In an array of objects, the first object has the first value of each column, and so on. An
+    /// array within an array has one element.
     fn write(&self, arrays: usize, element: Option<usize>, values: &[Vec<String>], out: &mut String) -> bool {
         let start = out.len();
         match (arrays, self.column) {

@@ -44,7 +44,7 @@ pub(super) struct Record {
     pub(super) is_open: bool,
 }
 
-/// The reason why the rest of a file cannot be read.
+/// The error after which the rest of a file cannot be read.
 pub(super) enum Fault {
     Io(io::Error),
     /// The contents at a line are not CSV. The line is 0 if the complete file is affected.
@@ -92,7 +92,7 @@ impl<R: Read> CsvRows<R> {
     pub(super) fn next(&mut self) -> Result<Option<&Record>, Fault> {
         let record = &mut self.record;
         let (mut written, mut cells) = (0_usize, 0_usize);
-        // True until a byte has been read that is no line end.
+        // True until a byte has been read that is not a line end.
         let mut is_before = true;
         let mut has_odd_quotes = false;
         record.line = self.line;

@@ -1,4 +1,4 @@
-//! The arguments for counts by value, and the request that they describe.
+//! The arguments for counts by value, and the request that is built from them.
 
 use std::path::PathBuf;
 
@@ -16,8 +16,9 @@ use crate::output::failure::Failure;
 pub(crate) struct FacetArgs {
     /// Count the cases of each value of a field; may be repeated
     ///
-    /// FORM is `limit=N`, the number of values; for times `hour`, `day`, `week`, `month`, `quarter` or `year`; for numbers
-    /// `width=100` or `edges=0,100,1000`; for both `stats`, which is count, minimum, maximum, sum and mean.
+    /// FORM is `limit=N`, the maximum number of values. For times, it may be `hour`, `day`, `week`, `month`, `quarter` or `year`.
+    /// For numbers, it may be `width=100` or `edges=0,100,1000`. For both, it may be `stats`: count, minimum, maximum, sum and
+    /// mean.
     #[arg(long, value_name = "FIELD[:FORM]", required_unless_present = "facets")]
     by: Vec<String>,
 
@@ -29,12 +30,14 @@ pub(crate) struct FacetArgs {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Count each field without the criteria that name only this field, as a dashboard shows counts beside a chosen value
+    /// Count each field without the criteria that name only this field
+    ///
+    /// A dashboard shows such counts beside a chosen value.
     #[arg(long)]
     own_criteria_apart: bool,
 }
 
-/// A request for counts, and the form in which a service receives it.
+/// A request for counts, and the same request as a service receives it.
 pub(crate) struct Facets {
     pub(crate) request: FacetsRequest,
     pub(crate) question: FacetsQuestion,
@@ -63,7 +66,7 @@ impl FacetsQuestion {
 }
 
 impl Facets {
-    /// Creates the request of a body in the form of the service.
+    /// Creates the request from a body in the form of the service.
     pub(crate) fn of_body(request: FacetsRequest, text: &str) -> Self {
         let question = FacetsQuestion { request: Some(text.to_owned()), ..FacetsQuestion::default() };
         Self { request, question }
@@ -81,7 +84,7 @@ impl FacetArgs {
         self.facets.as_deref().is_some_and(is_stdin)
     }
 
-    /// Returns the request that the arguments and the filter describe.
+    /// Builds the request from the arguments and the filter.
     pub(crate) fn request(&self, catalog: &Catalog, criteria: &Criteria) -> Result<Facets, Failure> {
         if let Some(path) = &self.facets {
             let (request, text) = criteria.facets(catalog, path)?;

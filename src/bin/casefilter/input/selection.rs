@@ -47,7 +47,7 @@ pub(crate) struct Selection {
     #[arg(long)]
     cursor: bool,
 
-    /// Return the page behind a cursor, with the --order of the page before
+    /// Return the page after a cursor; the --order must be that of the earlier page
     #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     after: Option<String>,
 }

@@ -76,7 +76,7 @@ struct Told {
 #[derive(Deserialize)]
 struct Head {
     total: Option<u64>,
-    /// The cursor behind the page.
+    /// The cursor for the next page.
     next: Option<String>,
 }
 

@@ -14,8 +14,8 @@ pub(crate) enum Blocks {
 }
 
 impl Blocks {
-    /// Returns the characters that the terminal can show, as its environment says: ASCII for the terminal `dumb`, and for a locale
-    /// without UTF-8.
+    /// Returns the characters that the terminal can show, according to the environment. The terminal `dumb` gets ASCII. So does a
+    /// locale without UTF-8, except on Windows.
     pub(crate) fn of_terminal() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         if variable("TERM").is_some_and(|terminal| terminal == "dumb") {
@@ -29,7 +29,7 @@ impl Blocks {
         if cfg!(windows) || is_utf8 { Self::Unicode } else { Self::Ascii }
     }
 
-    /// Returns a bar whose length is to `room` characters as `count` is to `most`. A count above 0 has a visible bar.
+    /// Returns a bar of `count / most * room` characters. A count above 0 has a visible bar.
     pub(crate) fn bar(self, count: u64, most: u64, room: usize) -> String {
         const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         if count == 0 || most == 0 {
@@ -45,7 +45,7 @@ impl Blocks {
         }
     }
 
-    /// Returns the lines of a chart with one column for each count. The columns are `wide` characters wide.
+    /// Returns the lines of a chart with one column for each count. Each column has a width of `wide` characters.
     fn columns(self, counts: &[u64], wide: usize) -> Vec<String> {
         const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let most = counts.iter().copied().max().unwrap_or_default();
@@ -88,7 +88,7 @@ fn part(count: u64, most: u64, room: usize) -> usize {
 /// A row of a list with bars.
 pub(crate) struct Bar {
     pub(crate) label: String,
-    /// The count as it is shown.
+    /// The count, formatted for people.
     pub(crate) shown: String,
     pub(crate) count: u64,
 }
@@ -123,8 +123,8 @@ pub(crate) fn bars(rows: &[Bar], blocks: Blocks) -> String {
     text
 }
 
-/// Returns a chart with one column for each bucket, or for several buckets if the terminal is narrow. `labels` are those of the
-/// first and of the last bucket. The second value is the number of buckets of a column.
+/// Returns a chart with one column for each bucket, or for several buckets if the terminal is narrow. `labels` are the labels of
+/// the first and the last bucket. Also returns the number of buckets per column.
 pub(crate) fn columns(counts: &[u64], labels: (&str, &str), blocks: Blocks) -> (String, usize) {
     use unicode_width::UnicodeWidthStr;
 

@@ -1,4 +1,4 @@
-//! Writes CSV and tab-separated text, whose cells a spreadsheet shows and never runs.
+//! Writes CSV and tab-separated text. By default, guards against CSV injection: no cell is a formula that a spreadsheet would run.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -12,10 +12,10 @@ const PIECE_BYTES: usize = 1 << 16;
 /// The text between two values of a field in one cell.
 pub(crate) const BETWEEN: &str = "; ";
 
-/// A writer of records: CSV as in RFC 4180, or the same with tabs instead of commas.
+/// A writer of records: CSV (RFC 4180), or the same with tabs instead of commas.
 pub(crate) struct Delimited {
     kind: Kind,
-    /// False if a cell that a spreadsheet would run gets an apostrophe in front.
+    /// False to put an apostrophe in front of cells that a spreadsheet would run.
     is_raw: bool,
     writer: csv::Writer<Vec<u8>>,
     bytes: usize,
@@ -77,7 +77,7 @@ fn harmless(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns true if a cell is a number: digits with at most one point, a sign and an exponent.
+/// Returns true if a cell is a number: digits, optionally with a sign, a fraction and an exponent.
 fn is_number(cell: &str) -> bool {
     let unsigned = cell.strip_prefix(['+', '-']).unwrap_or(cell);
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));

@@ -15,7 +15,7 @@ use crate::rows::RowSet;
 use crate::stop::Pace;
 use crate::value::OrdinalRange;
 
-/// Up to this number of buckets in one batch, their edges are computed once for the batch.
+/// The maximum number of buckets in one batch whose edges are computed once for the batch.
 const MOST_EDGES: i64 = 1 << 12;
 /// The estimated work to find the bucket of one value, in units of [`Pace::spend`].
 const WORK_OF_A_VALUE: usize = 40;

@@ -7,8 +7,8 @@
 //! | `values`, `histogram`, `stats` | the counts by value, the buckets and the statistics, one batch after the other |
 //! | `rows` | the selected rows of a batch |
 //!
-//! Facets that count different documents, because [own criteria](Facet::with_own_criteria_apart) are left out, are in different
-//! groups. Each group evaluates its filter once for each batch.
+//! Facets that count the same documents form a group. Facets that leave out [own criteria](crate::Facet::with_own_criteria_apart)
+//! may need other groups. Each group evaluates its filter once per batch.
 #![expect(clippy::arithmetic_side_effects, reason = "counts of documents and of batches, in 64 bits")]
 
 mod histogram;
@@ -37,7 +37,7 @@ use crate::filter::{Filter, SearchRequest};
 use crate::limits::Limits;
 use crate::stop::{Pace, StopCheck};
 
-/// An explanation of how one facet was counted.
+/// The explanation of one facet: the strategies that counted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -106,15 +106,17 @@ impl Engine {
     /// - [`ErrorKind::TooManyFacets`](crate::ErrorKind::TooManyFacets) or
     ///   [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) if the facets exceed the [`Limits`] of the engine.
     /// - [`ErrorKind::TooManyBuckets`](crate::ErrorKind::TooManyBuckets) if a histogram has more buckets than
-    ///   [`Limits::facet_buckets`]. It depends on the selected documents.
+    ///   [`Limits::facet_buckets`]. This depends on the selected documents.
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of a filter is not
-    ///   [within](crate::Catalog::is_within) the catalogue of the engine, or if the catalogue of the filter hides the field of a
+    ///   [within](crate::Catalog::is_within) the catalogue of the engine. Also if the catalogue of the filter hides the field of a
     ///   facet.
     /// - [`ErrorKind::SearchCancelled`](crate::ErrorKind::SearchCancelled) or
-    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the request was cancelled or stopped at its deadline.
+    ///   [`ErrorKind::DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) if the request was cancelled or stopped at its
+    ///   deadline.
     ///
     /// # Complexity
-    /// At most linear in the number of selected documents and of their values, for each facet. See [`FacetStrategy`].
+    /// After the evaluation of the filter, at most linear in the number of selected documents and their values, for each facet. See
+    /// [`FacetStrategy`].
     pub fn facets(&self, request: &FacetsRequest) -> Result<FacetsAnswer, Error> {
         let snapshot = self.current.load();
         self.facets_of(snapshot.view(&self.catalog, self.keep), request).map(|(answer, _)| answer)
@@ -157,7 +159,7 @@ impl Engine {
         Ok((rows, answer))
     }
 
-    /// Counts the values of fields, and returns the strategies by which each facet was counted.
+    /// Counts the values of fields, and returns the strategies that counted each facet.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Facet, FacetsRequest, Filter};
@@ -256,7 +258,7 @@ impl Engine {
     }
 }
 
-/// Groups the facets of a request by the documents that they count. The first group has the documents of the request.
+/// Groups the facets of a request by the documents that they count. The first group counts the documents that the request selects.
 fn groups(request: &FacetsRequest) -> Result<Vec<Group<'_>>, Error> {
     let mut groups = vec![Group { filter: request.selected()?, facets: Vec::new(), request }];
     for (number, facet) in request.facets.iter().enumerate() {
@@ -276,7 +278,7 @@ fn groups(request: &FacetsRequest) -> Result<Vec<Group<'_>>, Error> {
     Ok(groups)
 }
 
-/// Passes the selected rows of each batch to the facets of a group.
+/// A collector that passes the selected rows of each batch to the facets of a group.
 struct FacetCollector<'t, 'v> {
     tallies: &'t mut [(usize, Tally<'v>)],
     /// The number of the first uncovered batch.

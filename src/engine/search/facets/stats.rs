@@ -30,7 +30,7 @@ enum SumTally {
 
 /// The estimated work to add one value, in units of [`Pace::spend`].
 const WORK_OF_A_VALUE: usize = 12;
-/// The number of rows after which the stop check may run.
+/// The number of rows between two points at which the stop check may run.
 const ROWS_AT_ONCE: usize = 4096;
 
 impl StatsTally {

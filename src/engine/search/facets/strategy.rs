@@ -1,8 +1,8 @@
-//! The strategies that count the values of one facet in one batch, with the reasons for each.
+//! The strategies that count one facet in one batch, with the conditions and the costs of each.
 
 use std::fmt;
 
-/// A strategy that counts the values of one facet. Each batch uses the first one that applies, in this order.
+/// A strategy that counts one facet in one batch. Each batch uses the first strategy that applies, in this order.
 ///
 /// The costs are estimates for a full batch of 65,536 documents. `benches/facets.rs` has the lines that measure them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -10,26 +10,30 @@ use std::fmt;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum FacetStrategy {
-    /// The index over all batches has the counts: every document is selected, and the field is a single-valued string field with an
-    /// index. Deleted documents are subtracted per string, and recent small batches are counted one by one. It takes one look-up per
-    /// string, for any number of documents (line `values/all`).
+    /// Reads the counts from the index over all batches, and subtracts those of deleted documents. Applies if every document is
+    /// selected, and the field is a single-valued string field with an index. It fails if a batch has deleted documents and too
+    /// many strings to count them per string. Recent batches that the index does not cover use other strategies. It takes one step
+    /// per string, and one more per string for each batch with deleted documents (line `values/all`).
     Index,
-    /// No document of the batch has a value, or all values are in one bucket of a histogram. The smallest and the greatest value of
-    /// the batch say so. Only the selected documents with a value are counted, 64 at a time.
+    /// Counts only the selected documents with a value, 64 at a time. Applies if there are none, or if one bucket of a histogram
+    /// contains the smallest and the greatest value of the batch. For a string field, applies if no document of the batch has a
+    /// value.
     Zone,
-    /// Every document of the batch is selected, and the batch stores the number of documents of each string. It takes one addition per
-    /// string (line `values/all of a list`).
+    /// Adds the number of documents of each string, which the batch stores with its postings. Applies if every document of the
+    /// batch is selected. It takes one addition per string (line `values/all of a list`).
     Lengths,
-    /// The documents of each string are a bitmap or a list, which is intersected with the selected documents. It takes 0.1 µs for a
-    /// bitmap, and half a nanosecond for each listed document. So it is best for few strings (line `values/few of a filter`).
+    /// Intersects the selected documents with the documents of each string or boolean, which are a bitmap or a list. It takes about
+    /// 100 ns for a bitmap, and 0.5 ns for each listed document. So it is best for few strings (line `values/few of a filter`).
     Postings,
-    /// The edges of the buckets are looked up in the sorted rows. Documents between two edges are counted by two bitmaps of the sorted
-    /// rows, or listed if they are few. It takes at most one test for each document (line `histogram/day of a filter`).
+    /// Finds the edges of the buckets in the sorted rows. Two prefix bitmaps of the sorted rows count the selected documents
+    /// between two edges; a few documents are tested one by one. Applies to single-valued fields, unless the batch has thousands of
+    /// buckets or the selected documents are a short list. It takes at most one test for each document (line
+    /// `histogram/day of a filter`).
     SortedRows,
-    /// The code of each selected document is read, and counted in an array: about one nanosecond for each (line
+    /// Reads the code of each selected document, and counts the codes in an array. It takes about 1 ns for each document (line
     /// `values/many of a filter`).
     Codes,
-    /// The value of each selected document is read. It is the last strategy, and always applies (line `stats/filter`).
+    /// Reads the values of each selected document. Always applies, except to string and boolean fields (line `stats/filter`).
     Values,
 }
 
@@ -53,12 +57,12 @@ impl fmt::Display for FacetStrategy {
     }
 }
 
-/// The number of batches that were counted by each strategy.
+/// The number of batches that each strategy has counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Uses([u64; FacetStrategy::ALL.len()]);
 
 impl Uses {
-    /// Records that batches were counted by a strategy.
+    /// Records that a strategy has counted batches.
     pub(super) fn add(&mut self, strategy: FacetStrategy, batches: u64) {
         if let Some(uses) = self.0.get_mut(strategy as usize) {
             *uses = uses.saturating_add(batches);

@@ -46,13 +46,13 @@ impl<'v> Tally<'v> {
                 Counts::Histogram(HistogramCounts::default())
             }
             (FacetForm::Stats, ValueClass::Ordered(kind)) => Counts::Stats(StatsTally::new(kind)),
-            // Histograms and statistics are of ordered types.
+            // Histograms and statistics exist only for ordered types.
             _ => Counts::Values(ValueTally::new(class)),
         };
         Self { facet, field, counts, with_value: 0, uses: Uses::default(), is_indexed: false }
     }
 
-    /// Adds the counts of all documents of all covered batches from the index, if the index has them.
+    /// Adds the counts of all covered batches from the index, if the index has them. All documents must be selected.
     pub(super) fn add_index(&mut self, view: &'v View, batches: u64, pace: &Pace<'_>) {
         if let Counts::Values(tally) = &mut self.counts
             && let Some(with_value) = tally.add_index(self.facet.field_id(), view, pace)
@@ -78,7 +78,7 @@ impl<'v> Tally<'v> {
         self.uses.add(strategy, 1);
     }
 
-    /// Returns true if the answer will be an error, so that no more batches need be counted.
+    /// Returns true if the answer will be an error, so no more batches need to be counted.
     pub(super) fn is_over(&self, limits: &Limits) -> bool {
         matches!(&self.counts, Counts::Histogram(counts) if counts.is_over(limits))
     }

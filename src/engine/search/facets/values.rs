@@ -58,8 +58,8 @@ impl<'v> ValueTally<'v> {
         }
     }
 
-    /// Adds the counts of all covered batches from the index. Returns the number of documents with a value. Returns `None`, and adds
-    /// nothing, if the index does not have the counts.
+    /// Adds the counts of all covered batches from the index. Returns the number of documents with a value. Returns `None`, and
+    /// adds nothing, if the index does not have the counts.
     pub(super) fn add_index(&mut self, field: FieldId, view: &'v View, pace: &Pace<'_>) -> Option<u64> {
         let Self::Strings(tally) = self else { return None };
         let FieldIndex::Strings(index) = view.index().field(field) else { return None };
@@ -129,7 +129,7 @@ impl<'v> ValueTally<'v> {
         (strategy, with_value)
     }
 
-    /// Returns the answer. If the search must stop, the answer is incomplete.
+    /// Returns the counts by value. If the search must stop, they are incomplete.
     pub(super) fn finish(self, field: &crate::catalog::Field, limit: u64, pace: &Pace<'_>) -> ValueCounts {
         let unstopped = |_: &(Value<'_>, u64)| !pace.spend(WORK_OF_A_STRING);
         match self {
@@ -155,7 +155,7 @@ impl<'v> StringTally<'v> {
     fn slot(&mut self, text: &'v str) -> u32 {
         *self.slots.entry(text).or_insert_with(|| {
             self.counts.push((text, 0));
-            // There are fewer strings than documents, of which there are at most 2^32.
+            // 2^32 distinct strings would need more than 200 GB in `slots` and `counts`.
             u32::try_from(self.counts.len() - 1).unwrap_or(u32::MAX)
         })
     }
@@ -235,7 +235,7 @@ impl<'v> StringTally<'v> {
             if pace.spend(WORK_OF_A_STRING) {
                 return;
             }
-            // A string without a selected row gets a slot, too, unless there are many strings.
+            // In a small dictionary, a string without a selected row also gets a slot.
             if is_small {
                 let slot = self.slot(dictionary.get(code));
                 self.counts[slot as usize].1 += u64::from(*count);
@@ -248,7 +248,7 @@ impl<'v> StringTally<'v> {
     }
 }
 
-/// Returns true if it costs less to intersect the postings of each string with the selected rows than to read the codes of these rows.
+/// Returns true if intersecting the postings of each string with the selected rows costs less than reading the codes of these rows.
 fn prefers_postings(postings: &Postings, strings: usize, selected: &Selected<'_>) -> bool {
     /// Above this number of strings, codes are read without a comparison of the costs.
     const MOST_STRINGS: usize = 256;

@@ -34,7 +34,7 @@ pub(super) struct Shape {
     pub(super) format: SearchFormat,
     /// The fields that the user chose. `None` for the fields that the format has by default.
     pub(super) columns: Option<Columns>,
-    /// True if the cells of CSV are written without the apostrophe that keeps spreadsheets from running them.
+    /// True if the cells of CSV are written without an apostrophe in front, so that a spreadsheet may run them.
     pub(super) is_raw: bool,
 }
 
@@ -58,7 +58,7 @@ impl Shape {
         }
     }
 
-    /// Returns a writer of rows, if the format is CSV or has tabs instead of commas.
+    /// Returns a writer of rows if the format is CSV or TSV.
     pub(super) fn rows<W: Write>(
         &self,
         catalog: &Catalog,

@@ -28,7 +28,7 @@ pub(super) struct Facet {
     pub(super) other_values: u64,
     #[serde(default)]
     pub(super) other_count: u64,
-    /// True if the field should be counted without its own criteria, but some of them were kept.
+    /// True if the field should be counted without its own criteria, but some criteria on the field stay.
     #[serde(default)]
     pub(super) with_own_criteria: bool,
 }
@@ -82,7 +82,7 @@ impl Bucket {
 }
 
 impl Stats {
-    /// Returns the statistics that have a value, each with its name.
+    /// Returns the minimum, maximum, sum and mean that are present, each with its name.
     pub(super) fn named(&self) -> Vec<(&'static str, String)> {
         let all = [("min", &self.min), ("max", &self.max), ("sum", &self.sum), ("mean", &self.mean)];
         let known =

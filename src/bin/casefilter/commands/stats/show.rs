@@ -12,7 +12,7 @@ use crate::output::figures::{counted, thousands};
 use crate::output::stdout::Output;
 use crate::output::wrap::wrapped;
 
-/// The maximum number of buckets of time that are listed line by line. More of them are a chart of columns.
+/// The maximum number of intervals of time that are listed, one per line. More intervals are drawn as columns.
 const MOST_LISTED: usize = 16;
 
 /// Prints the counts as bars and columns. Buckets of time are labelled in local time at `offset`.
@@ -71,7 +71,7 @@ fn write_columns(
     out.line(&format!("  (absent): {}", thousands(facet.absent)))
 }
 
-/// Returns the rows of a list. The rows of absent and other values are at the end. `offset` is given for times.
+/// Returns the rows of a list. The rows of absent and other values are at the end. `offset` is set if the values are times.
 fn rows(facet: &Facet, offset: Option<FixedOffset>) -> Vec<Bar> {
     let bar = |label: String, count: u64| Bar { label, shown: thousands(count), count };
     let mut rows = Vec::new();
@@ -103,7 +103,7 @@ fn rows(facet: &Facet, offset: Option<FixedOffset>) -> Vec<Bar> {
     }
     if facet.other_values > 0 {
         let label = format!("({})", counted(facet.other_values, "other value"));
-        // Many values together would have a bar that makes those of single values invisible.
+        // A bar for many values together would make the bars of single values too short.
         rows.push(Bar { label, shown: thousands(facet.other_count), count: 0 });
     }
     rows.push(bar("(absent)".to_owned(), facet.absent));
@@ -139,7 +139,8 @@ fn quarters(buckets: &[Bucket], offset: FixedOffset) -> Option<Vec<String>> {
     buckets.iter().map(quarter).collect()
 }
 
-/// Cuts what the times have in common at their end: seconds, minutes and hours of 0, and the first day or month of all.
+/// Removes the end that all times have in common: the time of day 00:00:00, or the seconds 00. If the time of day was removed, also
+/// removes the day 01, and then the month 01.
 fn shortened(times: Vec<String>) -> Vec<String> {
     let end = [" 00:00:00", ":00", "-01", "-01"];
     let mut times = times;
