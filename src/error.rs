@@ -191,7 +191,7 @@ pub struct Error {
     pub offset: usize,
     /// The part of the input that is wrong, or a description of it.
     pub found: Found,
-    /// A description of the input that is allowed there.
+    /// A description of the input that is allowed at this position.
     pub expected: String,
     /// A suggested correction.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -199,8 +199,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error at a byte offset of the input. Host programs can use it for their own checks. A string that is given as
-    /// `found` becomes a description.
+    /// Creates an error at a byte offset of the input. Host programs can use it for their own checks. A string as `found` is shown
+    /// unchanged, as a [description](Found::Description). To quote a part of the input, pass [`Found::text`].
     ///
     /// ```
     /// use casefilter::{Error, ErrorKind, Found, Suggestion};

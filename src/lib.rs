@@ -60,16 +60,16 @@
 //! # Limits and non-goals
 //!
 //! - **Criteria** have no regular expressions, no arithmetic and no comparison of two fields. The operator
-//!   [`<>`](guide::criteria#truth-table) is true for absent values. In request bodies, the operators *not*, *exists* and search
-//!   inside strings need an [extended](Catalog::extended) catalogue.
+//!   [`<>`](guide::criteria#truth-table) is true for absent values. In request bodies, `$not`, `$elem`, `$exists` and the searches
+//!   in strings need an [extended](Catalog::extended) catalogue.
 //! - **Types** are strings, doubles, integers of 64 bits, exact decimals, timestamps and booleans. In a field of doubles, integers
 //!   beyond 2^53 are rounded. The id is a string, an integer or a UUID.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
 //!   elements, except in `$elem` (in texts, `has`).
 //! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There
 //!   are no joins.
-//! - **One process** writes to a file or an engine. For more documents than fit into one process, use a
-//!   [database](guide::scaling_out).
+//! - **One process** at a time writes to a file. An engine belongs to one process. For more documents than fit into one process,
+//!   use a [database](guide::scaling_out).
 //! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
 //! - **The core** does no I/O, reads no clock and starts no threads. Only the features `store`, `service`, `postgres` and
 //!   `parallel` do. For a [`Deadline`], the host program supplies the clock.

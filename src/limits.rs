@@ -45,8 +45,8 @@ pub struct Limits {
     pub document_bytes: usize,
     /// The maximum nesting depth of a document. The document itself has depth 1. Default: 128.
     pub document_depth: usize,
-    /// The maximum number of batches of an engine. A batch has at most 65,536 documents. Default: 65,536. An engine does not allow
-    /// a greater limit.
+    /// The maximum number of batches of an engine. A batch has at most 65,536 documents. Default: 65,536. An engine treats a
+    /// greater limit as 65,536.
     ///
     /// Small batches are merged, so an engine has about one batch for every 32,768 documents, plus about 20.
     pub batches: usize,

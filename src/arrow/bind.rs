@@ -36,7 +36,7 @@ pub(super) struct Object<'b> {
     pub(super) members: Vec<BoundMember<'b>>,
 }
 
-/// A member of an object.
+/// A member of an object, bound to its array in one record batch.
 pub(super) struct BoundMember<'b> {
     /// The key as a JSON string, followed by a colon.
     pub(super) label: &'b str,

@@ -144,7 +144,8 @@ impl Column {
         }
     }
 
-    /// Reads the next value. Appends a null if the value is invalid for the field.
+    /// Reads the next value and appends it to the column. Appends a null if the value is invalid for the field. `has_value` tells,
+    /// for each field id, if the document has a valid value.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, has_value: &[bool]) -> json::Result<()> {
         let found = reader.peek()?;
         let is_present = |field: &FieldId| has_value.get(field.index()).copied().unwrap_or(false);

@@ -252,13 +252,13 @@ impl Columns<'_> {
     }
 }
 
-/// The entries that a search found, or `None` if there is nothing to search in a part of the case.
+/// The entries that a search found, or `None` if the search is for another node.
 type Found = Option<Result<BooleanBuffer, Error>>;
 
-/// A search in the parts of a case. It recurses as deeply as the plan nests, which is limited.
+/// A search for one array among the nodes of a bound case. It recurses once for each level of the plan, whose depth is limited.
 trait Seek {
-    /// Searches a part itself. `None` if the search is for another part; then its own parts are searched. `there` contains the
-    /// entries in which the part is present. The values of all other entries are undefined.
+    /// Evaluates the search on this node. Returns `None` if the search is for another node. The caller then searches the children
+    /// of this node. `there` contains the entries in which the node is present. The values of all other entries are undefined.
     fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found;
 
     /// Searches the members of an object. `around` contains the entries in which the enclosing node is present. `own` contains the

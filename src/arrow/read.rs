@@ -78,7 +78,7 @@ struct Group {
     failed: Option<Error>,
 }
 
-/// An iterator that collects batches into groups.
+/// An iterator over groups of consecutive batches. A group ends after `rows` rows, after [`GROUP_BYTES`], or at an error.
 struct GroupedBatches<I> {
     batches: I,
     /// The number of rows after which a group is complete.

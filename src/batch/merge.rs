@@ -58,8 +58,8 @@ impl BatchMerge {
 
     /// Copies about `budget` values. Returns true when all values and documents have been copied.
     ///
-    /// A column is always copied completely, so a budget that is too small for the next column is saved for later steps. The used
-    /// and the saved part are subtracted from `budget`.
+    /// A column is always copied completely. If the budget is too small for the next column, it is saved for later steps. A saved
+    /// budget is also subtracted from `budget`, which becomes 0.
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));

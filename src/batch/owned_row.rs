@@ -159,7 +159,7 @@ impl OwnedRow {
         self.stored(field).iter().map(|(.., stored)| self.value(*stored))
     }
 
-    /// Returns the keys of the strings of a field, like [`values`](Self::values).
+    /// Returns the keys of the strings of a field in document order, with repetitions. The row must be sorted.
     #[inline]
     pub(crate) fn text_keys(&self, field: FieldId) -> impl Iterator<Item = TextKey> {
         self.stored(field).iter().filter_map(|(.., stored)| match stored {
@@ -168,7 +168,7 @@ impl OwnedRow {
         })
     }
 
-    /// Returns the ordinals of a field of an ordered type, like [`values`](Self::values).
+    /// Returns the ordinals of a field of an ordered type in document order, with repetitions. The row must be sorted.
     #[inline]
     pub(crate) fn ordinals(&self, field: FieldId) -> impl Iterator<Item = i64> {
         self.stored(field).iter().filter_map(|(.., stored)| match stored {

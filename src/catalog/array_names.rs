@@ -28,7 +28,7 @@ impl Catalog {
         self.arrays_around(array.field).get(usize::from(array.level).checked_sub(1)?).copied()
     }
 
-    /// Returns the same array, identified by the first visible field of this catalogue that lies below it.
+    /// Returns the array in the form that this catalogue uses: identified by the first visible field below the array.
     pub(crate) fn same_array(&self, array: ElementArray) -> ElementArray {
         self.inner.arrays.of(array).map_or(array, |found| found.array)
     }

@@ -296,11 +296,11 @@ impl Catalog {
         self.inner.grammar
     }
 
-    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects the fields that have the form of the interface
-    /// document. Documents are not changed.
+    /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects timestamp fields of the form
+    /// [`Interface`](TimestampForm::Interface), `yyyy-MM-dd HH:mm:ss`. Stored documents keep their text.
     ///
-    /// This concerns the values of documents only. Bodies still accept only `yyyy-MM-dd HH:mm:ss`, with or without an offset. Texts
-    /// accept RFC 3339 in every catalogue.
+    /// Only the values of documents may have the new form. Bodies still accept only `yyyy-MM-dd HH:mm:ss`, with or without an
+    /// offset. Texts accept RFC 3339 in every catalogue.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};

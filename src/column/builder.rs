@@ -92,8 +92,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Makes the builder record which elements contain the values. `arrays` contains the arrays of objects around the field, from
-    /// the outermost to the innermost.
+    /// Returns a builder that also notes, for each value, the array element that contains the value. `arrays` contains the arrays
+    /// of objects around the field, from the outermost to the innermost.
     pub(crate) fn within(self, arrays: &[ArrayId]) -> Self {
         Self { elements: ElementsBuilder::new(arrays), ..self }
     }
@@ -220,7 +220,8 @@ fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'
     Cow::Owned(placed)
 }
 
-/// Returns the same vector as [`placed`], and empties `values`.
+/// Moves `values` into a vector with fillers, as [`placed`] does, and leaves `values` empty. Copies nothing if every row has a
+/// value.
 fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
     match placed(rows, places, values) {
         Cow::Owned(placed) => {

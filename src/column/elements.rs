@@ -108,8 +108,9 @@ fn is_same(one: &Range<usize>, other: &Range<usize>) -> bool {
     one == other || one.is_empty() && other.is_empty()
 }
 
-/// Returns the range of items that a range of entries contains. `ends` has the end index of the items of each entry. An entry after
-/// the last entry contains no items. Such entries occur if two columns of a damaged file have different numbers of elements.
+/// Returns the range of the items of a range of entries. An entry is a row or an outer element. Its items are the elements or
+/// values in it. `ends` has the end index of the items of each entry. An entry after the last entry contains no items. Such entries
+/// occur if two columns of a damaged file have different numbers of elements.
 #[inline]
 pub(super) fn within(ends: &[u32], range: Range<usize>) -> Range<usize> {
     let before = |at: usize| match at.min(ends.len()).checked_sub(1) {

@@ -124,7 +124,8 @@ const FOREIGN_OPERATORS: &[(&str, Meaning)] = &[
     ("xor nor nand unless except but butnot ^", Meaning::Unsupported(Unsupported::Connective)),
 ];
 
-/// Spellings of negated operators that do not begin with a word of [`NEGATIONS`], with the meaning that they negate.
+/// Spellings of negated operators that are one word, such as `nin` for `not in`. Each has the meaning of the operator without
+/// negation.
 const NEGATED_FOREIGN_OPERATORS: &[(&str, Meaning)] = &[
     ("nin none noneof neither neitherof outof <>all !=all <>in !=in", Meaning::Operator(Operator::Contains)),
     ("without lacks lacking excludes exclude excluding misses omits", Meaning::Inside(Operator::Contains)),
@@ -328,7 +329,8 @@ impl ForeignOperator {
         }
     }
 
-    /// Returns the advice for a search inside a string.
+    /// Returns the advice for a search inside a string. If the language or the field does not allow the search, the advice is the
+    /// reason.
     fn found(self, search: Search, holds: Option<Holds>, language: Language) -> Advice {
         match search {
             _ if !language.is_extended() => Advice::Cannot(Unsupported::Inside),

@@ -36,7 +36,7 @@ pub(super) fn mark_changed(
     Ok(())
 }
 
-/// Returns the members that operation 5 has changed, each with the time of the change as text.
+/// Returns the members of `info` that operation 5 (update of extracted info) has changed, each with the time of the change as text.
 fn times_of(applicant: &Members<'_>) -> json::Result<Vec<(&'static str, String)>> {
     let Some(times) = object(applicant, INFO_CHANGED_AT) else { return Ok(Vec::new()) };
     let times = Members::read(&times)?;

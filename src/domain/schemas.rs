@@ -2,7 +2,7 @@
 
 use super::schema::{Kind, Member, Schema, Visibility};
 
-/// The steps that the interface document lists.
+/// The verification steps that the interface document lists. An import also accepts any other step, and notes it.
 pub(super) const STEPS: &[&str] = &[
     "COMPANY",
     "COMPANY_DATA",

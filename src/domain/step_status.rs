@@ -25,7 +25,8 @@ pub(super) struct StepStatus<'d> {
     pub(super) image_ids: Vec<&'d str>,
     pub(super) image_review_results: ByImage<'d>,
     pub(super) forbidden: bool,
-    /// True if the minimum numbers of images and documents were uploaded. This follows the wording of the interface document.
+    /// True if the step has all that it asks for: enough documents and images, all data fields, and the questionnaire. The
+    /// interface document defines the name of the member.
     pub(super) partial_completion: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) step_statuses: Option<Vec<PartStatus<'d>>>,

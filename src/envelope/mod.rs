@@ -54,7 +54,7 @@ impl Envelope {
         }
     }
 
-    /// Creates the envelope for a search that was [stopped](Error::is_stop) at its deadline. Its status is 503.
+    /// Creates the envelope for a search that was stopped at its [`Deadline`](crate::Deadline). Its status is 503.
     ///
     /// ```
     /// use casefilter::envelope::Envelope;

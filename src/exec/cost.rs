@@ -12,7 +12,7 @@ use crate::rows::LANES;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost(usize);
 
-/// The minimum cost of a step.
+/// The fixed cost of a step, which is added to its other costs.
 pub(super) const COST_OF_A_STEP: Cost = Cost(64);
 /// The cost of setting the bit of a listed row.
 pub(super) const COST_OF_A_BIT: Cost = Cost(4);

@@ -1,12 +1,13 @@
 //! Executes a program on all rows of a batch: combines sets of rows, group by group.
 //!
-//! A bitmap of a full batch has 8 KiB. Each set of an index is read once, sequentially, and combined into the bitmap of its
-//! group, which stays in the L1 cache. Combining smaller pieces (1/16 to 1/2 of a bitmap) was slower, both with data in the cache
+//! A bitmap of a full batch has 8 KiB. A *group* is a branch of the predicate. Its *members* are the children of the branch, and
+//! their sets of rows are combined. Each set of an index is read once, sequentially, and combined into the bitmap of its group.
+//! This bitmap stays in the L1 cache. Combining smaller pieces (1/16 to 1/2 of a bitmap) was slower, both with data in the cache
 //! and with data in memory. The hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
 //! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
-//! two groups of two sets. If few rows of a conjunction are left, they become a list, and each row is tested by the remaining
-//! members.
+//! two groups of two sets. If few rows of an `and` group are left, they become a list. The remaining members of the group then test
+//! each row.
 //!
 //! If the data is not in the cache, cache misses take most of the time. So memory is prefetched:
 //!

@@ -58,7 +58,7 @@ pub(super) fn plan_bitmaps<'p>(
     Some(PlanStep::Leaf { path, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
 }
 
-/// Plans a leaf on batch `number` by its column.
+/// Plans a leaf on batch `number`: chooses the access path to its rows in `column` or in the index, and estimates rows and cost.
 pub(super) fn plan_leaf<'p>(
     leaf: &'p Leaf,
     lookup: &'p IndexLookup<'p>,
@@ -220,7 +220,7 @@ fn matching_set<'p>(
     }
 }
 
-/// Returns the rows that have one of these codes.
+/// Returns the access path to the rows that have one of these codes, with its estimates.
 fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Matching<'p> {
     let (rows, values) = (column.rows(), column.values_len());
     let ColumnData::Strings { dictionary, codes, postings, search } = &column.data else {

@@ -48,7 +48,7 @@ pub(super) struct Program<'p> {
     pub(super) pace: Option<&'p Pace<'p>>,
 }
 
-/// An entry of the stack of [`Program::new`].
+/// A task of [`Program::new`], which lays out the steps with a stack of tasks instead of recursion.
 enum Todo {
     /// A step that is to be laid out.
     PlanStep(usize),

@@ -21,9 +21,9 @@ pub(super) const WORK_OF_A_LEAF: usize = 4000;
 struct OpenBranch<'p> {
     connective: Connective,
     children: std::slice::Iter<'p, usize>,
-    /// The rows for which the branch is tested.
+    /// The rows for which the branch is tested, one bit for each row.
     tested: u64,
-    /// The rows for which no child has decided the branch.
+    /// The rows for which no child has decided the branch, one bit for each row.
     open: u64,
 }
 

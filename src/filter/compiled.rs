@@ -232,7 +232,8 @@ impl Filter {
         predicate::lines(self.searched(), &self.inner.catalog, arrange)
     }
 
-    /// Returns true if the filter selects every document.
+    /// Returns true if the normal form is the constant *true*. Then the filter selects every document. If it returns false, the
+    /// filter may still select every document.
     #[must_use]
     pub fn is_all(&self) -> bool {
         matches!(self.predicate().get(self.predicate().root()), Some(Node::Constant(true)))

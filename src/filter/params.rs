@@ -147,8 +147,8 @@ impl<'a> SearchParams<'a> {
         Self { count: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `pageCursor`, `true` or `false`. An answer has the cursor as [`next`](crate::SearchAnswer::next), and `pageInfo.next`
-    /// in JSON.
+    /// Sets `pageCursor`: `true` asks for a cursor to the next page. The answer has it as [`next`](crate::SearchAnswer::next), in
+    /// JSON as `pageInfo.next`.
     #[must_use]
     pub fn cursor(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { cursor: text.into().map(Cow::Borrowed), ..self }
@@ -259,7 +259,7 @@ fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     }
 }
 
-/// Parses `offset`. It must fit in 64 bits.
+/// Parses `offset`, an integer of at most 64 bits. Returns 0 if it is absent.
 fn offset(text: Option<&str>) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(0) };
     digits("offset", text)?.parse().map_err(|_| {

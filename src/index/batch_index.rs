@@ -29,7 +29,7 @@ use crate::value::ValueClass;
 pub(crate) struct BatchIndex {
     /// The index of each field. A clone of the `BatchIndex` shares these indexes, and copies an index only before a change.
     pub(super) fields: Vec<Arc<FieldIndex>>,
-    /// The top rows of each field. Empty for fields without zone maps.
+    /// The *top rows* of each field: its first and last rows in sort order. Empty for fields that are not of an ordered type.
     pub(super) top_rows: Vec<Arc<FieldTopRows>>,
     hasher: foldhash::quality::RandomState,
     /// The state of each batch number.
@@ -52,8 +52,8 @@ pub(super) enum Use {
     Free,
     /// The batch number of a covered batch.
     Covered,
-    /// The batch number of a retired batch. Key entries may still refer to it. The value is the count of batches that were retired
-    /// earlier.
+    /// The batch number of a retired batch. Key entries may still refer to it. The value is the count of batches that had been
+    /// retired before this batch.
     Retired(u64),
 }
 
@@ -280,7 +280,8 @@ impl BatchIndex {
         (order.len() == self.numbers()).then_some(order)
     }
 
-    /// Returns the top rows in the order of a field. They never include rows without a value.
+    /// Returns the first rows in the order of a field, or with `descending` the first rows in the reverse order. Rows without a
+    /// value are never among them.
     pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
         self.top_rows.get(field.index()).map(|rows| rows.first(descending))
     }

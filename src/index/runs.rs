@@ -66,7 +66,8 @@ impl RunBuilder {
         self.entries.push(entry);
     }
 
-    /// Sets the fences up to `bucket`. All later entries belong to this bucket or to a later bucket.
+    /// Records the count of entries as the start of `bucket`, and of all buckets before it that have no start. All later entries
+    /// belong to this bucket or to a later bucket.
     #[inline]
     fn fence(&mut self, bucket: usize) {
         // The number of entries fits, because the rows of the entries are distinct and have 32 bits.

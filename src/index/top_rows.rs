@@ -25,12 +25,12 @@ pub(crate) struct TopRows {
     rows: Vec<TopRow>,
     /// The rank of the first row that is left out. `None` if no row with a value is left out.
     until: Option<i64>,
-    /// The string numbers of the rows in each field.
+    /// For each field, the [numbers](super::StringPostings::number) of the strings that these rows have in it.
     strings: Box<[OnceLock<StringNumbers>]>,
 }
 
-/// The string numbers of the top rows in one field, in chunks of 64 rows. Computed on first use, so that later searches do not have
-/// to read the batches.
+/// The numbers of the strings that the top rows have in one field, in chunks of 64 rows. Computed on first use, so that later
+/// searches do not have to read the batches.
 type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and the rows with the last values.

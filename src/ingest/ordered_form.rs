@@ -17,7 +17,7 @@ use crate::value::{Decimal, Number, ParseTimestampError, Timestamp, Value, parse
 pub(crate) enum OrderedForm {
     /// A JSON number.
     Number,
-    /// A JSON number that is an integer of 64 bits, without a fraction and an exponent.
+    /// A JSON number that is an integer of 64 bits. It has neither a fraction nor an exponent.
     Integer,
     /// A decimal of the given scale: a JSON number, or a JSON string that contains such a number.
     Decimal(u8),

@@ -56,7 +56,8 @@ pub(super) fn escaped_string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     Some((string, text.get(reader.offset()..)?))
 }
 
-/// Reads a string with or without escapes. The caller has already read its opening quote.
+/// Reads the rest of a string, with or without escapes. The caller has already read its opening quote. Returns the string, and the
+/// text after it.
 fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     match plain_string(text) {
         Some((string, rest)) => Some((Cow::Borrowed(string), rest)),

@@ -287,7 +287,8 @@ impl<'a> Walk<'a, '_> {
         Some((rest, form, to))
     }
 
-    /// Skips a missing value: `null`, or the end of an empty array. Returns the text after it, and the slot that has been read.
+    /// Skips a missing value. This is `null`, or the `]` of an empty array when an element was expected. Returns the text after it,
+    /// and the slot of the value or of the array.
     #[cold]
     fn skip_missing(&self, text: &str, rest: &'a str, slot: SlotIndex) -> Option<(&'a str, SlotIndex)> {
         let next = skip_space(rest);

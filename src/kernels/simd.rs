@@ -109,8 +109,8 @@ versions!(
     /// Writes the combination of three bitmaps to `words`. `hows[0]` combines the first two bitmaps, and `hows[1]` combines the
     /// result with the third.
     ///
-    /// Two passes, each over two bitmaps, would also write and read the intermediate result. In benches/HISTORY.md, two passes make
-    /// the counts `c4` and `c5` 9 % slower. With the current plans, two passes make these counts more than 10 % slower.
+    /// Two passes, each over two bitmaps, would also write and read the intermediate result. Two passes make the counts `c4` and
+    /// `c5` of the benches about 9 % slower (benches/HISTORY.md).
     combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
     (hows: [Combine; 2], words: &mut [u64], sets: [&[u64]; 3]) -> Uniform, ("avx2")
 );
@@ -136,7 +136,7 @@ versions!(
 /// A set of byte values: bit `b % 64` of word `b / 64` is set if the set contains `b`.
 pub(crate) type ByteSet = [u64; 4];
 
-/// Returns true if the processor has vector instructions for [`in_byte_set`]. With them, this function is about 50 times as fast as
+/// Returns true if the processor has vector instructions for [`in_byte_set`]. With them, `in_byte_set` is about 50 times as fast as
 /// testing each byte.
 pub(crate) fn has_byte_sets() -> bool {
     #[cfg(target_arch = "x86_64")]

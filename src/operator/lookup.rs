@@ -1,4 +1,5 @@
-//! Looks up the properties of an operator in the table, and finds the operator with a given spelling or ray.
+//! Looks up the properties of an operator in the table. Finds an operator by its spelling, or by its *ray*: all values on one side
+//! of an end point, such as `> 5`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -109,7 +110,8 @@ impl Operator {
         }
     }
 
-    /// Returns the ray of an order comparison such as `>`. Returns `None` for any other operator.
+    /// Returns the ray of an order comparison such as `>`: the side of the value that it selects, and if the value itself is
+    /// included. Returns `None` for any other operator.
     pub(crate) fn ray(self) -> Option<Ray> {
         match self.shape().pattern {
             Pattern::Ray(ray) => Some(ray),

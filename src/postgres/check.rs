@@ -1,4 +1,5 @@
-//! Checks that the table on the server has the columns of the data definition, and finds its folded columns and element columns.
+//! Checks that the table on the server has the columns of [`Table::script`]. Also finds the optional columns: folded texts for
+//! `$match`, and element numbers for `$elem`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ struct ColumnDef {
 }
 
 impl ColumnDef {
-    /// Returns the definition of this column in [`Table::script`].
+    /// Returns the definition that [`Table::script`] gives to this column: its type, `NOT NULL` and its collation.
     fn of(column: &Column) -> Self {
         let kind = match column.kind() {
             ColumnType::Decimal { scale } => Cow::Owned(format!("numeric(19,{scale})")),

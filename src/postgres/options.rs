@@ -11,7 +11,8 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// The name of the table, as `casefilter ddl --dialect postgres` names it.
+    /// The name of the table, with or without its schema, such as `compliance.cases`. It is the name that the table got from
+    /// `casefilter ddl`. Default: `cases`.
     pub table: String,
     /// The maximum number of simultaneous connections. 0 is treated as 1.
     pub max_connections: usize,

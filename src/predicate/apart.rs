@@ -14,8 +14,8 @@ pub(crate) struct Apart {
     pub(crate) has_others: bool,
 }
 
-/// Leaves out the criteria that name only `field`. They are searched in the list of the body, and among the children of each `$and`
-/// in it. The tree must be that of one body or text, and not of joined filters.
+/// Returns the criteria without those that name only `field`. It leaves out only criteria that are joined by *and*: in the list of
+/// the body, and in each `$and` of it. `written` must come from one body or text, not from joined filters.
 ///
 /// The list `ids` of a body is not a criterion. So it stays, and is still joined with the criteria by `$or`.
 pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
@@ -46,7 +46,7 @@ pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
     Apart { tree, is_changed, has_others }
 }
 
-/// The fields that a criterion names.
+/// Flags that tell if a criterion names the given field, and if it names other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Names {
     /// True if it names the field that is counted.
@@ -55,7 +55,7 @@ struct Names {
     others: bool,
 }
 
-/// Returns, for each node, the fields that its criteria name.
+/// Returns, for each node, if its criteria name `field`, and if they name other fields.
 fn names(written: &Written<'_>, field: FieldId) -> Vec<Names> {
     let mut all: Vec<Names> = Vec::with_capacity(written.nodes().len());
     for node in written.nodes() {

@@ -54,7 +54,7 @@ pub(super) fn nth(words: &[u64], mut number: usize) -> Option<usize> {
     None
 }
 
-/// Returns the same row as [`nth`], but counts word by word.
+/// Does the work of [`nth`] within one span, word by word.
 fn nth_in_span(words: &[u64], mut number: usize) -> Option<usize> {
     for (first, word) in (0..).step_by(LANES).zip(words) {
         match number.checked_sub(word.count_ones() as usize) {

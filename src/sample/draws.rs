@@ -35,7 +35,8 @@ impl Draws {
 
     /// Draws a number from `0..bound` with a Zipf distribution: the probability of k is about proportional to 1/(1+k).
     ///
-    /// Each power-of-two range 2ⁿ ≤ k+1 < 2ⁿ⁺¹ has the same probability.
+    /// Draws one of the ranges 2ⁿ ≤ k+1 < 2ⁿ⁺¹ uniformly, and then k uniformly in it. If this k is not below `bound`, draws k
+    /// uniformly from `0..bound`.
     pub(super) fn skewed(&mut self, bound: u64) -> u64 {
         let octaves = u64::from(u64::BITS - bound.leading_zeros());
         let octave = 1 << self.below(octaves);

@@ -46,7 +46,8 @@ pub struct ServiceOptions {
     ///
     /// A token at one peer gets at most half. So the largest body fits if this is at least twice its size.
     pub spooled_bytes: usize,
-    /// The folder of these temporary files. It should not be in memory, as `/tmp` may be.
+    /// The folder of the temporary files for large bodies ([`spooled_bytes`](Self::spooled_bytes)). It should be on a disk. On some
+    /// systems, `/tmp` is in memory.
     ///
     /// The default is the folder of the database, or the temporary folder of the system if the folder of the database cannot be
     /// written.

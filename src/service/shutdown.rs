@@ -11,13 +11,13 @@ impl ServiceState {
         self.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the remaining work must stop.
+    /// Returns true if unfinished work must be abandoned: after a second signal, or at the end of the grace period.
     #[cfg(unix)]
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_cut_off.load(Ordering::Relaxed)
     }
 
-    /// Makes the remaining work stop.
+    /// Makes the unfinished work stop.
     pub(super) fn cut_off(&self) {
         self.is_cut_off.store(true, Ordering::Relaxed);
     }

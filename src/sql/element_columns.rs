@@ -64,8 +64,8 @@ impl ElementNumbers {
             }
     }
 
-    /// Returns the suffix of the name of the column. If the column has the numbers of an outer array, the suffix contains the level
-    /// of this array.
+    /// Returns the suffix of the name of the column. The suffix is `_element`, or for example `_element_1` if the column numbers
+    /// the elements of the outer array of level 1.
     pub(super) fn suffix(&self, catalog: &Catalog) -> String {
         let innermost = match self.of {
             Numbered::Elements(array) => Some(array),

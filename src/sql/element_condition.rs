@@ -142,7 +142,8 @@ impl<'l> Parts<'_, '_, 'l> {
         self.column(array, Numbered::Elements)
     }
 
-    /// Adds the parts of the tests of one element. The depth of the recursion is the depth of nested arrays in the catalogue.
+    /// Adds the expressions for the elements that pass the tests, and returns the last one. It recurses once for each level of
+    /// nested arrays in the catalogue.
     fn passing(&mut self, elements: &'l Elements) -> Result<Passing, Error> {
         let mut passing: Vec<Passing> = Vec::with_capacity(elements.tree.nodes().len());
         for node in elements.tree.nodes() {

@@ -91,9 +91,10 @@ impl PatternTests {
     }
 }
 
-/// Returns one test for each length of the prefixes: the first part of the text, of this length, is in the list of prefixes.
+/// Returns tests of which at least one is true if the text starts with one of the prefixes. For each length of prefixes, a test
+/// looks up the first characters of the text in a list. A long list is split into several tests.
 ///
-/// The database looks the part up in a hash table, instead of comparing every text with every prefix.
+/// The database looks these characters up in a hash table, instead of comparing every text with every prefix.
 fn by_length(prefixes: &[&str], statement: &Statement) -> Vec<(OperandTest, Tested, Datum<'static>)> {
     let mut lengths: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for prefix in prefixes {

@@ -82,8 +82,8 @@ impl Table {
         self.select(dialect, "SELECT count(*)", filter, None)
     }
 
-    /// Writes a statement up to its condition: the filter and, if there is a position, the order and the position after which the
-    /// documents are.
+    /// Writes `what`, the table and the condition. The condition is the filter and, with `behind`, that a document comes after this
+    /// position in this order.
     fn select(
         &self,
         dialect: Dialect,

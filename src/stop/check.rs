@@ -154,7 +154,7 @@ impl StopConditions {
     }
 }
 
-/// The values of [`StopCheck::reason`].
+/// The value of [`StopCheck::reason`] while no reason to stop is known. [`CANCELLED`] and [`PAST_DEADLINE`] are the other values.
 const RUNNING: u8 = 0;
 const CANCELLED: u8 = 1;
 const PAST_DEADLINE: u8 = 2;

@@ -197,7 +197,7 @@ impl Temporary {
     }
 
     fn create(target: &Path) -> io::Result<(File, Self)> {
-        /// The maximum number of attempts. An earlier process with the same process id may have left files with such names.
+        /// The maximum number of names to try. An earlier process with the same process id may have left files with these names.
         const MOST_TRIES: usize = 100;
         let mut tries = 0_usize;
         loop {

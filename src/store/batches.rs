@@ -1,5 +1,5 @@
-//! Stores sealed batches in the file, and their live rows. Each part of a batch is cut into *pieces* of at most 32 KiB, the values
-//! of the table.
+//! Stores sealed batches in the file, and their live rows. Each part of a batch, such as one column, is cut into *pieces* of at
+//! most 32 KiB. Each piece is one value of the redb table `batches`.
 
 use redb::{ReadableTable, WriteTransaction};
 

@@ -36,7 +36,8 @@ use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 /// database.
 ///
 /// Add documents through this type or through [`import_mut`](Self::import_mut). They are written to an unnamed temporary file in
-/// the folder of the database. The file needs about as much space as the documents. It is freed when the import is dropped or the
+/// the folder of the database. If this folder cannot be written, the file is in the temporary folder of the system. A small import
+/// needs no file. The file needs about as much space as the documents. The system frees it when the import is dropped or the
 /// process ends.
 ///
 /// The type is `Send`. Before its commit, an import blocks no other write and no other import. The commit writes all documents to

@@ -270,8 +270,8 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// Returns the key at index `step` of the sort order, counted from the first row after the position of `by`. Returns `Absent`
-    /// if fewer rows are sorted. Returns `None` if the batch does not keep its rows sorted.
+    /// Returns the key of row number `step` in the sort order. If `by` has a position, counting starts after it. Returns `Absent`
+    /// if there are not so many rows with a value. Returns `None` if the batch does not keep its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };

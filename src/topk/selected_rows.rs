@@ -10,7 +10,7 @@ use crate::rows::RowSet;
 
 /// The selected rows of a batch, tested on demand or collected into a set.
 pub(super) enum SelectedRows<'s, 'q> {
-    /// Rows are tested one by one. The value is the remaining number of tests, after which all selected rows are collected.
+    /// Rows are tested one by one. The number is the count of tests left until this becomes [`Gathered`](Self::Gathered).
     Tested(&'s Selected<'q>, usize),
     /// The set of all selected rows.
     Gathered(RowSet<'q>),

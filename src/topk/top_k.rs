@@ -58,7 +58,7 @@ pub(super) struct TopK<'b, 's> {
     bound: Option<Candidate<'b>>,
     /// If set, rows after this key are skipped.
     estimate: Option<Key<'b>>,
-    /// The approximate number of rows of each batch that come before the estimate.
+    /// The approximate number of rows of one batch that come before the key `estimate`.
     near: usize,
     /// If set, rows before this key are skipped. Requires batches with sorted rows.
     pub(super) start: Option<Key<'b>>,

@@ -47,7 +47,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
-    /// One type of each [name](Self::name). A decimal type has the scale 0.
+    /// One type for each [name](Self::name). The decimal types of all scales have one name, so only the type of scale 0 is listed.
     pub(crate) const ALL: [Self; 6] = [
         Self::String,
         Self::Number,

@@ -97,7 +97,7 @@ fn a_misspelt_member_of_a_request_gets_a_suggestion() {
     let requests = br#"{"body":{"ids":["a"]},"oder":"-createdAt"}"#;
     for command in [&["search", cases.as_str()][..], &["sql", "--dialect", "duckdb"], &["bench", &cases]] {
         let out = run_with(&[command, &["--requests", "-"]].concat(), requests).code(0).out;
-        let expected = "found `oder`, expected `body` or `facets`, `offset`, `limit`, `order` or `countTotalItems`; did you mean `order`?";
+        let expected = "found `oder`, expected `body` or `facets`, `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` or `after`; did you mean `order`?";
         assert!(out.contains(expected), "{command:?}: {out}");
     }
 }

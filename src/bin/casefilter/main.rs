@@ -39,7 +39,7 @@ struct Cli {
     command: Command,
 }
 
-/// Filters compliance cases by nested JSON criteria.
+/// The text below the list of commands in the help: the first commands to try, and the exit statuses.
 const FIRST_STEPS: &str = "\
 First steps:
   casefilter demo
@@ -70,8 +70,8 @@ warnings under check --deny-warnings.";
 /// The source location of the last panic of this process, except for panics that the store catches.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Runs the command. A panic of this program is reported like any other error. Panics of the store's dependency are converted to
-/// errors by the store.
+/// Runs the command. A panic of this program is reported like any other error. The store converts panics of redb, its database
+/// library, to errors.
 fn main() -> ExitCode {
     let command = help::parse::<Cli>().command;
     std::panic::set_hook(Box::new(|panic| {

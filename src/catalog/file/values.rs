@@ -94,7 +94,8 @@ impl Values<'_, '_> {
         is_good.then_some(texts)
     }
 
-    /// Returns the scale of a decimal field.
+    /// Reads the scale of a decimal field. If the scale is not an integer from 0 to [`MAX_SCALE`], records a fault and returns
+    /// `None`.
     pub(super) fn scale(&mut self, node: &Node<'_>, path: &str) -> Option<u8> {
         let (kind, found) = match &node.value {
             Value::Number(number) => match number.parse() {

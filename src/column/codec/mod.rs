@@ -138,7 +138,7 @@ fn write_sorted(sorted: Option<&SortedRows>, out: &mut ByteWriter) {
 /// Reads the column of `field` in a batch of `rows` rows. `rows` is at most 65,536. Returns a fault if the bytes are not a valid
 /// column.
 ///
-/// `has_elements` is false for a part of version 1, which has no elements of arrays of objects.
+/// `has_elements` is false for bytes of version 1 of the format, which do not store the elements of arrays of objects.
 pub(crate) fn read(field: &Field, rows: usize, has_elements: bool, bytes: &[u8]) -> Result<Column, Fault> {
     let mut reader = ByteReader::new(bytes);
     let layout = read_layout(field, rows, &mut reader)?;

@@ -112,7 +112,8 @@ impl<'a> Parser<'a, '_> {
         (says_something && cursor.is_at_end()).then_some(())
     }
 
-    /// Reads the criteria of the body with all nested criteria. Returns the count of criteria at the top level.
+    /// Reads the criteria of the body with all nested criteria. Returns the count of criteria at the top level. Returns `None` if
+    /// the strict parser must read the body.
     ///
     /// `at` is directly after the opening bracket of their array, and moves to directly after the closing bracket.
     fn criteria(&mut self, at: &mut Cursor<'a>) -> Option<usize> {

@@ -321,7 +321,8 @@ impl<'a> Parser<'a, '_> {
         self.alternatives.push(node);
     }
 
-    /// Closes the groups that an error left open, if one of them is of an array: the names in it belong to the array.
+    /// Closes the groups that an error left open, if one of them is a `has (…)` group. Later names would otherwise be read as names
+    /// below its array.
     fn abandon(&mut self) {
         while !self.arrays.is_empty() && !self.open.is_empty() {
             self.close_group();
@@ -356,7 +357,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Closes the innermost group, which becomes a criterion on the elements of an array.
+    /// Closes the innermost group, a `has (…)` group, which becomes an `$elem` criterion. `has_alternatives` is true if the group
+    /// contains an `or`.
     fn close_elements(&mut self, offset: usize, array: Array, has_alternatives: bool) {
         if has_alternatives {
             self.end_alternative();
@@ -523,7 +525,7 @@ pub(super) fn has_criteria(lexer: &Lexer<'_>) -> bool {
         && ahead.next.connective().is_none()
 }
 
-/// Returns true if the path of a field or an array begins with that of the array around it.
+/// Returns true if `path` lies below the array path `around`.
 fn is_below(path: &str, around: &str) -> bool {
     path.strip_prefix(around).is_some_and(|rest| rest.starts_with('.'))
 }

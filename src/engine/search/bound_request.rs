@@ -218,7 +218,7 @@ impl<'s> BoundRequest<'s> {
         listed_page(scan, rows, unindexed, self.sort_by(), self.page())
     }
 
-    /// Returns the page in stored order. If `with_total`, also returns the total.
+    /// Returns the page in stored order: by batch, then by row. If `with_total`, also returns the total.
     pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> PageRows {
         let after = match self.sort_by() {
             SortBy::Place { after } => after,

@@ -16,7 +16,7 @@ pub(crate) struct Lookup {
     pub(crate) base: Weak<View>,
     /// For each row: the hash of its id, and the live covered row with the same id in the base.
     pub(crate) ids: Vec<(u64, Option<StoredAddr>)>,
-    /// The entries of the key fields. Empty if the batch is too small for the index.
+    /// The index entries of each key field. Empty if the batch is too small for the index, or if there was no base.
     pub(crate) keys: Vec<(FieldId, BatchKeys)>,
 }
 

@@ -13,8 +13,8 @@ use crate::index::{BatchIndex, BatchKeys, FieldIndex};
 /// rows](Sizes::classes).
 const FAN_IN: usize = 8;
 
-/// The maximum size of the documents and strings of a batch of joined heads, in bytes. Batches that would exceed it together are
-/// not joined, because a search may have to build the columns of the joined batch.
+/// The maximum size, in bytes, of the documents and strings of a batch that joins several heads. It is bounded because a search may
+/// have to build the columns of this batch.
 const JOINED_BYTES: usize = 1 << 24;
 
 /// A merge in progress.

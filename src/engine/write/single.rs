@@ -199,7 +199,7 @@ impl Engine {
         deleted
     }
 
-    /// Reads one document in the same way as a strict import. Returns its text.
+    /// Reads one document into `row`, in the same way as a strict import. Returns its text without the whitespace around it.
     pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
         let bytes = trim(document);
         // Offsets in errors refer to the whole `document`.

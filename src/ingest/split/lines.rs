@@ -72,7 +72,7 @@ impl Lines {
         sink(Piece { line: number, bytes: Ok(line) })
     }
 
-    /// Handles the end of the file.
+    /// Passes on the last line, if it has no line feed at its end.
     pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         let held = std::mem::take(&mut self.held);
         self.pass_on(&held, sink)

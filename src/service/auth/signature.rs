@@ -44,7 +44,8 @@ impl<'t> SignatureCheck<'t> {
         self.timestamp_s.is_some_and(|then| now_s.abs_diff(then) <= self.window.as_secs())
     }
 
-    /// Returns false if the request head is enough to know that the request will be rejected.
+    /// Returns true if the head names a known token, has a signature, and has a time within the window. Otherwise the request will
+    /// be rejected.
     pub(in crate::service) fn can_be_valid(&self, now_s: i64) -> bool {
         self.token.is_some() && self.signature.is_some() && self.is_in_window(now_s)
     }

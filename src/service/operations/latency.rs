@@ -19,11 +19,11 @@ const FAST_BODY_BYTES: usize = 4 << 10;
 /// Searches with the same table index share one entry. Then a search may run on the slower thread, but its response is the same.
 pub(in crate::service) struct LatencyTracker {
     hasher: foldhash::quality::RandomState,
-    /// The last latency for each table index, in microseconds.
+    /// The last latency for each [`Slot`], in microseconds.
     last: Box<[AtomicU32]>,
 }
 
-/// The table index of a search. `None` if the body of the search is too long.
+/// The index of a search in the list of last latencies. `None` if the body of the search is too long.
 #[derive(Clone, Copy)]
 pub(super) struct Slot(Option<usize>);
 
@@ -35,7 +35,7 @@ impl LatencyTracker {
         Self { hasher: foldhash::quality::RandomState::default(), last }
     }
 
-    /// Returns the table index of a search. `token` is the memory address of the token.
+    /// Returns the index of a search in the list of last latencies. `token` is the memory address of the token.
     pub(super) fn slot(&self, token: usize, query: Option<&str>, body: &[u8]) -> Slot {
         if body.len() > FAST_BODY_BYTES {
             return Slot(None);

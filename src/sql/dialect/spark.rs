@@ -75,7 +75,8 @@ impl Syntax for Spark {
         }
     }
 
-    /// Casts the parameter of a decimal, which is a string. Spark would convert both sides of a comparison to doubles.
+    /// Appends a parameter. Parameters of decimals are strings, so they get a cast. Without the cast, Spark would compare them as
+    /// doubles.
     fn parameter(&self, _number: usize, datum: &Datum<'_>, out: &mut String) {
         match (datum, datum.kind().map(type_name)) {
             (Datum::Decimal(_), Some(kind)) => out.push_str(&format!("CAST(? AS {kind})")),

@@ -164,7 +164,7 @@ pub(in crate::sql) trait Syntax: Sync {
         value.to_owned()
     }
 
-    /// Returns a decimal value, multiplied by 10^`scale`, as an integer.
+    /// Returns an SQL expression for the decimal `value` times 10^`scale`, as an integer.
     fn units(&self, value: &str, scale: u8) -> String {
         format!("CAST({value} * {} AS BIGINT)", 10_i64.saturating_pow(scale.into()))
     }

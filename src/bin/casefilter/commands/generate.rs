@@ -32,8 +32,8 @@ Examples:
   casefilter generate --cases 10 | jq .caseReview.status
   casefilter generate --kind applicants --cases 100000 -o applicants.ndjson")]
 pub(crate) struct Args {
-    /// Number of cases; with another --kind, the number of cases that the records belong to [default: only the records of `anna`
-    /// and `firm`]
+    /// Number of cases; with another --kind, the number of cases whose records are made [default: only the two fixed applicants,
+    /// `anna` and `firm`]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
 

@@ -91,7 +91,7 @@ pub(crate) struct Args {
     #[arg(long)]
     lenient: bool,
 
-    /// Write to FILE, as JSON, what was left out and why, and the notes
+    /// Write a JSON report to FILE: the cases or records that were left out, the reasons, and the notes of the import
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 

@@ -38,9 +38,9 @@ use crate::output::status::Status;
 /// second SIGTERM or Ctrl-C stops it at once: requests in flight are abandoned. Every acknowledged update is on disk. SIGHUP is
 /// ignored.
 ///
-/// While it has the database open, `search`, `stats`, `why`, `explain`, `bench`, `import`, `delete`, `export`, `verify`, `backup`,
-/// `compact` and `token share` find its socket beside the database by themselves. Only the user that the service runs as may open
-/// the socket.
+/// While the service has the database open, these commands use its socket, which is beside the database: `search`, `stats`, `why`,
+/// `explain`, `bench`, `import`, `delete`, `export`, `verify`, `backup`, `compact` and `token share`. Only the user that the
+/// service runs as may open the socket.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Args {
@@ -318,7 +318,7 @@ impl Args {
 
 #[cfg(not(unix))]
 impl Args {
-    /// Returns the service unchanged, because this system has no Unix sockets.
+    /// Returns the service unchanged, because this system has no Unix sockets. Returns an error if --admin-socket was given.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         match &self.socket.path {
             Some(_) if !self.no_admin_socket => {

@@ -35,7 +35,7 @@ pub(crate) struct CsvArgs {
 /// The columns of CSV files: the fields that they contain.
 pub(crate) struct CsvColumns<'c> {
     catalog: &'c Catalog,
-    /// The names of columns, each with the field that it contains.
+    /// The columns that `--map` names: the name of each in the file, and the field that it contains.
     maps: Vec<(&'c str, Column)>,
     /// The names in `maps` that a file has.
     found: RefCell<BTreeSet<&'c str>>,

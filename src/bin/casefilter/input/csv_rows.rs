@@ -30,7 +30,7 @@ pub(super) struct CsvRows<R> {
     record: Record,
 }
 
-/// The cells of one record.
+/// The cells of one CSV record, which is one row of the file.
 #[derive(Default)]
 pub(super) struct Record {
     text: Vec<u8>,

@@ -84,7 +84,7 @@ impl Line {
                 }
             };
             if !KEYS.contains(&name.as_str()) {
-                let expected = "`body` or `facets`, `offset`, `limit`, `order` or `countTotalItems`";
+                let expected = "`body` or `facets`, `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` or `after`";
                 let error = Error::new(ErrorKind::UnknownKey, at, quote(&name), expected);
                 errors.push(error.suggest(near_key(&name).map(Suggestion::replace_by)));
                 continue;
@@ -181,7 +181,7 @@ impl Line {
         self.with_faults(request)
     }
 
-    /// Reports the errors of the line itself before those of the request.
+    /// Returns the request, or the errors: first those of the members of the line, then those of `request`.
     fn with_faults<R>(&self, request: Result<R, Errors>) -> Result<R, Errors> {
         let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);
         match (faults, request) {
@@ -208,7 +208,7 @@ fn near_key(name: &str) -> Option<&'static str> {
     /// The maximum length of a compared name, in bytes. Computing the distance takes quadratic time, and a longer name is not a
     /// typing error.
     const LONGEST: usize = 64;
-    /// The maximum number of typing errors.
+    /// The maximum edit distance to a key that is suggested.
     const MOST_ERRORS: usize = 2;
     if name.is_empty() || name.len() > LONGEST {
         return None;

@@ -23,7 +23,7 @@ pub(crate) use elsewhere::{Service, Upload};
 #[cfg(all(unix, feature = "service"))]
 pub(crate) use unix::{Service, Upload};
 
-/// The reason why a file could not be sent.
+/// The reason why a file could not be sent: reading the file failed (`Read`), or the service returned an error (`Told`).
 #[cfg(feature = "arrow")]
 pub(crate) enum SendFailure {
     Read(std::io::Error),

@@ -12,7 +12,7 @@ const PIECE_BYTES: usize = 1 << 16;
 /// The text between two values of a field in one cell.
 pub(crate) const BETWEEN: &str = "; ";
 
-/// A writer of records: CSV (RFC 4180), or the same with tabs instead of commas.
+/// A writer of rows as CSV (RFC 4180), or as TSV, which has tabs instead of commas.
 pub(crate) struct Delimited {
     kind: Kind,
     /// False to put an apostrophe in front of cells that a spreadsheet would run.
@@ -33,7 +33,7 @@ impl Delimited {
         Self { kind, is_raw, writer: writer(kind), bytes: 0 }
     }
 
-    /// Writes a record.
+    /// Writes a row.
     pub(crate) fn record<W: Write, C: AsRef<str>>(
         &mut self,
         cells: impl IntoIterator<Item = C>,

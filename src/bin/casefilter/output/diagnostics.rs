@@ -17,8 +17,8 @@ pub(crate) struct Source {
     text: Arc<str>,
     /// True if the text is the value of an argument; then `name` is the argument.
     is_argument: bool,
-    /// True if the text is a single value, so that an error marks the text up to its end. False if the text consists of several
-    /// tokens.
+    /// True if the text is a single value. An error then marks the text from its offset to the end. In other texts, an error marks
+    /// one token.
     is_value: bool,
 }
 

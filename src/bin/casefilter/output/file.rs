@@ -27,7 +27,7 @@ pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "without Parquet there are only lines"))]
 pub(crate) struct Columns<'c> {
     pub(crate) catalog: &'c Catalog,
-    /// The order of the documents, if they have one.
+    /// The sort order in which the documents are written, if there is one. The Parquet file records it.
     pub(crate) order: Option<&'c Order>,
 }
 

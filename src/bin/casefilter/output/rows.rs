@@ -28,7 +28,8 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// Returns the format if the ending of the file name or --flat requests rows. Returns `None` for all other outputs.
+    /// Returns the format if the output has one flat row per case: a .tsv file, or .parquet with --flat. Returns `None` for all
+    /// other outputs. Returns an error for --flat with any other ending.
     pub(crate) fn of(ending: Ending, flat: bool) -> Result<Option<Self>, Failure> {
         match ending {
             Ending::Tsv => Ok(Some(Self::Copy)),
