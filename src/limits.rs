@@ -1,4 +1,8 @@
 //! The configurable limits on requests and documents (`Limits`), and their defaults.
+//!
+//! Stored documents are read without the limits on documents, because a host may lower a limit later. A new limit on documents must
+//! be lifted in `store/load.rs`, `store/verify.rs`, `store/members.rs`, `sql/table.rs` and `arrow/encode.rs`. A new limit on bodies
+//! must be lifted in `filter/limits.rs`, and raised in `service/admin/search.rs`.
 
 /// Limits on requests and documents.
 ///

@@ -1,4 +1,5 @@
-//! A mutex whose guard may move to another thread.
+//! A mutex whose guard may move to another thread. The writer lock of `engine/shared_state.rs` and the log of `store/database.rs`
+//! are such mutexes.
 
 use std::ops::{Deref, DerefMut};
 

@@ -6,6 +6,16 @@
 //!
 //! A [`Row`] has the values of one document while the document is being read. An [`OwnedRow`] has the values of one document that
 //! is not part of a batch, so that filters can test this document alone.
+//!
+//! | task | file |
+//! |---|---|
+//! | the batch | `sealed`, with `documents`, `document` and `insertion_order` |
+//! | build a batch; merge batches | `builder`; `merge` |
+//! | one document while it is read; one that is tested alone | `row`; `owned_row`, with `elements` |
+//! | single writes, and their lazy columns | `buffered_row`; `lazy_batch`, `lazy_columns` |
+//! | the address of a row | `row_addr` |
+//! | keys by which short strings are compared | `text_key` |
+//! | batches as bytes, for the store | `codec` |
 
 mod buffered_row;
 mod builder;

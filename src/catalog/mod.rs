@@ -1,4 +1,15 @@
 //! Catalogues: the fields of documents with their types and paths, and the fields that requests may name.
+//!
+//! | task | file |
+//! |---|---|
+//! | the types | `catalogue`, `field`, `id`, `timestamp_form`, `grammar`, `error` |
+//! | the fields of cases | `cases` |
+//! | look up names and paths | `names`, `paths`, `resolve` |
+//! | arrays of objects, and their names | `arrays`, `array_names` |
+//! | catalogue files in TOML and JSON | `file` |
+//! | catalogues in serde; the names of types and operators | `serialized`; `parse_name` |
+//! | compare catalogues | `within` |
+//! | recognise misspelt members of documents | `stray` |
 
 mod array_names;
 mod arrays;

@@ -1,4 +1,5 @@
-//! Finds stray members: members of documents that are not fields, but look like a misspelt field.
+//! Decides if a member of documents that is not a field looks like a misspelt field of the catalogue (`Stray`). Imports ask through
+//! `ingest/members.rs`, which keeps the results.
 
 use super::catalogue::Catalog;
 use super::id::FieldId;

@@ -17,6 +17,19 @@
 //! - The *ordinal* of a value is an `i64`. Ordinals are in the same order as the values; see
 //!   [`OrderedType`](crate::value::OrderedType).
 //! - A *filler* is a meaningless value, stored for a row without a value. With fillers, the value of row `r` is at index `r`.
+//!
+//! | task | file |
+//! |---|---|
+//! | the column; its invariants | `sealed`; `validate` |
+//! | build a column from values; from other columns | `builder`; `merge` |
+//! | build a dictionary, and sort its strings | `interner`, with `code_table`, `order`, `radix` |
+//! | the stored values | `dictionary`, `ordinals` |
+//! | the elements of arrays of objects that contain the values | `elements` |
+//! | compute all indexes of a column | `index_values` |
+//! | the rows of each code | `postings` |
+//! | rows in order of value, and searches in them | `sorted_rows`, `sorted`, `fence_keys` |
+//! | indexes of searchable fields | `search_index`, `substring_index` |
+//! | columns as bytes, for the store | `codec` |
 
 mod builder;
 mod code_table;

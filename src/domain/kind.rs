@@ -1,4 +1,4 @@
-//! The kinds of records.
+//! The kinds of records: levels, applicants, documents and AML cases, with the table and the schema of each.
 
 use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, LEVELS};
 use super::schema::Schema;

@@ -1,4 +1,5 @@
-//! The memory budget of one answer. It is checked before the records of the answer are read.
+//! The memory budget of one answer (`Room`). It is checked before the records of the answer are read. Here, *room* means memory,
+//! not a room of ARCHITECTURE.md.
 
 use super::error::DomainError;
 

@@ -1,4 +1,4 @@
-//! Measures the memory that an engine uses.
+//! Measures the memory of an engine (`MemoryUsage`): columns, indexes and documents, and the memory of each field.
 
 #![expect(clippy::arithmetic_side_effects, reason = "sizes of allocated memory")]
 

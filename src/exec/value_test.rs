@@ -1,4 +1,4 @@
-//! Tests the values of a column.
+//! The test of a leaf on values (`ValueTest`): evaluates it on one value of a column, or on all values as a bitmap.
 #![expect(clippy::indexing_slicing, reason = "codes below the number of strings")]
 
 use crate::column::{Codes, ColumnData};

@@ -1,4 +1,5 @@
-//! Parses the facets of a command line, and applies the arguments that hold for all facets.
+//! `parse_facet`: parses a facet of a command line, with defaults for what its text leaves out: the limit, the offset from UTC, and
+//! counting without its own criteria.
 
 use chrono::FixedOffset;
 

@@ -1,4 +1,4 @@
-//! Prints answers as JSON.
+//! Prints the answer to a request for counts by value as JSON, as the service sends it.
 
 use std::fmt::Write as _;
 

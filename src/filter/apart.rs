@@ -1,4 +1,5 @@
-//! A filter without the criteria of one field.
+//! `Filter::apart_from`: a filter without the criteria on one field, for facets that are counted without their own criteria. Joined
+//! filters stay whole. `predicate/apart.rs` finds the criteria.
 
 use super::compiled::{Filter, Origin};
 use crate::catalog::FieldId;

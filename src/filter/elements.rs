@@ -1,4 +1,4 @@
-//! Tests the elements of arrays of objects in one document.
+//! Evaluates a leaf on one document, which is an `OwnedRow`. A leaf may test the elements of an array (`$elem`, in texts `has`).
 
 use std::ops::Range;
 

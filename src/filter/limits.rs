@@ -1,4 +1,5 @@
-//! Creates limits without effect, for trusted criteria.
+//! Lifts the limits on bodies, for criteria of the host and for criteria that were parsed before. A new limit on bodies must be
+//! added here.
 
 use crate::limits::Limits;
 

@@ -1,5 +1,5 @@
-//! Finds members of documents that are not fields, but have a name similar to the name of a field. Imports and hints then warn
-//! about misspelt fields.
+//! Keeps, for one import, which unknown members of documents look like fields (`catalog/stray.rs` decides). Imports and hints then
+//! warn about misspelt fields.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,19 @@
 //! Reads case files: splits a file into documents, and parses each document into a row.
+//!
+//! A document is read by one of two readers, which give the same row: the fast path by a template, or the strict parser.
+//!
+//! | task | file |
+//! |---|---|
+//! | split a file into documents, after detecting its layout | `split` |
+//! | read a document by a template (fast path) | `template`; its learned part in `segments` and `segment`; its sets of keys in `slot_keys`; its tokens in `scan` |
+//! | read a document, or report its errors (strict parser) | `strict` |
+//! | read a Rust value that implements `Serialize` | `serialized` |
+//! | parse the values of ordered types in JSON | `ordered_form` |
+//! | check the size, the id and the defaults, for every reader | `rules` |
+//! | find misspelt members | `members` |
+//! | find cases in objects that other systems wrote | `envelope` |
+//!
+//! A rule for documents must hold in four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`.
 
 mod envelope;
 mod members;

@@ -1,4 +1,4 @@
-//! Sets of document keys, stored as bits.
+//! The set of keys that the template reader has seen in an object, with one bit for each key. It detects repeated keys.
 
 /// The index of a slot. The first slots are the nodes of the catalogue's paths. The slots of unknown keys come after them.
 pub(super) type SlotIndex = usize;

@@ -41,8 +41,9 @@
 //!
 //! # How to add an operator
 //!
-//! The compiler does not report every place that must change. Paths are below `src` unless they begin with another folder of the
-//! repository.
+//! The compiler does not report every place that must change. These lists name the main files, and files that a search for an
+//! existing operator does not find. To find the rest, use `grep -rlE 'startsWith|StartsWith|Prefixes' src docs tests fuzz
+//! README.md`. Paths are below `src` unless they begin with another folder of the repository.
 //!
 //! **Every operator.** Change these files:
 //!
@@ -51,12 +52,19 @@
 //!   has two words, such as `starts with`; the grammar in the head of `criteria/text/mod.rs`;
 //! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` already contains a name that other languages use for the operator: change that
 //!   entry, because it has priority over the synonyms in the row of the operator;
-//! - `criteria/foreign_search.rs` and the notes in `criteria/unsupported.rs`, if the operator searches inside strings;
+//! - `criteria/foreign_search.rs` and `criteria/unsupported.rs`, if the operator searches inside strings: remove the variants of
+//!   `Search` and `Unsupported` that say that it does not exist, such as `Ending`;
 //! - `filter/criteria.rs`: a method of the builder of criteria;
-//! - `README.md` (table of operators), `service/openapi.json` and `fuzz/criteria.dict`, which `operator/tests.rs` compares with
-//!   the rows; `docs/guide/criteria.md`;
+//! - `README.md` (table of operators), `service/openapi.json` and `fuzz/criteria.dict`, which `operator/tests.rs` compares with the
+//!   rows; `docs/guide/criteria.md`; the table in `sql/mod.rs`;
 //! - `tests/world/plain.rs`, an evaluator that shares no code with the library, and `tests/world/generate.rs`, which generates
-//!   random filters.
+//!   random filters;
+//! - the tests that list operators: `criteria/text/tests.rs`, `filter/completions.rs`, `tests/suggestions.rs`,
+//!   `tests/data/errors.txt`.
+//!
+//! **An extended operator.** Also change the lists of extended operators: `catalog/catalogue.rs`, `catalog/field.rs` for searches in
+//! strings, `bin/casefilter/input/selection.rs`, `bin/casefilter/commands/{serve,bench}.rs`, `docs/service.md` and
+//! `docs/command-line.md`.
 //!
 //! **A new pattern of strings**, such as all strings with a given prefix. Also change these files:
 //!
@@ -64,9 +72,10 @@
 //! - `predicate/set.rs` (`matching`), which applies a pattern to operands;
 //! - `predicate/text_pattern.rs`: the variant, its operations and its [`Matcher`](crate::predicate::Matcher);
 //! - `predicate/print/body.rs`, which prints sets as criteria;
-//! - `exec/pattern_codes.rs`, which finds the matching strings of a column's dictionary, and `column/dictionary.rs` if the
-//!   order of the strings helps;
-//! - `sql/pattern.rs`, `sql/statement.rs` (`OperandTest`), and a method in `sql/dialect/syntax.rs`.
+//! - `exec/pattern_codes.rs`, which finds the matching strings of a column's dictionary, and `column/dictionary.rs` if the order of
+//!   the strings helps; `column/substring_index.rs`, whose head proves that its index finds every match;
+//! - `sql/pattern.rs`, `sql/statement.rs` (`OperandTest`), and a method in `sql/dialect/syntax.rs`; the files of the dialects for
+//!   which its default does not fit.
 //!
 //! **A new kind of set**, that is, a variant of [`Set`](crate::predicate::Set). Also change these files:
 //!

@@ -15,8 +15,8 @@ pub enum Operator {
     Equal,
     /// `<>`: the operand is not in V.
     NotEqual,
-    /// `>`: V has a value greater than the operand. `>`, `>=`, `<` and `<=` are only for numbers, integers and
-    /// timestamps.
+    /// `>`: V has a value greater than the operand. `>`, `>=`, `<` and `<=` are only for numbers, integers, decimals, timestamps,
+    /// and strings that have known values.
     Greater,
     /// `>=`: V has the operand or a greater value.
     GreaterOrEqual,

@@ -21,6 +21,19 @@
 //!
 //! All fields are resolved and all values are parsed, so evaluation of either tree cannot fail. Only the reference evaluator and
 //! `why` evaluate operators. All other code evaluates tests.
+//!
+//! | task | file |
+//! |---|---|
+//! | the trees and their leaves | `tree` |
+//! | sets of values, one file for each kind | `set`, with `intervals`, `points`, `text_pattern` |
+//! | lowering: from the syntax tree to a typed tree | `lower`, with `reading` for the operands of ordered types |
+//! | the normal form | `optimize` |
+//! | necessary conditions of tests of elements | `necessary` |
+//! | print a normal form as JSON, as text, or as a plan | `print` |
+//! | warnings | `lint` |
+//! | the path of each node in the body | `places` |
+//! | the fields and values that a filter requires, for hints | `asked` |
+//! | leave out the criteria on one field, for counts by value | `apart` |
 
 mod apart;
 mod asked;

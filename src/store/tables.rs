@@ -2,7 +2,9 @@
 //! written by `batch/codec.rs`, and cut into pieces by `store/batches.rs`.
 //!
 //! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
-//! tests both. [`FORMAT_VERSION`] 2 means that the file has records. It is not a general version number.
+//! tests both. [`FORMAT_VERSION`] is the latest version in `FORMAT.md`. A new file has version 1, and its first record makes it
+//! version 2. A change of these tables needs version 3. A change of the parts of batches needs a new version in `batch/codec.rs`
+//! instead.
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,23 +2,26 @@
 //!
 //! # How to add an ordered type
 //!
-//! To add an ordered type, change these files:
+//! To add an ordered type, change the files below. To find the lists of types in docs, help and tests, use `grep -rli decimal src
+//! docs tests README.md`. Many places match with an arm `_`, so the compiler does not report them.
 //!
 //! - `value/field_type.rs`: the enum below;
 //! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;
 //! - `ingest/ordered_form.rs`: the forms of the values in JSON;
-//! - `ingest/serialized/mod.rs`: the values of Rust types that implement `Serialize`;
-//! - `predicate/lower.rs` and `filter/build.rs` (`of_other_types`): the operands of filters;
+//! - `predicate/lower/operand.rs`: the operands of filters; `filter/build.rs` (`of_other_types`), if the type is numeric;
 //! - `criteria/advice.rs` (`Holds`, and the advice for foreign spellings) and `filter/completions.rs` (suggested values);
-//! - `catalog/file/words.rs`: the advice for type names of other systems;
+//! - `catalog/file/words.rs`: the advice for type names of other systems; `catalog/serialized.rs`: the names of types in messages;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
 //! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
 //! - `sql/{copy,dialect/*}.rs`, `postgres/{parameter,check}.rs` and `bin/casefilter/output/rows/flat_parquet.rs`, if no SQL type of
 //!   another field type fits;
-//! - `catalog/{field,parse_name,serialized}.rs` and `catalog/file/{fields,values,write}.rs`, if the type has a property such as a
-//!   scale;
-//! - `bin/casefilter/output/case_table.rs`: the alignment of values in tables;
-//! - `batch/codec.rs` (`check_stored_batch`) and `tests/world`: the tests.
+//! - `catalog/{field,parse_name}.rs` and `catalog/file/{fields,values,write}.rs`, if the type has a property such as a scale;
+//! - `bin/casefilter/output/case_table.rs`, if the values are aligned to the right in tables;
+//! - `service/openapi.rs`: the type in the schema of values;
+//! - `facet/{definition,parse,json}.rs`, `engine/search/facets/stats.rs`, `exec/reference/facets.rs`, `sql/facets.rs` and
+//!   `bin/casefilter/commands/complete.rs`: counts by value, histograms and statistics;
+//! - `store/FORMAT.md`: the names of types;
+//! - `batch/codec.rs` (`check_stored_batch`), `column/merge.rs` and `tests/world`: the tests.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,17 @@
 //! Typed values of criteria and of documents, with their parsers, printers and conversions.
+//!
+//! | task | file |
+//! |---|---|
+//! | the types of fields and of ids | `field_type`, `id_type` |
+//! | ordered types and their ordinals | `ordered` |
+//! | one value; the operands of a criterion | `literal`; `operand` |
+//! | one type each: its values, parser and printer | `number`, `integer`, `decimal`, `datetime`, `id` |
+//! | other forms of times in filter texts | `moment`, `rfc3339` |
+//! | strings without case and accents | `fold` |
+//! | words that need no quotes in the text syntax | `words` |
+//! | corrections for malformed values; numbers that lose digits | `respell`; `precision` |
+//! | sums of doubles that do not depend on their order | `exact_sum` |
+//! | conversions from and to other Rust types; serde | `convert`; `serialized` |
 
 mod convert;
 mod datetime;

@@ -1,5 +1,5 @@
 //! Ordered types: numbers, integers, decimals and timestamps. Each of their values is represented by a 64-bit integer, its ordinal.
-//! To add an ordered type, add a variant to [`OrderedType`]; `value/field_type.rs` lists all other changes.
+//! To add an ordered type, add a variant to [`OrderedType`]; `value/field_type.rs` lists the other changes.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,7 @@
 //! Lexical rules of the text syntax: which words need no quotes.
 //!
-//! If a new operator has a word that could also be an unquoted value, reserve the word here. `operator/tests.rs` checks this.
+//! The words of the connectives and of the operators of the interface document are reserved; `operator/tests.rs` checks this. The
+//! words of extended operators, such as `includes`, are not reserved: they are read as operators only directly after a field.
 
 /// Returns true if the text syntax needs no quotes around `word`.
 ///

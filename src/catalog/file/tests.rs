@@ -1,3 +1,5 @@
+//! Tests of catalogue files: reading TOML and JSON, errors with their offsets and suggestions, and writing.
+
 use super::*;
 use crate::catalog::{Field, FieldType, TimestampForm};
 use crate::error::Error;

@@ -1,5 +1,5 @@
-//! The public types of explanations, which [`Engine::explain`](crate::Engine::explain) and
-//! [`Engine::analyze`](crate::Engine::analyze) return.
+//! The public module `explain`: only re-exports of the types that [`Engine::explain`](crate::Engine::explain) and
+//! [`Engine::analyze`](crate::Engine::analyze) return. They are defined in `explanation` and `strategy`.
 
 pub use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
 pub use super::strategy::{PageStrategy, TotalStrategy};

@@ -1,9 +1,9 @@
 //! Chooses the strategies that find the total and the page of a request, in the order in which they are tried.
 //!
-//! A search uses the first total strategy that [applies](TotalStrategy::applies), and the first page strategy that applies. A page
-//! strategy may still fail on the actual data. Then the next page strategy that applies is tried. The last strategy of each list
-//! always succeeds, so every other strategy must be faster. The doc of a strategy names the lines in `benches/README.md` that show
-//! this, such as `c1`.
+//! A search tries the strategies in the order of `ALL`. It uses the first total strategy that [applies](TotalStrategy::applies),
+//! and the first page strategy that applies. A page strategy may still fail on the actual data. Then the next page strategy that
+//! applies is tried. The last strategy of each list always succeeds, so every other strategy must be faster. The doc of a strategy
+//! names the lines in `benches/README.md` that show this, such as `c1`.
 //!
 //! | total | page |
 //! |---|---|

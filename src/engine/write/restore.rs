@@ -1,4 +1,4 @@
-//! Restores engines from stored contents.
+//! Creates an engine from the batches and documents of a store (`Parts`).
 
 use std::hash::BuildHasher;
 use std::sync::Arc;

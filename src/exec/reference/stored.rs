@@ -1,4 +1,4 @@
-//! Reads documents for the reference evaluator.
+//! Reads documents for the reference evaluator. A document replaces an earlier document with the same id, and keeps its place.
 
 use std::collections::HashMap;
 

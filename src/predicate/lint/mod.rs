@@ -1,4 +1,15 @@
 //! Collects the warnings on a filter: parts of it that are valid, but that the author may not have meant.
+//!
+//! This file finds values outside the known values, rounded numbers, criteria that are never true, and filters that select all or
+//! no cases. It also calls the other files:
+//!
+//! | file | warns about |
+//! |---|---|
+//! | `values` | one string of a criterion |
+//! | `branch` | several criteria on one field in one branch |
+//! | `elements` | criteria on two members of an array of objects |
+//!
+//! `warning` defines the kinds, also those of the hints in `engine/hints.rs` and `store/members.rs`.
 
 mod branch;
 mod elements;

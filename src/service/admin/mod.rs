@@ -1,4 +1,12 @@
 //! Administration of a running service over a Unix socket next to the database.
+//!
+//! | task | file |
+//! |---|---|
+//! | create and remove the socket; accept connections | `socket`; `server` |
+//! | the routes and most handlers | `routes`, with the state in `context` |
+//! | searches, counts by value and deletions that commands send | `search`, `facets`, `delete` |
+//! | imports: receive the body, and then run the import | `upload`; `import` |
+//! | send a file | `download` |
 
 mod context;
 mod delete;

@@ -1,4 +1,15 @@
 //! The HTTP layer: listeners, connections, request bodies, error responses, logs, memory budgets and TLS.
+//!
+//! | task | file |
+//! |---|---|
+//! | accept connections on the public port, and check the heads of requests | `server`, with `tls`, `peers` and `write_timeout` |
+//! | map paths and methods to endpoints | `router` |
+//! | receive request bodies | `body`, with `body_spool` for large bodies that are not verified yet |
+//! | responses that are errors | `errors` |
+//! | bound the memory of requests and responses | `budget`, `outgoing` |
+//! | detect that a client has disconnected | `client_watch` |
+//! | unsigned endpoints; the separate listener for metrics | `health`; `metrics_server` |
+//! | log requests | `request_log`, with `correlation` and `log_limit` |
 
 pub(super) mod body;
 pub(super) mod body_spool;

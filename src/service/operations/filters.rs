@@ -1,4 +1,5 @@
-//! The endpoint that lists the fields that criteria may use (for operation 1, cases by filters).
+//! The endpoint that lists the fields that criteria may use (for operation 1, cases by filters). Its path ends in `filters`, but it
+//! does not list saved filters.
 
 use axum::routing::MethodFilter;
 

@@ -1,12 +1,16 @@
 //! The SQL dialects, one per file.
 //!
-//! To add a dialect, change:
+//! To add a dialect, change these files. `grep -rli clickhouse` finds most of them:
 //!
 //! - `sql/dialect`: a file that implements `syntax::Syntax`, and the enum `Dialect` here;
 //! - `bin/casefilter/commands/sql.rs`: `DialectName`, its name on the command line;
-//! - `bin/casefilter/commands/ddl.rs` and `sql/copy.rs`: the format of the file that the script loads (TSV or Parquet);
-//! - `sql/mod.rs`, `lib.rs`, `guide.rs`, `docs`: the tables and lists of dialects;
-//! - `tests/sql.rs`, `tests/sql/tokens.rs` (tokeniser) and `tests/sql/engines.py` (runs the database).
+//! - `bin/casefilter/commands/ddl.rs`: the default file that the script loads (TSV or Parquet);
+//! - `bin/casefilter/commands/export.rs`: the help;
+//! - `sql/copy.rs`, only if the script loads another text format;
+//! - `sql/mod.rs`, `sql/statement.rs` (the form of placeholders), `lib.rs`, `guide.rs`, `docs`, `README.md`: the tables and lists
+//!   of   dialects;
+//! - `tests/sql.rs`, `tests/sql/tokens.rs` (tokeniser), `tests/sql/engines.py` (runs the database) and `tests/sql/run` (installs
+//!   it).
 
 mod clickhouse;
 mod duckdb;

@@ -1,7 +1,20 @@
 //! The commands, one per file, and code that several commands share.
 //!
-//! To add a command: add its file and a variant of `Command` here, and remove its name from `input/advice.rs`. A test checks that
-//! the help of every command has a section `Examples:`.
+//! | commands | file |
+//! |---|---|
+//! | search, count, explain | `search`, `stats`, `why`, `explain`, `check`, `fields`, `bench` |
+//! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact` |
+//! | the service | `serve`, `token`; `absent` in builds without it |
+//! | SQL | `sql`, `ddl` |
+//! | to begin with | `demo`, `generate` |
+//! | shells and manuals | `completions`, `complete`, `man` |
+//!
+//! Several commands share `extra_columns` (arguments), `hints` and `unknown_ids` (messages on filters), `records` (imports and
+//! exports of records) and `leftovers` (old copies of a database).
+//!
+//! To add a command: add its file, and four lines here: `mod`, the variant of `Command`, its name, and its arm in `run`. Remove its
+//! name from `input/advice.rs`. Add its name to the list in `tests/cli/help.rs`, which checks that its help has a section
+//! `Examples:`. If it opens a database, also add it to the help of `serve`, which a test compares with the commands.
 
 #[cfg(not(feature = "service"))]
 mod absent;

@@ -1,4 +1,16 @@
 //! The input of the commands: arguments, files of cases and requests, databases, and services.
+//!
+//! | task | file |
+//! |---|---|
+//! | parse the command line, and print help; advice for unknown commands | `help`; `advice` |
+//! | arguments for cases, databases, catalogues and PostgreSQL tables | `cases`, `database`, `catalog`, `source`, `kind` |
+//! | arguments for filters, columns, counts and durations | `selection`, `columns`, `facets`, `duration` |
+//! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
+//! | read files of requests | `request_lines`, `request` |
+//! | open a database, or connect to the service that has it open | `admin`, with `holder`, `service` and `copy` |
+//! | search: in memory or a database, through a service, in PostgreSQL | `loaded`; `served`; `postgres` |
+//! | explanations of requests | `explained` |
+//! | the targets of an import | `taker` |
 
 pub(crate) mod admin;
 pub(crate) mod advice;

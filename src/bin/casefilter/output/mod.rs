@@ -1,4 +1,16 @@
 //! The output of the commands: standard output, files, and messages on standard error.
+//!
+//! | task | file |
+//! |---|---|
+//! | standard output | `stdout`, with `spool` and `unnamed` |
+//! | output files | `file`, with `ending`, `dash`, `overwrite` and `interrupt` |
+//! | formats: JSON arrays, CSV and TSV, Parquet, rows of an SQL table | `array`; `delimited`; `parquet`; `rows` |
+//! | the fields of a document, for cells and columns | `field_tree` |
+//! | output for people: tables, trees, charts, numbers | `table`, `case_table`; `tree`; `charts`; `figures`; `wrap` |
+//! | escape text from users and files | `escape` |
+//! | errors: of commands, of filters, of case data | `failure`; `diagnostics`; `refusals` |
+//! | the exit status; parts that a build lacks | `status`; `part` |
+//! | progress | `progress`, with `watched_file` |
 
 pub(crate) mod array;
 pub(crate) mod case_table;

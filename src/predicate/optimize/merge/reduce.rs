@@ -1,4 +1,4 @@
-//! Drops superfluous sets and patterns.
+//! Unites and intersects patterns of strings. Drops sets and patterns that another one makes superfluous.
 
 use crate::predicate::set::Set;
 use crate::predicate::text_pattern::TextPattern;
