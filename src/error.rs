@@ -294,7 +294,7 @@ pub(crate) const REPORTED_ERRORS: usize = 10;
 /// The type does not say whether the client or the host made the mistake: see [the
 /// guide](crate::guide::embedding#errors-for-your-own-clients).
 ///
-/// With the feature `serde`, it serialises as an array of objects with the members `kind` (the [code](ErrorKind::code)), `path`,
+/// With the feature `serde`, it serialises as an array of objects. Their members are `kind` (the [code](ErrorKind::code)), `path`,
 /// `offset`, `found`, `expected` and, if there is one, `suggestion`. The strings `found` and `suggestion` are the same as in the
 /// message. Text that a client can copy is in backquotes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

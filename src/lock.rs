@@ -7,7 +7,7 @@ use parking_lot::{Condvar, Mutex};
 
 /// A mutex with a `Send` guard.
 ///
-/// The guard of a [`Mutex`] must be dropped by the thread that created it, so a type that contains a guard is not `Send`. In
+/// The guard of a [`Mutex`] must be dropped by the thread that created it. So a type that contains a guard is not `Send`. In
 /// contrast, this lock moves the value into the guard. The guard returns the value to the lock when it is dropped, on any thread.
 /// (`parking_lot` also has `Send` guards, with its feature `send_guard`. But then no program that links this crate could use
 /// `deadlock_detection`.)

@@ -94,7 +94,7 @@ impl<T: Plain> Move for Slice<T> {
 }
 
 /// Copies slices one after the other into one memory region from the system. The region has pages of 2 MiB if the system supports
-/// them. Does nothing if the slices are smaller than one such page in total, or if the system cannot map the region.
+/// them. Does nothing if the slices together are smaller than such a page, or if the region cannot be mapped.
 ///
 /// A search of ten million cases reads about a thousand bitmaps of 8 KiB, which are otherwise scattered over the heap. With pages
 /// of 4 KiB, each bitmap costs two or three TLB misses, and the processor stops prefetching at the end of each page.

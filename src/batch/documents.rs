@@ -19,8 +19,8 @@ pub(crate) enum BatchDocuments {
     Text(Arc<Texts>),
     /// The documents of buffered rows, which still own them.
     Rows(BufferedRows),
-    /// The documents of merged batches. `rows` has two indexes for each row: the index in `texts` of the concatenated text that
-    /// contains the document, and the index of the document in this text.
+    /// The documents of merged batches. `rows` has two indexes for each row. The first is the index in `texts` of the concatenated
+    /// text that contains the document. The second is the index of the document in this text.
     Merged {
         texts: Box<[Arc<Texts>]>,
         rows: Box<[(u16, u16)]>,

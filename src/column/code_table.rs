@@ -63,8 +63,8 @@ impl StringKey<4> {
     }
 }
 
-/// A code and the [`StringKey`] of its string. The fields of the key are repeated here, because a nested key would need padding,
-/// which would make a slot up to a third larger.
+/// A code and the [`StringKey`] of its string. The fields of the key are repeated here. The padding of a nested key would make a
+/// slot up to a third larger.
 #[derive(Clone, Copy)]
 struct CodeSlot<const N: usize> {
     words: [u64; N],
@@ -79,7 +79,7 @@ impl<const N: usize> CodeSlot<N> {
     /// Returns true if the slot contains this key.
     ///
     /// Compares word by word, because the words of a new key are in registers. To compare whole arrays, the compiler would write
-    /// the key to memory and read it back in pieces of another size, which stalls the processor.
+    /// the key to memory and read it back in pieces of another size. This stalls the processor.
     #[inline(always)]
     fn has(&self, key: &StringKey<N>) -> bool {
         let differing = |differing, (own, other): (&u64, &u64)| differing | (own ^ other);

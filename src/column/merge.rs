@@ -77,8 +77,7 @@ struct MergeInput<'s> {
 }
 
 impl<'s> MergeInput<'s> {
-    /// Returns for each merged row the index of its batch, the column of that batch, and the index range of its values in the
-    /// column.
+    /// Returns for each merged row the index of its batch, the column of that batch, and the range of its values there.
     fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
         self.picks.rows.iter().map(|(batch, row)| {
             let batch = usize::from(*batch);

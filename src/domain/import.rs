@@ -11,7 +11,22 @@ use crate::ingest::{Piece, Splitter};
 use crate::limits::Limits;
 use crate::store::{Store, StoreError};
 
-/// A running import of records; see [`import_records`].
+/// A running import of records. [`import_records`] creates it, and passes it to a function that adds the sources and their bytes.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+/// let imported = import_records(&store, RecordKind::Applicants, |import| {
+///     import.source("first.ndjson")?;
+///     import.push(br#"{"id":"a1","type":"individual"}"#)?;
+///     import.source("second.ndjson")?;
+///     import.push(br#"{"id":"a2","type":"individual"}"#)
+/// })?;
+/// assert_eq!(imported.stored, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct RecordImport<'i, 's> {
     splitter: Splitter,
     importer: Importer<'i, 's>,

@@ -129,7 +129,7 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
 /// afterwards.
 ///
 /// The answer has only members that the interface document lists. If the record of the applicant has no `requiredIdDocs`, the
-/// answer has the steps of its level that apply to the type of the applicant.
+/// answer has the steps of its level for this type of applicant.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error

@@ -2,7 +2,7 @@
 //!
 //! The rules for each script:
 //!
-//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. Where ICAO allows a choice, Ä is AE,
+//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. Where ICAO allows a choice: Ä is AE,
 //!   Å is AA, Ö and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] describe the exceptions for each
 //!   language.
 //! - *Greek*: ELOT 743, which Greek passports follow. *Georgian and Armenian*: see the docs of [`crate::domain`].

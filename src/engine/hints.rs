@@ -29,8 +29,8 @@ impl Engine {
     /// Returns hints that explain why a filter may select no document. Checks the first 20 values of the filter.
     ///
     /// A hint names a value of the filter that no document has, and a similar value that documents have. The stored value differs
-    /// in one of four ways. It differs by its form of Unicode, by surrounding white space, by upper and lower case, or because it
-    /// is a longer string that contains the value. Other hints name fields of the filter that have no values.
+    /// in one of four ways. It differs by its form of Unicode, by surrounding white space, or by upper and lower case. Or it is a
+    /// longer string that contains the value. Other hints name fields of the filter that have no values.
     ///
     /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For this
     /// reason, a filter made by [`Filter::and`] gets no hints.

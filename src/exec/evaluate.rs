@@ -81,7 +81,7 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
 }
 
 /// The maximum length of a list of rows for row-by-row evaluation. If the first set of a program is a list of at most this length,
-/// the rest of the program tests each row of the list. For longer lists and for bitmaps, the executor combines the sets of the
+/// each of its rows is tested by the rest of the program. For longer lists and for bitmaps, the executor combines the sets of the
 /// program, because that costs less per row.
 const FEW_ROWS: usize = 64;
 

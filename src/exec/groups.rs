@@ -25,8 +25,8 @@ pub(super) struct OpenGroup<'p> {
     /// The index of the instruction that closes the group.
     pub(super) close: usize,
     pub(super) state: GroupState<'p>,
-    /// A bitmap that has not been combined with `state` yet. Then `state` is also a bitmap. The executor keeps both bitmaps to
-    /// combine them with a third bitmap in one pass, or to count them with the last set of the program.
+    /// A bitmap that has not been combined with `state` yet. Then `state` is also a bitmap. The executor keeps both bitmaps. It
+    /// combines them with a third bitmap in one pass, or counts them with the last set of the program.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 

@@ -1,5 +1,5 @@
-//! `parse_facet`: parses a facet of a command line, with defaults for what its text leaves out: the limit, the offset from UTC, and
-//! counting without its own criteria.
+//! `parse_facet`: parses a facet of a command line, with defaults for what its text leaves out. These are the limit, the offset
+//! from UTC, and counting without its own criteria.
 
 use chrono::FixedOffset;
 

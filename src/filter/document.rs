@@ -33,8 +33,8 @@ use crate::value::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// With the feature `serde`, `Document::of` creates a document from any value that can be serialised, such as a struct of the
-/// host or a `serde_json::Value`.
+/// With the feature `serde`, `Document::of` creates a document from any value that can be serialised. Examples are a struct of the
+/// host and a `serde_json::Value`.
 #[derive(Clone)]
 pub struct Document {
     catalog: Catalog,

@@ -158,8 +158,8 @@ impl Order {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a name is not in the catalogue, if a field is multi-valued or occurs twice, or if there are more than
-    /// eight fields. [`Error::offset`] is the position of the field in the text.
+    /// Returns an error if a name is not in the catalogue, or if a field is multi-valued or occurs twice. At most eight fields are
+    /// allowed. [`Error::offset`] is the position of the field in the text.
     pub fn parse_list(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
         if text.is_empty() {
             return Ok(None);

@@ -1,5 +1,4 @@
-//! The address of a row in a covered batch, packed into 32 bits: the batch number and the index of the row in the batch. Outside
-//! the index, rows have a `RowAddr`.
+//! The address of a row in a covered batch, packed into 32 bits. Outside the index, rows have a `RowAddr`.
 #![expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "indexes into a list of rows")]
 
 use std::ops::Range;

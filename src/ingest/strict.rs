@@ -84,7 +84,7 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// Adds a hint to the error for an object without an id. There are two hints: the object looks like an API response that contains
+/// Adds a hint to the error for an object without an id. There are two hints. The object looks like an API response that contains
 /// an array of cases, or it has its id in another member.
 fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;

@@ -48,11 +48,11 @@
 //! **Every operator.** Change these files:
 //!
 //! - `operator/table.rs`: the variant, its name and its row;
-//! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax
-//!   has two words, such as `starts with`; the grammar in the head of `criteria/text/mod.rs`;
-//! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` already contains a name that other languages use for the operator: change that
-//!   entry, because it has priority over the synonyms in the row of the operator;
-//! - `criteria/foreign_search.rs` and `criteria/unsupported.rs`, if the operator searches inside strings: remove the variants of
+//! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax has
+//!   two words, such as `starts with`. Then also the grammar in the head of `criteria/text/mod.rs`;
+//! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` already contains a name that other languages use for the operator. Change that
+//!   entry: it has priority over the synonyms in the row of the operator;
+//! - `criteria/foreign_search.rs` and `criteria/unsupported.rs`, if the operator searches inside strings. Remove the variants of
 //!   `Search` and `Unsupported` that say that it does not exist, such as `Ending`;
 //! - `filter/criteria.rs`: a method of the builder of criteria;
 //! - `README.md` (table of operators), `service/openapi.json` and `fuzz/criteria.dict`, which `operator/tests.rs` compares with the
@@ -62,8 +62,8 @@
 //! - the tests that list operators: `criteria/text/tests.rs`, `filter/completions.rs`, `tests/suggestions.rs`,
 //!   `tests/data/errors.txt`.
 //!
-//! **An extended operator.** Also change the lists of extended operators: `catalog/catalogue.rs`, `catalog/field.rs` for searches in
-//! strings, `bin/casefilter/input/selection.rs`, `bin/casefilter/commands/{serve,bench}.rs`, `docs/service.md` and
+//! **An extended operator.** Also change the lists of extended operators: `catalog/catalogue.rs`, `catalog/field.rs` for searches
+//! in strings, `bin/casefilter/input/selection.rs`, `bin/casefilter/commands/{serve,bench}.rs`, `docs/service.md` and
 //! `docs/command-line.md`.
 //!
 //! **A new pattern of strings**, such as all strings with a given prefix. Also change these files:
@@ -73,7 +73,7 @@
 //! - `predicate/text_pattern.rs`: the variant, its operations and its [`Matcher`](crate::predicate::Matcher);
 //! - `predicate/print/body.rs`, which prints sets as criteria;
 //! - `exec/pattern_codes.rs`, which finds the matching strings of a column's dictionary, and `column/dictionary.rs` if the order of
-//!   the strings helps; `column/substring_index.rs`, whose head proves that its index finds every match;
+//!   the strings helps. The head of `column/substring_index.rs` proves that its index finds every match: extend the proof;
 //! - `sql/pattern.rs`, `sql/statement.rs` (`OperandTest`), and a method in `sql/dialect/syntax.rs`; the files of the dialects for
 //!   which its default does not fit.
 //!

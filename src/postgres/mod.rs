@@ -1,9 +1,9 @@
 //! Searches cases in a PostgreSQL table.
 //!
 //! A [`PostgresSource`] answers a [`SearchRequest`](crate::SearchRequest) from the table that `casefilter ddl --dialect postgres`
-//! creates. The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases: the same order, the
-//! same count, and the same documents byte for byte. Bodies, orders and pages are compiled before a statement is sent to the
-//! server, so errors and limits are also the same. `tests/postgres/run` verifies this on a real server, with the conformance
+//! creates. The response is the same as that of [`Engine::search`](crate::Engine::search) over the same cases. It has the same
+//! order, the same count, and the same documents byte for byte. Bodies, orders and pages are compiled before a statement is sent to
+//! the server, so errors and limits are also the same. `tests/postgres/run` verifies this on a real server, with the conformance
 //! vectors, random data, and every test of the service.
 //!
 //! [`PostgresSource::facets`] counts the values of fields, as [`Engine::facets`](crate::Engine::facets) does.

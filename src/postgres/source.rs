@@ -174,8 +174,8 @@ impl PostgresSource {
     ///   example because the definition or the permissions of the table have changed.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
     ///   of the table, or hides a sort field.
-    /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the filter has `$match` on a field for which the table has no folded
-    ///   column, or `$elem` on an array for which it has no element columns.
+    /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the table lacks a column that the filter needs: a folded column for
+    ///   `$match`, or element columns for `$elem`.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are
     ///   tested every two milliseconds. The statement is then cancelled on the server.
     ///

@@ -1,8 +1,8 @@
 //! Sets of rows of one batch.
 //!
-//! A batch has at most 65,536 rows, numbered from 0. So a row number is a `u16`, and a bitmap of all rows has at most 1,024
-//! words (8 KiB). A [`RowSet`] is any set of these rows: the rows that an index holds for a string, the rows whose value is in
-//! a range, the live rows, or the rows that a query selects.
+//! A batch has at most 65,536 rows, numbered from 0. So a row number is a `u16`, and a bitmap of all rows has at most 1,024 words
+//! (8 KiB). A [`RowSet`] is any set of these rows. Examples are the rows that an index holds for a string, the live rows, and the
+//! rows that a query selects.
 //!
 //! # Representations
 //!
@@ -18,7 +18,7 @@
 //! | `Bitmap` | `words.rs` | `[u64]`, bit `r % 64` of word `r / 64` for row `r` | one word per 64 rows; bits after the last row are zero |
 //!
 //! A set does not know how many rows its batch has: `All` is the same set in every batch. Operations that need this number take it
-//! as the parameter `rows`. The code that creates a set chooses the representation that is cheapest to create, so there is no
+//! as the parameter `rows`. The code that creates a set chooses the representation that is cheapest to create. So there is no
 //! normal form: a list may contain every row, and a bitmap may be empty. To compare two sets, compare their rows.
 //!
 //! # Borrowed and owned

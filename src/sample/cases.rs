@@ -3,7 +3,14 @@
 use super::case::{CASES_IN_THREE_YEARS, write_case};
 use super::draws::Draws;
 
-/// An iterator over sample cases, which are spread evenly over three years. The oldest case comes first.
+/// An iterator over sample cases, spread evenly over the three years 2023 to 2025. The oldest case comes first.
+///
+/// ```
+/// use casefilter::sample::Cases;
+/// let cases: Vec<Vec<u8>> = Cases::new(2, 1).collect();
+/// assert_eq!(cases.len(), 2);
+/// assert!(cases[0].starts_with(br#"{"id":""#));
+/// ```
 ///
 /// Every case has a [`number`](Cases::number), and its content depends only on that number and the seed. So each case can be
 /// created without the others. For more than [`CASES_IN_THREE_YEARS`] cases, the numbers are 0, 1, 2, …, and the dates continue

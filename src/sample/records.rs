@@ -25,7 +25,8 @@ pub enum SampleKind {
     Applicants,
     /// Documents of most of the applicants. They include reviews.
     Documents,
-    /// AML case records: first the record of one AML case of `anna`, then a record for each AML case that a sample case refers to.
+    /// AML case records. First comes the record of one AML case of `anna`, then a record for each AML case that a sample case
+    /// refers to.
     AmlCases,
 }
 

@@ -110,8 +110,8 @@
 //! # Spool
 //!
 //! The signature covers the body. It is computed as the body arrives, so the body of an unverified request need not be in memory.
-//! Bytes beyond the 32 KiB of a request are in an unnamed file that only its owner can read (mode 0600), until the signature is
-//! verified. The system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
+//! Until the signature is verified, bytes beyond the 32 KiB of a request are in an unnamed file. Only its owner can read it (mode
+//! 0600). The system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
 //!
 //! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database, or the temporary
 //! folder of the system if the folder of the database cannot be written. Together they have at most
@@ -119,9 +119,9 @@
 //! half. A token at all peers, and a peer with all tokens, get at most two thirds. Requests beyond that get 503.
 //! `casefilter_spooled_bytes` reports the sum.
 //!
-//! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034, and
-//! the log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and
-//! read on at most 16 blocking threads.
+//! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034. The
+//! log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read
+//! on at most 16 blocking threads.
 //!
 //! # Memory
 //!
@@ -149,8 +149,8 @@
 //! # Threads
 //!
 //! Work that waits for the file or may take long runs on blocking threads, not on the threads that serve connections. This includes
-//! reads of records, searches, and updates (one update at a time). There is one exception: a search that took less than 200 µs the
-//! last time (with the same body, query and token) runs on the connection's thread. Most searches take only 2 to 5 µs, and moving a
+//! reads of records, searches, and updates (one update at a time). There is one exception. A search runs on the connection's thread
+//! if it took less than 200 µs the last time, with the same body, query and token. Most searches take only 2 to 5 µs, and moving a
 //! search to another thread costs about 10 µs.
 //!
 //! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is

@@ -1,5 +1,5 @@
-//! The state that all requests on the public port and on the admin socket share: the store, the source of cases, tokens, options,
-//! metrics, and the semaphores and budgets that bound work and memory.
+//! The state that all requests share, on the public port and on the admin socket. It has the store, the source of cases, tokens,
+//! options and metrics. Its semaphores and budgets bound work and memory.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -270,8 +270,8 @@ impl Writer<'_> {
 
     /// Returns the stages that compute the bucket number `_b` of a double `_x`, for buckets of one width.
     ///
-    /// No arithmetic leaves the range of the doubles, which some databases report as an error. So values that are less than one width
-    /// from 0 are not divided, and neither are values whose quotient is far too great. For great widths, halves are compared.
+    /// No arithmetic leaves the range of the doubles, which some databases report as an error. So values that are less than one
+    /// width from 0 are not divided, and neither are values whose quotient is far too great. For great widths, halves are compared.
     fn number_stages(&self, width: f64) -> Vec<String> {
         const GREAT: f64 = 1e290;
         let number = |number: f64| self.literal(&Datum::Number(number));

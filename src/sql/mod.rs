@@ -116,9 +116,9 @@
 //! TB in total, or 158 GB on each of 16 workers.
 //!
 //! With 128 shards distributed by `id`, every worker does an equal share of every search. A search for `ids` is sent only to the
-//! shards of these ids. A page such as `status = open … order by -createdAt limit 100` reads 100 entries of the index
-//! `(case_review_status, created_at DESC, id)` per shard, without a sort. This took 0.2 ms for one shard in memory. The coordinator
-//! merges 12,800 rows, which takes 10 to 30 ms in total. With ten times as many rows in the table, a page takes the same time.
+//! shards of these ids. A page such as `status = open … order by -createdAt limit 100` needs no sort: it reads 100 entries of the
+//! index `(case_review_status, created_at DESC, id)` per shard. This took 0.2 ms for one shard in memory. The coordinator merges
+//! 12,800 rows, which takes 10 to 30 ms in total. With ten times as many rows in the table, a page takes the same time.
 //!
 //! If no index supports a filter, the database reads `created_at` in order and skips the cases that do not match. If one case in a
 //! thousand matches, it reads 100,000 rows per shard, which takes up to a second from a cold disk. A count is slower. If one case

@@ -1,5 +1,5 @@
-//! Storage backends of redb: the whole pages of a file, an overlay that keeps all changes in memory, and a wrapper that records
-//! failed syncs.
+//! Storage backends of redb: the whole pages of a file, an overlay with all changes in memory, and a wrapper that records failed
+//! syncs.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -215,8 +215,8 @@ impl Store {
         is_store(path.as_ref())
     }
 
-    /// Returns the catalogue that the file at a path was made with: with all known values and aliases, and with the operators of
-    /// its JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
+    /// Returns the catalogue that the file at a path was made with. It has all known values and aliases, and the operators of its
+    /// JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Store, StoreOptions};

@@ -291,8 +291,8 @@ impl<T> Guarded<T> {
         self.0.as_mut().ok_or_else(|| Fault::corrupt("no transaction"))
     }
 
-    /// Runs `call`. If it panics, drops the value before the panic continues, because redb does not free the pages of a transaction
-    /// that is dropped during a panic.
+    /// Runs `call`. If it panics, drops the value before the panic continues. The reason: redb does not free the pages of a
+    /// transaction that is dropped during a panic.
     pub(super) fn beside<U>(self, call: impl FnOnce() -> U) -> (Self, U) {
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(result) => (self, result),

@@ -140,7 +140,7 @@ impl<'s> StoreImport<'s> {
     /// Waits for running writes. Then writes all documents to disk, and makes them visible together.
     ///
     /// # Errors
-    /// Returns an error if the last source ends with a malformed document, if the temporary file could not be written, or if the
+    /// Returns an error if the last source ends with a malformed document. Also returns an error if the temporary file or the
     /// database cannot be written. Then no document of the import is visible.
     pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;

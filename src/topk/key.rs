@@ -35,7 +35,7 @@ pub(crate) enum SortBy<'c> {
 pub(crate) enum Ties {
     /// Ascending by id.
     ById,
-    /// Any order. Such a search determines the keys of its rows, but not which rows have the last key: the caller orders these rows
+    /// Any order. Such a search determines the keys of its rows, but not which rows have the last key. The caller orders these rows
     /// by further fields. It does not visit all rows with an equal key.
     Any,
 }

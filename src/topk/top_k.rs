@@ -123,7 +123,7 @@ impl<'b, 's> TopK<'b, 's> {
             || self.by.is_behind_key(key)
     }
 
-    /// Returns true if a row is skipped, because it has the key of the position of the page and its id is not after it.
+    /// Returns true if a row has the key of the position of the page, and its id is not after that position. Such a row is skipped.
     #[inline]
     fn is_passed(&self, batch: &Batch, row: usize, key: &Key<'_>) -> bool {
         self.by.id_before(key).is_some_and(|id| batch.id(row) <= id)
@@ -182,7 +182,7 @@ impl<'b, 's> TopK<'b, 's> {
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
     }
 
-    /// Returns the strings of a batch that are neither before the position of the page nor after the bound, if codes are in the
+    /// Returns the strings of a batch that are neither before the position of the page nor after the bound. Codes must be in the
     /// order of the strings. Comparing codes is many times as fast as comparing strings.
     fn wanted_strings(&self, source: &SourceBatch<'b, '_, '_>) -> Option<WantedStrings<'b>> {
         let (dictionary, codes, present) = source.keys.strings_in_order()?;

@@ -2,7 +2,7 @@
 //!
 //! **Several fields.** The first search finds the page by the first field alone. Its rows fall into groups with equal values in
 //! that field. A group that is completely on the page is only sorted by the next fields. The first and the last group may continue
-//! outside the page. For such a group, another search finds the rows that belong on the page: it selects the value of the group,
+//! outside the page. For such a group, another search finds the rows that belong on the page. It selects the value of the group,
 //! and sorts by the next fields.
 //!
 //! An example is `priority, -createdAt`. The page by `priority` reads one batch if enough cases have the first priority. Then

@@ -77,10 +77,10 @@ impl<'e> Import<'e> {
 
     /// Imports the next bytes of the source. The caller may split a source at any byte.
     ///
-    /// An unfinished part is kept until the next call. This may be a line of NDJSON, a document, an element of an array, or the
-    /// text before or after the array of a search answer. Its size is at most the
-    /// [maximum size of a document](crate::Limits::document_bytes) plus some whitespace. A longer line or element counts as a
-    /// malformed document, and the rest of it is skipped.
+    /// An unfinished part is kept until the next call. This may be a line of NDJSON, a document or an element of an array. It may
+    /// also be the text before or after the array of a search answer. Its size is at most the [maximum size of a
+    /// document](crate::Limits::document_bytes) plus some whitespace. A longer line or element counts as a malformed document, and
+    /// the rest of it is skipped.
     ///
     /// With the feature `parallel`, other threads read the documents. Each thread reads the documents of one batch. Up to nine
     /// batches of documents are then in memory, each with at most 65,536 documents or 128 MiB.

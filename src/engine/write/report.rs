@@ -42,7 +42,8 @@ pub struct ImportError {
 }
 
 impl ImportError {
-    /// Creates the error of a document or row that begins at a line of a source, or, if the line is 0, of the complete source.
+    /// Creates the error of a document or row that begins at a line of a source. If the line is 0, it is the error of the complete
+    /// source.
     ///
     /// ```
     /// use casefilter::{Error, ErrorKind, ImportError};

@@ -1,6 +1,6 @@
 //! Detects that a client has disconnected while the service computes the response to its request.
 //!
-//! A client that has disconnected looks like a client that has only closed its sending side: in both cases, the input of the
+//! A client that has disconnected looks like a client that has only closed its sending side. In both cases, the input of the
 //! connection ends. But the second client still waits for its response. So a client counts as disconnected only after the delay
 //! [`GRACE`], counted from the end of its input. If the connection has failed, the client counts as disconnected immediately.
 //!

@@ -20,8 +20,8 @@ impl Tls {
     /// belongs to that certificate.
     ///
     /// # Errors
-    /// Returns an error if a text is not PEM, if the certificate or the key is missing, or if the key does not match the
-    /// certificate.
+    /// Returns an error if a text is not PEM, or if the certificate or the key is missing. Also returns an error if they do not
+    /// match.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
         let certificates = certificates.map_err(|error| TlsError::NotPem(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! The endpoints of the public port: one file for each endpoint, and the table of all endpoints.
 //!
-//! To add an endpoint, add a new file here, a `mod` line in this file, and a line in `table`, with the new length of `ENDPOINTS`.
-//! Also add the operation to `../openapi.json`, and a row to the tables in `service/mod.rs` and `docs/guide/service.md`. Its tests
+//! To add an endpoint, add a new file here, a `mod` line in this file, and a line in `table`. Also add the operation to
+//! `../openapi.json`, and a row to the tables in `service/mod.rs` and `docs/guide/service.md`. `ENDPOINTS` states its length. Tests
 //! are in `tests/service/answers.rs`, and take the path from `tests/service/server.rs`. The only id that a path can have is
 //! `{applicantId}`. For another id, also change `endpoint.rs`, `../http/router.rs` and `../dispatch.rs`.
 

@@ -17,7 +17,7 @@
 //!   the row its insertion-order number. If there is a durable store, it passes the document to this store.
 //!
 //! With N workers, the build stage runs on N threads, and the other stages run on the caller's thread. If N = 1 (only one thread,
-//! or the feature `parallel` is off), there are no groups: the caller's thread reads one document and stores it at once. The first
+//! or the feature `parallel` is off), there are no groups. The caller's thread reads one document and stores it at once. The first
 //! 1,024 documents of every import are handled in the same way. Both paths read documents with the same
 //! [`DocumentReader`](super::reading::DocumentReader), and store cases in the same order.
 //!

@@ -294,8 +294,8 @@ impl<'e> WriteTxn<'e> {
         }
     }
 
-    /// Checks that the engine can hold the batches of the transaction, including the batch that is being filled, in addition to the
-    /// batches of a snapshot.
+    /// Checks that the engine can hold the batches of a snapshot and those of the transaction. The batch that is being filled
+    /// counts as well.
     ///
     /// `rows` is the number of cases if they may become part of the head. The head counts as a batch.
     pub(super) fn check_batches(&self, snapshot: &Snapshot, rows: usize) -> Result<(), Box<Error>> {
