@@ -14,8 +14,8 @@
 //! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
-//! The reference documentation of a type has an example. That of a function lists its errors. Complete programs to start from are
-//! in `examples/` of the repository, such as `first_search`, `own_catalogue` and `axum_search`.
+//! The reference documentation of most types has an example. That of a function lists its errors. Complete programs to start from
+//! are in `examples/` of the repository, such as `first_search`, `own_catalogue` and `axum_search`.
 
 #[doc = include_str!("../docs/guide/criteria.md")]
 pub mod criteria {}

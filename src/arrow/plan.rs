@@ -19,9 +19,9 @@ pub(super) struct Plan {
     pub(super) members: Vec<Member>,
     /// The indexes of the columns that are read, in ascending order. [`Origin::Column`] is an index into this list.
     pub(super) columns: Vec<usize>,
-    /// Errors about columns. They fail a strict import, and a lenient import reports them. Either JSON cannot represent the type of
-    /// the column, which is then not read, or the column is named by an alias of a field. The path of each error is the name of the
-    /// column.
+    /// Errors about columns. They fail a strict import, and a lenient import reports them. There are two errors. JSON cannot
+    /// represent the type of the column, which is then not read. Or an alias of a field names the column. The path of each error is
+    /// the name of the column.
     pub(super) column_errors: Vec<Error>,
 }
 

@@ -121,7 +121,7 @@ impl<const N: usize> CodeTable<N> {
     }
 
     /// Returns the code of `key`, or `None` if the table does not contain the key. If the key is a hash, `is_it` must return true
-    /// only for the code of the wanted string: different strings can have the same hash.
+    /// only for the code of the wanted string. Different strings can have the same hash.
     #[inline(always)]
     pub(super) fn find(&self, key: &StringKey<N>, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.place(key);

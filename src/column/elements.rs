@@ -52,8 +52,8 @@ impl Elements {
         (!is_plain).then(|| Box::new(Self { ends: ends.into_iter().map(Slice::from).collect() }))
     }
 
-    /// Returns the list of ends of a level: for each element, the end index of its elements of the next level, or of its values. At
-    /// level 0, the elements are the rows.
+    /// Returns the list of ends of a level. For each element, it has the end index of its elements of the next level, or of its
+    /// values. At level 0, the elements are the rows.
     #[inline]
     pub(super) fn ends_of(&self, level: usize) -> &[u32] {
         self.ends.get(level).map_or(&[], |ends| ends)

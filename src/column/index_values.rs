@@ -166,8 +166,8 @@ pub(super) fn plain_postings(
     }
 }
 
-/// Creates postings. Each combination of layout and code width has a loop of its own, because opening a store spends most of its
-/// time in these loops.
+/// Creates postings. Each combination of layout and code width has a loop of its own. Opening a store spends most of its time in
+/// these loops.
 fn postings_of<C>(
     rows: usize,
     layout: &ColumnLayout,

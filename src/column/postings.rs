@@ -154,7 +154,8 @@ impl Postings {
         }
     }
 
-    /// Returns the number of rows of `code`, and its start index: that of its first word in `words` or of its first row in `lists`.
+    /// Returns the number of rows of `code`, and its start index. This is the index of its first word in `words`, or of its first
+    /// row in `lists`.
     #[inline]
     fn entry(&self, code: u32) -> (usize, usize) {
         let [count, start] = self.codes[code as usize];

@@ -207,9 +207,9 @@ impl Column {
         }
     }
 
-    /// Returns the list of ends of a level: for each element, the end index of its elements of the next level, or of its values. At
-    /// level 0, the elements are the rows. Returns `None` if the numbers stay the same, because each element has exactly one value,
-    /// and if there are no elements.
+    /// Returns the list of ends of a level. For each element, it has the end index of its elements of the next level, or of its
+    /// values. At level 0, the elements are the rows. Returns `None` if the numbers stay the same, because each element has exactly
+    /// one value, and if there are no elements.
     pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
         match (&self.elements, &self.layout) {
             (Some(elements), _) => Some(elements.ends_of(level)),

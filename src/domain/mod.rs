@@ -1,8 +1,9 @@
 //! The records of the compliance domain (applicants, their verification steps, documents and AML cases), and the operations on
 //! them.
 //!
-//! The interface document numbers its operations from 1 to 5. Operation 1 searches cases. This module implements the other four,
-//! which read records:
+//! The *interface document* is the specification that the module [`service`](crate::service) implements. It numbers its operations
+//! from 1 to
+//! 5. Operation 1 searches cases. This module implements the other four, which read records:
 //!
 //! | operation | function |
 //! |---|---|
@@ -77,10 +78,10 @@
 //! values. Greek, Georgian and Armenian letters follow the rules of their script. Cyrillic letters follow the rules of one
 //! language. The language is chosen by this evidence, strongest first:
 //!
-//! 1. *The text itself.* A language is ruled out if its alphabet lacks a letter of the text, or if the text breaks its spelling
-//!    rules. `і ї є ґ` and the ending `-ський` are not Russian. `ъ` before any letter except `е ё ю я` is Bulgarian. An apostrophe
-//!    between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё` and the ending `-ский` are not Ukrainian. `и` is
-//!    not Ukrainian at the start of a word, after a vowel, or before `а е и о у ю я`.
+//! 1. *The text itself.* A language is ruled out if its alphabet lacks a letter of the text. It is also ruled out if the text
+//!    breaks its spelling rules. `і ї є ґ` and the ending `-ський` are not Russian. `ъ` before any letter except `е ё ю я` is
+//!    Bulgarian. An apostrophe between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё` and the ending `-ский`
+//!    are not Ukrainian. `и` is not Ukrainian at the start of a word, after a vowel, or before `а е и о у ю я`.
 //! 2. *The other texts of the person*, in the order `firstName`, `lastName`, `placeOfBirth`, by the same rules. A text that would
 //!    rule out all remaining languages is ignored.
 //! 3. *The country*: the first country whose language has not been ruled out. The order is `idDocs[].country`, `country`,

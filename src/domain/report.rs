@@ -22,8 +22,8 @@ pub struct RecordImportReport {
     pub incomplete: u64,
     /// The number of invalid records that were skipped.
     pub skipped: u64,
-    /// The number of members of `info` that a client had changed through the service (operation 5, update of extracted info), and
-    /// that the import kept.
+    /// The number of members of `info` that the import kept, because a client had changed them (operation 5, update of extracted
+    /// info).
     pub kept_changes: u64,
     /// The number of members of `info` that operation 5 (update of extracted info) had changed, and that the import replaced with
     /// later data.

@@ -57,8 +57,8 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     /// Answers a request.
     ///
     /// # Errors
-    /// Returns an error if the request was built with another catalogue or exceeds the limits, or if the file of a store cannot be
-    /// read.
+    /// Returns an error if the request was built with another catalogue or exceeds the limits. Also returns an error if the file of
+    /// a store cannot be read.
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Self::Error>;
 
     /// Returns the number of documents that the filter selects.

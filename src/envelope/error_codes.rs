@@ -1,7 +1,6 @@
 //! The table of error codes. Every error response of the service has an entry in the table.
 //!
-//! Tests compare the table with the responses, with the table in the docs of the module `service`, and with the schema in the
-//! OpenAPI document.
+//! Tests compare the table with the responses, with the docs of the module `service`, and with the schema in the OpenAPI document.
 
 use crate::error::{ErrorKind, Errors};
 

@@ -226,8 +226,8 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Counts the selected rows, if the access path of instruction `at` is the last set, and can be counted without a bitmap of
-    /// its rows. Returns `None` otherwise.
+    /// Counts the selected rows without a bitmap of the rows of instruction `at`. Returns `None` if its access path is not the last
+    /// set, or if it needs such a bitmap.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [

@@ -130,7 +130,7 @@ impl<'p> Matching<'p> {
     }
 }
 
-/// Estimates the number of rows that have a value: the number of sorted rows, or of all rows if the column has no sorted rows.
+/// Estimates the number of rows that have a value. This is the number of sorted rows, or of all rows if there are no sorted rows.
 fn present_count(column: &Column) -> usize {
     match &column.data {
         ColumnData::Ordered { sorted: Some(sorted), .. } => sorted.rows().len(),

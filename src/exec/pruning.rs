@@ -39,9 +39,9 @@ impl<'q> Query<'q> {
         Some(ZonedLeaf { node, zones, ranges: ranges.as_slice(), is_negated: leaf.test.is_negated() })
     }
 
-    /// Returns a list with an entry for each node: its constant value in this batch, or `None` if the zone maps do not determine
-    /// it. `false` selects no row, and `true` selects every row. A branch is constant if its children determine its value. A node
-    /// that is not needed also counts as constant. Returns an empty list if no node is constant.
+    /// Returns an entry for each node: its constant value in this batch, or `None` if the zone maps do not determine it. `false`
+    /// selects no row, and `true` selects every row. A branch is constant if its children determine its value. A node that is not
+    /// needed also counts as constant. Returns an empty list if no node is constant.
     ///
     /// The zone maps of all batches are contiguous in memory. If they exclude a batch, the other leaves usually do not read this
     /// batch.

@@ -1,4 +1,4 @@
-//! Prepares a predicate for a snapshot: looks it up once in the index over all batches, and finds the rows that the index alone
+//! Prepares a predicate for a snapshot. Looks it up once in the index over all batches, and finds the rows that the index alone
 //! knows.
 #![expect(
     clippy::arithmetic_side_effects,

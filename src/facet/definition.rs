@@ -207,9 +207,9 @@ impl Facet {
     /// Leaves out the criteria that name only this field, if `apart` is true. A dashboard shows such counts beside a chosen value.
     /// The technique is known as multi-select or disjunctive faceting.
     ///
-    /// Only criteria that are joined by `$and` are left out: those in the list of the [request's
-    /// filter](crate::FacetsRequest::filter), and in each `$and` of this list. An `$or` or a `$not` that also names other fields
-    /// stays complete, and so do the `ids` of a body. If a criterion on the field stays,
+    /// Only criteria that are joined by `$and` are left out. They are in the list of the [request's
+    /// filter](crate::FacetsRequest::filter), or in an `$and` of this list. An `$or` or a `$not` that also names other fields stays
+    /// complete, and so do the `ids` of a body. If a criterion on the field stays,
     /// [`with_own_criteria`](crate::FacetAnswer::with_own_criteria) of the answer is true.
     ///
     /// A filter that was [joined](crate::Filter::and) stays complete. So does the filter that the request is

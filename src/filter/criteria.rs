@@ -204,7 +204,7 @@ impl Criteria {
     ///
     /// # Errors
     /// Returns the errors that a body with these criteria would have, with paths in that body. Examples are an unknown field, an
-    /// operator or a value that does not fit the type of its field, and an empty list of values.
+    /// empty list of values, and an operator or a value that does not fit the type of its field.
     pub fn compile(&self, catalog: &Catalog) -> Result<Filter, Errors> {
         let body = format!(r#"{{"criteria":[{}]}}"#, self.json);
         of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes())

@@ -228,8 +228,8 @@ impl BatchIndex {
         })
     }
 
-    /// Returns the next work on a key index after `writes` writes: a merge of two runs, or a sweep of the entries of retired
-    /// batches. Returns `None` if no work is due.
+    /// Returns the next work on a key index after `writes` writes. This is a merge of two runs, or a sweep of the entries of
+    /// retired batches. Returns `None` if no work is due.
     pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
         let merge = self
             .keys()

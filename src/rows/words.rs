@@ -1,4 +1,4 @@
-//! Functions on a set of rows that is stored as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
+//! Functions on a set of rows that is stored as a bitmap: row `r` is bit `r % 64` of word `r / 64`.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits and rows of a batch, which are at most 65,536, and a word that is not zero minus one"
@@ -160,7 +160,7 @@ fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64
 
 /// Calls `update` for each row. Takes the rows in turn from four parts of the list.
 ///
-/// Adjacent rows of a list often share a word, and an update must wait until the previous update of the same word has been written.
+/// Adjacent rows of a list often share a word. An update must wait until the previous update of the same word has been written.
 /// Rows from different parts seldom share a word.
 #[inline(always)]
 fn update_each(rows: &[u16], mut update: impl FnMut(u16)) {

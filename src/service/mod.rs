@@ -1,9 +1,10 @@
 //! The HTTP service: serves the five operations over one database file.
 //!
-//! [`Service`] implements the interface document. `casefilter serve` runs a service in its own process. Searches run on columns in
-//! memory. Documents and [records](crate::domain) are read from the file. An update is on disk before it is acknowledged. The only
-//! data that clients can change is the extracted data of applicants. [Operators](#operators) import cases and records, and create
-//! share tokens, while the service runs or while it is stopped.
+//! [`Service`] implements the *interface document*, the specification of the HTTP interface of a compliance service. `casefilter
+//! serve` runs a service in its own process. Searches run on columns in memory. Documents and [records](crate::domain) are read
+//! from the file. An update is on disk before it is acknowledged. The only data that clients can change is the extracted data of
+//! applicants. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
+//! stopped.
 //!
 //! The operations have the numbers of the interface document:
 //!
@@ -49,9 +50,9 @@
 //! all members that are not fields. `filter` may use any field. It is [combined](crate::Filter::and) with each search after
 //! compilation. So criteria cannot bypass it, and totals count only cases that match it.
 //!
-//! **`fields` and `filter` restrict only searches of cases.** The permissions for operations 2 to 5 apply to every applicant whose
-//! id or share token the client knows. `casefilter token app` and `casefilter serve` warn about tokens with such permissions
-//! ([`TokenEntry::warnings`]).
+//! **`fields` and `filter` restrict only searches of cases.** With the permissions for operations 2 to 5, a client can use every
+//! applicant whose id or share token it knows. `casefilter token app` and `casefilter serve` warn about tokens with such
+//! permissions ([`TokenEntry::warnings`]).
 //!
 //! Objects and array elements without a visible field are also removed, so that their presence and number reveal nothing. But a
 //! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
@@ -113,11 +114,10 @@
 //! Until the signature is verified, bytes beyond the 32 KiB of a request are in an unnamed file. Only its owner can read it (mode
 //! 0600). The system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
 //!
-//! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database, or the temporary
-//! folder of the system if the folder of the database cannot be written. Together they have at most
-//! [`spooled_bytes`](ServiceOptions::spooled_bytes) (1 GiB). A token at one peer gets at most as much as remains free, so at most
-//! half. A token at all peers, and a peer with all tokens, get at most two thirds. Requests beyond that get 503.
-//! `casefilter_spooled_bytes` reports the sum.
+//! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database. If it cannot be
+//! written, it is the temporary folder of the system. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
+//! (1 GiB). A token at one peer gets at most as much as remains free, so at most half. A token at all peers, and a peer with all
+//! tokens, get at most two thirds. Requests beyond that get 503. `casefilter_spooled_bytes` reports the sum.
 //!
 //! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034. The
 //! log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read

@@ -129,8 +129,8 @@
 //! **ClickHouse.** If the table is ordered by `(created_at, id)`, a row takes 206 bytes compressed, and its document takes 257
 //! bytes. For 10⁹ cases, this is 463 GB, or 116 GB on each of four shards. One month out of three years is 28 million rows in 3,400
 //! granules of 8,192 rows. The sorting key finds these granules. Per row, a page reads one byte of status, 6 bytes of time, and 22
-//! bytes of `id` (to sort cases with the same time). This is 800 MB in total and 200 MB per shard. It takes 50 to 100 ms on 16
-//! cores per shard, at 0.3 GB/s per core.
+//! bytes of `id`. The `id` sorts cases with the same time. This is 800 MB in total and 200 MB per shard. It takes 50 to 100 ms on
+//! 16 cores per shard, at 0.3 GB/s per core.
 //!
 //! Without a range of time, a count of two statuses reads 1 GB over all shards, in about 0.1 s. A page reads the status, time and
 //! `id` of all rows, and sorts the selected rows. It cannot use the sorting key: absent times come last in both directions, so
@@ -146,9 +146,9 @@
 //!
 //! **Limits of the embedded engine.** Up to tens of millions of cases, a search takes from microseconds to a few milliseconds.
 //! Single writes are stored at once. `benches/README.md` compares the engine with PostgreSQL, ClickHouse and DuckDB on one machine,
-//! where it is faster by two orders of magnitude. Use a database if the cases exceed the memory of one machine, if several
-//! processes must write, or if you join cases with other tables. Citus is suitable for pages, look-ups, single updates and tenants.
-//! ClickHouse is suitable for counts and for ranges over all cases.
+//! where it is faster by two orders of magnitude. Use a database if the cases exceed the memory of one machine, or if several
+//! processes must write. Also use one to join cases with other tables. Citus is suitable for pages, look-ups, single updates and
+//! tenants. ClickHouse is suitable for counts and for ranges over all cases.
 
 mod column;
 mod condition;

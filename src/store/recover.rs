@@ -21,7 +21,7 @@ use super::tables::StoreCounters;
 /// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
 const MOST_REOPENINGS: u64 = 8;
 
-/// The minimum time from the start of one recovery attempt to the start of the next, as a multiple of the duration of the first.
+/// The minimum time from the start of one recovery attempt to the start of the next, in multiples of the first one's duration.
 const PART_OF_TIME: u32 = 5;
 
 impl Store {

@@ -53,8 +53,8 @@ impl StoreSnapshot<'_> {
     /// Answers a request, like [`Store::search`].
     ///
     /// # Errors
-    /// Returns the errors of [`Store::search`]. Also returns an error if the file was opened again after a failed write, and a
-    /// document of the page was replaced or deleted before.
+    /// Returns the errors of [`Store::search`]. Also returns an error if a document of the page was replaced or deleted, and the
+    /// file was then opened again after a failed write.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.snapshot.find(request);
         let rows = rows.map_err(|error| StoreError::request(&self.store.name, error))?;

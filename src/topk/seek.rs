@@ -97,8 +97,8 @@ pub(super) fn seek<'b>(
     best
 }
 
-/// Returns true if the row at the offset is probably in the first four batches, and the key ranges of these batches do not overlap.
-/// The caller then counts the rows before the offset batch by batch, and does not read the other batches.
+/// Returns true if the row at the offset is probably in the first four batches, and their key ranges do not overlap. The caller
+/// then counts the rows before the offset batch by batch, and does not read the other batches.
 fn ends_in_first<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -152,7 +152,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
-    /// Returns the key of the selected row at index `wanted` of the chain, and the number of the chain's selected rows with an
+    /// Returns the key of the selected row at index `wanted` of the chain. Also returns how many selected rows of the chain have an
     /// earlier key. Returns `None` if the chain has no such row, or if the search must stop.
     fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();

@@ -51,7 +51,7 @@ impl Number {
 
     /// Returns the ordinal of the number, which is 0 for zero. Neighbouring numbers have consecutive ordinals.
     ///
-    /// The bits of a double without the sign bit, read as an integer, count the doubles from zero to this double (IEEE 754,
+    /// The bits of a double without the sign bit are an integer. It counts the doubles from zero to this double (IEEE 754,
     /// interchange formats).
     pub(crate) const fn ordinal(self) -> i64 {
         let from_zero = (self.0.to_bits() & SIZE_BITS).cast_signed();

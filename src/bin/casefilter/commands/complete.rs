@@ -226,7 +226,7 @@ fn columns(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     with_flag(open(plain(words, written)), written, last)
 }
 
-/// Returns the field and the written part of the form, if the last words are a value of --by that was split at its colon.
+/// Returns the field and the written part of the form. The last words must be a value of --by that was split at its colon.
 fn form_of_facet<'w>(before: &'w [String], last: &'w str) -> Option<(&'w str, &'w str)> {
     let (words, written) = match before.split_last() {
         Some((colon, words)) if colon == ":" => (words, last),

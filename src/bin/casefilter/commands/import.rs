@@ -54,8 +54,8 @@ use crate::output::stdout::{Format, Output};
 /// If a service has the database open, the service imports the cases. It continues to answer searches and updates.
 ///
 /// While an import runs, it needs space for a second copy of its documents, in a file without a name beside the database. The pages
-/// of replaced cases become free, and later writes use them. So `du` may show about twice the space of one import, and `ls -l` up
-/// to twice as much again, because the file has holes. `compact` gives this space back.
+/// of replaced cases become free, and later writes use them. So `du` may show about twice the space of one import. `ls -l` may show
+/// up to twice as much again, because the file has holes. `compact` gives this space back.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

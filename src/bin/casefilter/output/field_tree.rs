@@ -1,4 +1,5 @@
-//! Reads the fields of documents in one pass: the values of fields for the cells of a row, or a document with only these fields.
+//! Reads the fields of documents in one pass. The result is the values for the cells of a row, or a document with only these
+//! fields.
 
 use std::borrow::Cow;
 use std::fmt;
