@@ -80,9 +80,9 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
-/// The maximum length of a list of rows for row-by-row evaluation. If the first set of a program is a list of at most this length,
-/// each of its rows is tested by the rest of the program. For longer lists and for bitmaps, the executor combines the sets of the
-/// program, because that costs less per row.
+/// The maximum length of a list of rows for row-by-row evaluation. If the first set of a program is such a list, each of its rows
+/// is tested by the rest of the program. For longer lists and for bitmaps, the executor combines the sets of the program, because
+/// that costs less per row.
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {

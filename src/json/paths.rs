@@ -14,9 +14,9 @@ use crate::error::escaped;
 /// the last byte of its value. So the brackets of a value belong to the value. Commas, and the whitespace between members or
 /// elements, belong to the surrounding array or object.
 ///
-/// If the text is truncated or malformed, offsets after the syntax error have one path: that of the innermost member or element
-/// that is open there. A member is open after its key was read. An element is open after its first byte was read, even if that byte
-/// is wrong.
+/// If the text is truncated or malformed, all offsets after the syntax error have one path. It is that of the innermost member or
+/// element that is open there. A member is open after its key was read. An element is open after its first byte was read, even if
+/// that byte is wrong.
 ///
 /// The function parses the text a second time. This happens only for requests with errors.
 pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {

@@ -203,7 +203,7 @@
 //!
 //! A body with several files has the content type `application/vnd.casefilter.sources` and consists of frames. A frame consists of
 //! its type (1 byte), the length of its content (4 bytes, big-endian), and its content. The type is `T` for the name of a text
-//! file, `P` for the name of a Parquet file, and `D` for data of that file.
+//! file, and `P` for that of a Parquet file. It is `D` for data of that file.
 //!
 //! The header `X-Casefilter-Database` may contain the expected database: the device number and the inode number of its file,
 //! separated by `-`. If the service has another database, it rejects the request. Requests that change or copy data are logged at

@@ -116,7 +116,7 @@
 //! TB in total, or 158 GB on each of 16 workers.
 //!
 //! With 128 shards distributed by `id`, every worker does an equal share of every search. A search for `ids` is sent only to the
-//! shards of these ids. A page such as `status = open … order by -createdAt limit 100` needs no sort: it reads 100 entries of the
+//! shards of these ids. A page such as `status = open … order by -createdAt limit 100` needs no sort. It reads 100 entries of the
 //! index `(case_review_status, created_at DESC, id)` per shard. This took 0.2 ms for one shard in memory. The coordinator merges
 //! 12,800 rows, which takes 10 to 30 ms in total. With ten times as many rows in the table, a page takes the same time.
 //!

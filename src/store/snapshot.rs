@@ -53,8 +53,8 @@ impl StoreSnapshot<'_> {
     /// Answers a request, like [`Store::search`].
     ///
     /// # Errors
-    /// Returns the errors of [`Store::search`]. Also returns an error if a document of the page was replaced or deleted, and the
-    /// file was then opened again after a failed write.
+    /// Returns the errors of [`Store::search`]. Also returns an error if a document of the page was replaced or deleted, and a
+    /// failed write then made the store reopen the file.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.snapshot.find(request);
         let rows = rows.map_err(|error| StoreError::request(&self.store.name, error))?;

@@ -37,9 +37,9 @@ use crate::output::stdout::{Format, Output};
 /// "notes":[…] if there are any. For records, the object has no member cases, and also has kept_changes, overwritten_changes and
 /// without_zone.
 ///
-/// Standard error lists notes on cases, by field, with the place where each first occurs. The notes are on timestamps without a
-/// time zone, and on numbers that a double cannot represent. They are also on Unix milliseconds that look like a year, a date or
-/// seconds, and on members that are not fields but look like a field.
+/// Standard error lists notes on cases, by field, with the place where each first occurs. The notes are about timestamps without a
+/// time zone, and numbers that a double cannot represent. There are also notes about Unix milliseconds that look like a year, a
+/// date or seconds. Members that are not fields, but look like a field, are noted too.
 ///
 /// With --kind the files contain the other records that the service uses, as NDJSON or JSON arrays. A record can refer to records
 /// that were imported before it. So import levels first, then applicants, then documents and AML cases. Ids may be numbers.
