@@ -88,11 +88,11 @@ pub(crate) struct Args {
     /// Execute many requests: FILE (or -) contains one request per line; an answer is printed for each, on one line
     ///
     /// A request for a page is {"body":…}, with the JSON filter as an object, or as a string that contains this JSON. It may also
-    /// have `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` and `after`. A request for counts by value is {"facets":…},
-    /// as for `stats --facets`. Filters in the text syntax of --where are not accepted here. The printed line is the answer. For a
-    /// bad request, it is {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n is the number
-    /// of the request, from 1. Blank lines are skipped. Without --fail-on-error, bad requests do not change the exit status.
-    /// Warnings about the filters are not printed; `casefilter check` prints them.
+    /// have `offset`, `limit`, `order` and `countTotalItems`; with --extended also `pageCursor` and `after`. A request for counts
+    /// by value is {"facets":…}, as for `stats --facets`. Filters in the text syntax of --where are not accepted here. The printed
+    /// line is the answer. For a bad request, it is {"code":400,"correlationId":"request-<n>","description":"Invalid parameters:
+    /// …"}, where n is the number of the request, from 1. Blank lines are skipped. Without --fail-on-error, bad requests do not
+    /// change the exit status. Warnings about the filters are not printed; `casefilter check` prints them.
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
