@@ -5,7 +5,7 @@
 
 pub(crate) mod error_codes;
 
-use crate::error::{Error, Errors};
+use crate::error::{Error, ErrorKind, Errors};
 
 pub use error_codes::ErrorCode;
 
@@ -54,20 +54,28 @@ impl Envelope {
         }
     }
 
-    /// Creates the envelope for a search that was stopped at its [`Deadline`](crate::Deadline). Its status is 503.
+    /// Creates the envelope for a search that was stopped: at its [`Deadline`](crate::Deadline), or by its
+    /// [`CancelToken`](crate::CancelToken). Its status is 503.
+    ///
+    /// [`Error::is_stop`] is true for these errors.
     ///
     /// ```
     /// use casefilter::envelope::Envelope;
-    /// use casefilter::{Catalog, Deadline, Engine, Filter, SearchRequest};
+    /// use casefilter::{CancelToken, Catalog, Deadline, Engine, Filter, SearchRequest};
     /// let engine = Engine::new(Catalog::cases());
     /// let late = SearchRequest::new(Filter::all(engine.catalog())).with_deadline(Deadline::new(|| true));
     /// let envelope = Envelope::stopped("request-1", &engine.search(&late).unwrap_err());
     /// assert_eq!((envelope.code, envelope.error_code), (503, Some(5033)));
     /// assert_eq!(envelope.description, "the search was stopped at its deadline");
+    ///
+    /// let token = CancelToken::new();
+    /// token.cancel();
+    /// let cancelled = SearchRequest::new(Filter::all(engine.catalog())).with_cancel(token);
+    /// assert_eq!(Envelope::stopped("request-2", &engine.search(&cancelled).unwrap_err()).code, 503);
     /// ```
     #[must_use]
     pub fn stopped(correlation_id: impl Into<String>, error: &Error) -> Self {
-        let row = ErrorCode::of_kind(error.kind);
+        let row = ErrorCode::of_kind(ErrorKind::DeadlineExceeded);
         Self {
             code: row.status(),
             correlation_id: correlation_id.into(),

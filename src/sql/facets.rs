@@ -276,21 +276,25 @@ impl Writer<'_> {
         const GREAT: f64 = 1e290;
         let number = |number: f64| self.literal(&Datum::Number(number));
         let (from, to) = (number(-width), number(width));
+        // All cases of a bucket number have the type double, because ClickHouse groups by values of one type only.
+        let (zero, below) = (number(0.0), number(-1.0));
+        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        let none = number(NO_BUCKET as f64);
         let (own, step) = match width > GREAT {
             true => (format!("_x * {}", number(0.5)), number(width * 0.5)),
             false => ("_x".to_owned(), to.clone()),
         };
         let too_great = width * MOST_STEPS * 2.0;
-        let mut quotient = format!("_x, CASE WHEN _x >= {from} AND _x < {to} THEN 0");
+        let mut quotient = format!("_x, CASE WHEN _x >= {from} AND _x < {to} THEN {zero}");
         if too_great.is_finite() {
             let (low, high) = (number(-too_great), number(too_great));
-            quotient.push_str(&format!(" WHEN _x <= {low} OR _x >= {high} THEN {NO_BUCKET}"));
+            quotient.push_str(&format!(" WHEN _x <= {low} OR _x >= {high} THEN {none}"));
         }
         quotient.push_str(&format!(" ELSE floor(_x / {to}) END AS _k"));
         let most = number(MOST_STEPS);
         let bucket = format!(
-            "CASE WHEN _x >= 0 AND _x < {to} THEN 0 WHEN _x < 0 AND _x >= {from} THEN -1 \
-             WHEN _k >= {most} OR _k <= -{most} THEN {NO_BUCKET} \
+            "CASE WHEN _x >= {zero} AND _x < {to} THEN {zero} WHEN _x < {zero} AND _x >= {from} THEN {below} \
+             WHEN _k >= {most} OR _k <= -{most} THEN {none} \
              WHEN {own} < _k * {step} THEN _k - 1 WHEN {own} >= (_k + 1) * {step} THEN _k + 1 ELSE _k END AS _b"
         );
         vec![bucket, quotient]
