@@ -198,15 +198,22 @@ impl Filter {
     #[inline]
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;
-        let row = &document.row;
-        let passes = |leaf: &Leaf| passes(leaf, row, &document.catalog);
-        Ok(match self.program() {
+        Ok(self.selects_row(&document.row, &document.catalog))
+    }
+
+    /// Returns true if the filter selects a document with these values. The row needs only the values of the fields that the filter
+    /// tests, and all elements of arrays if it tests elements. `catalog` is the catalogue that the row was read for; the catalogue of
+    /// the filter must be within it.
+    #[inline]
+    pub(crate) fn selects_row(&self, row: &OwnedRow, catalog: &Catalog) -> bool {
+        let passes = |leaf: &Leaf| passes(leaf, row, catalog);
+        match self.program() {
             Some(program) => program.selects(
                 row,
                 |node| matches!(self.predicate().get(node as usize), Some(Node::Leaf(leaf)) if passes(leaf)),
             ),
             None => self.predicate().decides(passes),
-        })
+        }
     }
 }
 
