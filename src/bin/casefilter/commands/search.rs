@@ -10,14 +10,16 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Deadline, ImportMode, Limits, SearchRequest};
+use casefilter::{
+    Catalog, Deadline, ImportMode, ImportReport, Limits, ScanAnswer, SearchAnswer, SearchRequest,
+};
 
 use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::search::answers::answer_all;
 use crate::commands::search::format::{SearchFormat, Shape};
 use crate::commands::search::long_page::LongPage;
 use crate::commands::search::page::print;
-use crate::commands::search::summary::{note_cut, summary_of};
+use crate::commands::search::summary::{Took, note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
@@ -28,6 +30,7 @@ use crate::input::loaded::len_of;
 #[cfg(feature = "postgres")]
 use crate::input::postgres::{self as source, Server};
 use crate::input::request_lines::Lines;
+use crate::input::scanned::ScannedFiles;
 use crate::input::selection::Selection;
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::failure::{Failure, note};
@@ -131,8 +134,9 @@ pub(crate) struct Args {
 
     /// Stop the search after this time, without an answer [default: no limit]
     ///
-    /// The time for loading and printing the cases is not included. With --requests, each request has this time. For a request that
-    /// is stopped, the line is {"code":503,…}.
+    /// The time for printing the cases is not included, and neither is the time for loading them. A search of JSON and CSV files reads
+    /// them while it searches, so that its time includes reading. With --requests, each request has this time. For a request that is
+    /// stopped, the line is {"code":503,…}.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     timeout: Option<Duration>,
 
@@ -179,6 +183,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage(message));
     }
     warn(&request);
+    if request.limit <= MOST_AT_ONCE
+        && let Some(status) = scan_page(&request, &shape, args, (&catalog, mode))?
+    {
+        return Ok(status);
+    }
     let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
@@ -218,37 +227,85 @@ impl Args {
     }
 }
 
-/// Prints a page that is collected in memory.
+/// A page that is collected in memory, with the figures and hints that are printed beside it.
+struct FoundPage {
+    found: SearchAnswer,
+    /// The number of selected cases.
+    total: u64,
+    /// The number of all cases.
+    cases: u64,
+    took: Took,
+    report: ImportReport,
+    hints: Vec<String>,
+}
+
+/// Searches the loaded cases, and prints a page that is collected in memory.
 fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<Status, Failure> {
-    let format = shape.format;
-    let Loaded { cases, report, took: load_took } = loaded;
+    let Loaded { cases, report, took: loading } = loaded;
     let start = Instant::now();
     let found = cases.search(request)?;
-    let took = start.elapsed();
-    // A table contains the total. A JSON answer contains the total if the request counts.
-    let says_total = format == SearchFormat::Table || format == SearchFormat::Json && request.count;
+    let searching = start.elapsed();
     let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
         Some(total) => total,
-        None if format == SearchFormat::Table || is_full || len_of(&found) == 0 => cases.total(request)?,
+        None if shape.format == SearchFormat::Table || is_full || len_of(&found) == 0 => {
+            cases.total(request)?
+        }
         None => len_of(&found),
     };
     let hints = hints_on(&cases, request, || total == 0);
-    let count = cases.len();
+    let (count, took) = (cases.len(), Took::Search { searching, loading });
     // Close the database before printing, so that other processes can write to it.
     let closed = cases.close();
-    let printed = print(&found, shape, request.filter.catalog(), || {
-        summary_of(len_of(&found), total, count, took, load_took)
-    });
-    closed.and(printed)?;
-    if !says_total && is_full && request.after.is_none() {
-        note_cut(len_of(&found), request, total);
+    let page = FoundPage { found, total, cases: count, took, report, hints };
+    let printed = page.print(request, shape);
+    closed.and(printed)
+}
+
+/// Searches the files while they are read, and prints the page. Returns `None` if they have to be loaded for the request.
+fn scan_page(
+    request: &SearchRequest,
+    shape: &Shape,
+    args: &Args,
+    (catalog, mode): (&Catalog, ImportMode),
+) -> Result<Option<Status>, Failure> {
+    let sought = ids::sought(&request.filter);
+    let named = sought.len();
+    let Some(scanned) = args.cases.scan(catalog, mode, &args.limited(request), sought)? else {
+        return Ok(None);
+    };
+    let ScannedFiles { answer: scanned, took } = scanned;
+    write_report_of(args, &scanned.report)?;
+    let unknown: Vec<&str> = scanned.unknown_ids.iter().map(String::as_str).collect();
+    ids::note_some(named, &unknown);
+    let mut hints = Vec::new();
+    if scanned.selected == 0 && scanned.documents > 0 && !request.filter.is_all() {
+        // Hints need all values of the cases. The answer is complete without hints, so an error that occurs here is ignored.
+        let loaded = args.cases.load_or_ask(catalog, mode, Documents::Forgotten, &args.admin);
+        hints = loaded.map(|loaded| hints_on(&loaded.cases, request, || true)).unwrap_or_default();
     }
-    if let Some(next) = found.next().filter(|_| format != SearchFormat::Json) {
-        note(format!("the next page: --after {next}\n"));
+    let ScanAnswer { answer: found, report, documents: cases, selected: total, .. } = scanned;
+    let page = FoundPage { found, total, cases, took: Took::Scan(took), report, hints };
+    page.print(request, shape).map(Some)
+}
+
+impl FoundPage {
+    fn print(self, request: &SearchRequest, shape: &Shape) -> Result<Status, Failure> {
+        let Self { found, total, cases, took, report, hints } = self;
+        let format = shape.format;
+        // A table contains the total. A JSON answer contains the total if the request counts.
+        let says_total = format == SearchFormat::Table || format == SearchFormat::Json && request.count;
+        let is_full = len_of(&found) == request.limit;
+        print(&found, shape, request.filter.catalog(), || summary_of(len_of(&found), total, cases, took))?;
+        if !says_total && is_full && request.after.is_none() {
+            note_cut(len_of(&found), request, total);
+        }
+        if let Some(next) = found.next().filter(|_| format != SearchFormat::Json) {
+            note(format!("the next page: --after {next}\n"));
+        }
+        print_hints(&report, request, &hints);
+        Ok(report_left_out(&report))
     }
-    print_hints(&report, request, &hints);
-    Ok(report_left_out(&report))
 }
 
 /// Prints a page of any length.
@@ -258,12 +315,14 @@ fn print_long(
     loaded: Loaded,
     database: Option<&Path>,
 ) -> Result<Status, Failure> {
-    let Loaded { cases, report, took: load_took } = loaded;
+    let Loaded { cases, report, took: loading } = loaded;
     let start = Instant::now();
     let page = LongPage { request, shape, total: cases.total(request)?, database };
     let hints = hints_on(&cases, request, || page.total == 0);
     let count = cases.len();
-    page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
+    page.write(cases, || {
+        summary_of(page.len(), page.total, count, Took::Search { searching: start.elapsed(), loading })
+    })?;
     if shape.format != SearchFormat::Table {
         note_cut(page.len(), request, page.total);
     }
@@ -337,10 +396,13 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
 fn load(args: &Args, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
     let mut loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
     loaded.cases.limit_service(args.timeout);
-    if let Some(path) = &args.report {
-        write_report(path, &loaded.report)?;
-    }
+    write_report_of(args, &loaded.report)?;
     Ok(loaded)
+}
+
+/// Writes the file of --report, if it is given.
+fn write_report_of(args: &Args, report: &ImportReport) -> Result<(), Failure> {
+    args.report.as_deref().map_or(Ok(()), |path| write_report(path, report))
 }
 
 fn check_usage(args: &Args) -> Result<(), Failure> {

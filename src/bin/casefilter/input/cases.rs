@@ -128,6 +128,25 @@ impl Cases {
         Ok(())
     }
 
+    /// Returns true if all files are JSON or CSV, and can be read twice.
+    pub(super) fn are_scannable(&self) -> Result<bool, Failure> {
+        if self.db.is_some() {
+            return Ok(false);
+        }
+        for path in &self.paths {
+            let is_file = !is_stdin(path) && path.metadata().is_ok_and(|found| found.is_file());
+            if !is_file || !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads every file. `catalog` determines the fields of CSV files.
+    pub(super) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
+        read_all(&self.paths, &self.csv.columns(catalog)?, taker)
+    }
+
     /// Returns the path of the database if the arguments name a database and no other file.
     pub(crate) fn database(&self) -> Option<&Path> {
         match (&self.db, self.paths.as_slice()) {
@@ -204,8 +223,7 @@ impl Cases {
             Documents::Forgotten => builder.without_documents().build(),
         };
         let mut import = engine.import(mode);
-        let columns = self.csv.columns(catalog)?;
-        read_all(&self.paths, &columns, &mut CaseTaker { import: &mut import, mode })?;
+        self.read_all(catalog, &mut CaseTaker { import: &mut import, mode })?;
         let working = Working::on("building indexes");
         let report = import.commit().map_err(|refusal| case_refused(&refusal, mode))?;
         drop(working);
