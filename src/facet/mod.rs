@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | counts by value | [`ValueCounts`] | |
 //! | histogram | [`Bucket`]s | `buckets`, and `interval` for the calendar |
-//! | statistics | [`FacetStats`] | [`ExactSum`](crate::value::ExactSum) |
+//! | statistics | [`FacetStats`] | `stats`, with [`ExactSum`](crate::value::ExactSum) |
 //!
 //! `definition` builds facets, `parse` parses their text form, `body` parses the request of a client, and `request` decides which
 //! documents a facet counts. `ranking` puts the values of an answer in order. `json` prints an answer. Engines count in
@@ -23,6 +23,7 @@ mod json;
 mod parse;
 mod ranking;
 mod request;
+mod stats;
 
 pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
 pub(crate) use self::buckets::Buckets;
@@ -32,4 +33,6 @@ pub use self::given::{FacetDefaults, parse_facet};
 pub(crate) use self::histogram::HistogramCounts;
 pub use self::interval::Interval;
 pub(crate) use self::ranking::ranked;
+pub(crate) use self::request::FacetGroup;
 pub use self::request::FacetsRequest;
+pub(crate) use self::stats::StatsCounts;
