@@ -6,9 +6,9 @@ mod world;
 use std::io::Cursor as Reader;
 
 use casefilter::{
-    CancelToken, Catalog, Cursor, Deadline, Engine, Error, ErrorKind, Filter, FilterBuilder, ImportError,
-    ImportMode, ImportReport, Limits, Order, Scan, ScanAnswer, ScanError, Scanned, SearchAnswer,
-    SearchParams, SearchRequest,
+    CancelToken, Catalog, Cursor, Deadline, Engine, Error, ErrorKind, Facet, FacetsRequest, Filter,
+    FilterBuilder, ImportError, ImportMode, ImportReport, Limits, Order, Scan, ScanAnswer, ScanError,
+    Scanned, SearchAnswer, SearchParams, SearchRequest,
 };
 use proptest::prelude::*;
 
@@ -159,6 +159,10 @@ fn check_world(world: &World, choices: &mut Choices<'_>) {
         else {
             continue;
         };
+        let counts = FacetsRequest::new(request.filter.clone()).with_facets(facets(&query.catalog, choices));
+        for mode in MODES {
+            check_counts(&world.catalog, mode, &sources, (&request, &counts));
+        }
         let chunk = [1, 7, 1 << 16][choices.below(3)];
         for mode in MODES {
             let request = request.clone().with_cursor(choices.chance(1, 2));
@@ -173,6 +177,59 @@ fn check_world(world: &World, choices: &mut Choices<'_>) {
                 );
             }
         }
+    }
+}
+
+/// Returns facets of all forms that fit fields of a catalogue.
+fn facets(catalog: &Catalog, choices: &mut Choices<'_>) -> Vec<Facet> {
+    const FORMS: [&str; 11] = [
+        "",
+        ":limit=1",
+        ":limit=1000",
+        ":stats",
+        ":month",
+        ":hour",
+        ":width=10",
+        ":width=0.5",
+        ":edges=0",
+        ":edges=-1,0,100",
+        ":width=1e-300",
+    ];
+    let mut facets = Vec::new();
+    for field in catalog.fields() {
+        let form = FORMS[choices.below(FORMS.len())];
+        if let Ok(facet) = Facet::parse(catalog, &format!("{}{form}", field.name()))
+            && choices.chance(1, 3)
+        {
+            facets.push(facet.with_own_criteria_apart(choices.chance(1, 2)));
+        }
+    }
+    facets.truncate(Limits::default().facets);
+    facets
+}
+
+/// Checks that a scan counts what an engine counts.
+#[track_caller]
+fn check_counts(
+    catalog: &Catalog,
+    mode: ImportMode,
+    sources: &Sources<'_>,
+    (request, counts): (&SearchRequest, &FacetsRequest),
+) {
+    let limits = Limits::default();
+    let scan = Scan::new(catalog, &limits, mode, request).unwrap().with_facets(counts).unwrap();
+    let scanned = by_scan(scan, sources, 1 << 16);
+    let Ok((engine, _)) = by_engine(catalog, &limits, mode, sources, 1 << 16) else {
+        assert!(matches!(scanned, Err(ScanError::Refused(_))), "{scanned:?}");
+        return;
+    };
+    match (scanned, engine.search_with_facets(request, counts)) {
+        (Ok((own, _)), Ok((page, expected))) => {
+            assert_eq!(own.facets.unwrap(), expected, "{counts:?}");
+            assert_eq!(parts(&own.answer), parts(&page));
+        }
+        (Err(ScanError::Search(own)), Err(expected)) => assert_eq!(own, expected),
+        (own, expected) => panic!("{own:?}, expected {expected:?}"),
     }
 }
 
@@ -276,6 +333,27 @@ fn repeated_ids_are_replaced_across_blocks() {
     let sources = [("a", file(&all, 0))];
     for request in requests(&catalog) {
         check_pages(&catalog, ImportMode::Strict, &sources, &request, 1 << 16);
+    }
+}
+
+#[test]
+fn values_of_replaced_documents_do_not_count() {
+    let catalog = Catalog::cases();
+    let mut lines: Vec<String> = (0..9_000).map(|at| line(at, at * 7 % 1_000)).collect();
+    lines.extend([(0, 5_000), (4_096, 5_001), (4_096, 2), (8_999, 1)].map(|(at, amount)| line(at, amount)));
+    let amount = "totalAmountInDefaultCurrency";
+    for filter in ["true", "tags = t1", "tags = t1 and totalAmountInDefaultCurrency < 700", "false"] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        let forms = ["tags", "tags:limit=1", "id:limit=2"].map(str::to_owned).into_iter();
+        let forms =
+            forms.chain(["", ":stats", ":width=100", ":edges=10,5000"].map(|form| format!("{amount}{form}")));
+        let facets = forms.flat_map(|form| {
+            let facet = Facet::parse(&catalog, &form).unwrap();
+            [facet.clone(), facet.with_own_criteria_apart(true)]
+        });
+        let counts = FacetsRequest::new(filter.clone()).with_facets(facets);
+        let request = SearchRequest::new(filter).with_limit(2).with_count(true);
+        check_counts(&catalog, ImportMode::Strict, &[("a", file(&lines, 0))], (&request, &counts));
     }
 }
 

@@ -7,6 +7,7 @@ use super::block::Settings;
 use super::merge::Complete;
 use crate::engine::{ImportError, ImportReport, SearchAnswer};
 use crate::error::Error;
+use crate::facet::FacetsAnswer;
 use crate::filter::{Cursor, SearchRequest};
 use crate::ingest::stored_id;
 
@@ -24,6 +25,8 @@ pub struct ScanAnswer {
     pub selected: u64,
     /// The number of bytes of the sources that were read in the last pass.
     pub bytes: u64,
+    /// The counts by value of [`Scan::with_facets`](crate::Scan::with_facets), if the scan makes them.
+    pub facets: Option<FacetsAnswer>,
     /// The ids of [`Scan::seek_ids`](crate::Scan::seek_ids) that no document has, in the order in which they were given.
     pub unknown_ids: Vec<String>,
 }
@@ -34,7 +37,7 @@ pub struct ScanAnswer {
 pub enum ScanError {
     /// A document or a source was rejected, as by an [`Import`](crate::Import).
     Refused(ImportError),
-    /// The search was stopped, or the cursor behind its page would be too long.
+    /// The search was stopped, the cursor behind its page would be too long, or a histogram has too many buckets.
     Search(Error),
     /// The source could not be read.
     Read(io::Error),
@@ -81,7 +84,7 @@ impl std::error::Error for ScanError {
 /// Returns the answer of a complete scan.
 ///
 /// # Errors
-/// Returns an error if the cursor behind the page would be too long.
+/// Returns an error if the cursor behind the page would be too long, or if a histogram has too many buckets.
 pub(super) fn answer(
     request: &SearchRequest,
     settings: &Settings,
@@ -89,7 +92,7 @@ pub(super) fn answer(
     complete: Complete,
     bytes: u64,
 ) -> Result<ScanAnswer, Error> {
-    let Complete { documents, selected, top, sought: found, report } = complete;
+    let Complete { documents, selected, top, sought: found, counts, report } = complete;
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let (offset, limit) = (number(request.offset), number(request.limit));
     let has_next = request.cursor && limit > 0 && top.len() > offset.saturating_add(limit);
@@ -102,5 +105,9 @@ pub(super) fn answer(
     let answer = SearchAnswer::of_documents(request, total, texts).with_next(next);
     let is_unknown = |id: &String| !found.contains(&*stored_id(&settings.catalog, id));
     let unknown_ids = sought.into_iter().filter(is_unknown).collect();
-    Ok(ScanAnswer { answer, report, documents, selected, bytes, unknown_ids })
+    let counted = settings.counting.as_ref().zip(counts);
+    let facets =
+        counted.map(|(counting, counts)| counting.finish(counts, &settings.catalog, &settings.limits));
+    let facets = facets.transpose()?;
+    Ok(ScanAnswer { answer, report, documents, selected, bytes, facets, unknown_ids })
 }

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::count::{Counting, Counts};
 use super::rank::{Rank, Ranking};
 use super::top::Top;
 use crate::batch::{OwnedRow, Row};
@@ -30,9 +31,13 @@ pub(super) struct Settings {
     pub(super) ranking: Ranking,
     /// The number of documents of the page and before it.
     pub(super) wanted: usize,
-    /// The fields that the filter tests, by field number, up to the last one.
+    /// The counts by value that the scan makes, if any.
+    pub(super) counting: Option<Arc<Counting>>,
+    /// The fields that the filters test, by field number, up to the last one.
     tested: Vec<bool>,
     tests_elements: bool,
+    /// True if every filter selects every document.
+    is_all: bool,
     pub(super) hasher: foldhash::quality::RandomState,
     /// The hashes of ids that an earlier pass has found more than once.
     pub(super) repeated: HashSet<u64>,
@@ -79,6 +84,8 @@ pub(super) struct ReadBlock {
     pub(super) repeated: Vec<RepeatedDocument>,
     /// The ids that the scan looks for and that were found.
     pub(super) sought: Vec<Box<str>>,
+    /// The counts by value, apart from `repeated`, if the scan counts values.
+    pub(super) counts: Option<Counts>,
     pub(super) report: ImportReport,
     /// The error that ends the scan.
     pub(super) failed: Option<Box<ImportError>>,
@@ -92,6 +99,8 @@ pub(super) struct RepeatedDocument {
     pub(super) at: usize,
     pub(super) id: Box<str>,
     pub(super) kept: Kept,
+    /// The counts of the document alone, if the scan counts values.
+    pub(super) counts: Option<Counts>,
 }
 
 /// The part of a document with a repeated id that is kept until the end.
@@ -108,17 +117,20 @@ impl Settings {
     pub(super) fn new(
         (catalog, limits, mode): (Catalog, Limits, ImportMode),
         (filter, ranking, wanted): (Filter, Ranking, usize),
+        counting: Option<Arc<Counting>>,
         hasher: foldhash::quality::RandomState,
     ) -> Self {
+        let filters = || counting.iter().flat_map(|counting| counting.filters()).chain([&filter]);
         let mut tested = Vec::new();
-        for field in filter.predicate().fields() {
+        for field in filters().flat_map(|filter| filter.predicate().fields()) {
             let len = field.index().saturating_add(1).max(tested.len());
             tested.resize(len, false);
             if let Some(tested) = tested.get_mut(field.index()) {
                 *tested = true;
             }
         }
-        let tests_elements = filter.predicate().has_elements();
+        let tests_elements = filters().any(|filter| filter.predicate().has_elements());
+        let is_all = filters().all(Filter::is_all);
         let (repeated, sought, spare) = Default::default();
         Self {
             catalog,
@@ -127,8 +139,10 @@ impl Settings {
             filter,
             ranking,
             wanted,
+            counting,
             tested,
             tests_elements,
+            is_all,
             hasher,
             repeated,
             sought,
@@ -136,23 +150,31 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of another pass over the same source, in which the ids with these hashes may be repeated.
-    pub(super) fn again(&self, repeated: HashSet<u64>) -> Self {
+    /// Returns the settings of the same scan that also makes these counts.
+    pub(super) fn with_counting(&self, counting: Option<Arc<Counting>>) -> Self {
         let source = (self.catalog.clone(), self.limits.clone(), self.mode);
         let request = (self.filter.clone(), self.ranking.clone(), self.wanted);
-        Self { repeated, sought: self.sought.clone(), ..Self::new(source, request, self.hasher.clone()) }
+        Self { sought: self.sought.clone(), ..Self::new(source, request, counting, self.hasher.clone()) }
+    }
+
+    /// Returns the settings of another pass over the same source, in which the ids with these hashes may be repeated.
+    pub(super) fn again(&self, repeated: HashSet<u64>) -> Self {
+        Self { repeated, ..self.with_counting(self.counting.clone()) }
     }
 
     fn is_tested(&self, field: FieldId) -> bool {
         self.tested.get(field.index()).copied().unwrap_or(false)
     }
 
-    fn selects(&self, row: &Row<'_>, values: &mut OwnedRow) -> bool {
-        if self.filter.is_all() {
-            return true;
+    /// Copies the values that the filters test.
+    fn fill(&self, row: &Row<'_>, values: &mut OwnedRow) {
+        if !self.is_all {
+            values.refill(row, |field| self.is_tested(field), self.tested.len(), self.tests_elements);
         }
-        values.refill(row, |field| self.is_tested(field), self.tested.len(), self.tests_elements);
-        self.filter.selects_row(values, &self.catalog)
+    }
+
+    fn selects(&self, filter: &Filter, values: &OwnedRow) -> bool {
+        filter.is_all() || filter.selects_row(values, &self.catalog)
     }
 
     fn take_reader(&self) -> Reader {
@@ -232,6 +254,7 @@ struct Outcome<'s> {
     top: Top<Range<usize>>,
     repeated: Vec<RepeatedDocument>,
     sought: Vec<Box<str>>,
+    counts: Option<Counts>,
     /// True if no document of the block can be on the page, except documents with repeated ids.
     is_behind: bool,
 }
@@ -250,6 +273,7 @@ impl<'s> Outcome<'s> {
             top: Top::new(wanted, bound),
             repeated: Vec::new(),
             sought: Vec::new(),
+            counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),
             is_behind,
         }
     }
@@ -265,11 +289,15 @@ impl<'s> Outcome<'s> {
         if !settings.sought.is_empty() && settings.sought.contains(id) {
             self.sought.push(id.into());
         }
-        let is_selected = settings.selects(row, values);
+        settings.fill(row, values);
+        let is_selected = settings.selects(&settings.filter, values);
         if !settings.repeated.is_empty() && settings.repeated.contains(&hash) {
             let kept = if is_selected { self.kept(row, id, document) } else { Kept::Nothing };
-            return self.repeated.push(RepeatedDocument { at, id: id.into(), kept });
+            let mut counts = settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog));
+            count(settings, &mut counts, row, values);
+            return self.repeated.push(RepeatedDocument { at, id: id.into(), kept, counts });
         }
+        count(settings, &mut self.counts, row, values);
         if !is_selected {
             return;
         }
@@ -299,7 +327,7 @@ impl<'s> Outcome<'s> {
     }
 
     fn finish(self, mut block: Block, report: ImportReport, failed: Option<Box<ImportError>>) -> ReadBlock {
-        let Self { settings, ids, selected, top, repeated, sought, .. } = self;
+        let Self { settings, ids, selected, top, repeated, sought, counts, .. } = self;
         let document = |range: Range<usize>| {
             let bytes = block.text.get(range).unwrap_or_default();
             // The document was read, so it is valid UTF-8.
@@ -313,6 +341,13 @@ impl<'s> Outcome<'s> {
         found.sort_unstable_by_key(|(rank, _)| rank.place);
         block.text.clear();
         block.documents.clear();
-        ReadBlock { ids, selected, found, repeated, sought, report, failed, memory: block }
+        ReadBlock { ids, selected, found, repeated, sought, counts, report, failed, memory: block }
+    }
+}
+
+/// Adds a document to the counts by value, if there are any.
+fn count(settings: &Settings, counts: &mut Option<Counts>, row: &Row<'_>, values: &OwnedRow) {
+    if let (Some(counting), Some(counts)) = (&settings.counting, counts) {
+        counting.add(counts, row, &settings.limits, |filter| settings.selects(filter, values));
     }
 }

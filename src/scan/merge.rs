@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::block::{Block, Kept, ReadBlock, RepeatedDocument, Settings};
+use super::count::Counts;
 use super::rank::Rank;
 use super::top::Top;
 use crate::engine::{ImportError, ImportReport};
@@ -18,10 +19,20 @@ pub(super) struct Merged {
     selected: u64,
     /// The first documents in the order of the answer, apart from `repeated`.
     top: Top<Box<str>>,
-    /// The documents whose ids may be repeated: for each id its place, and what is kept of its last document.
-    repeated: HashMap<Box<str>, (u64, Kept)>,
+    /// The documents whose ids may be repeated: the last document of each id.
+    repeated: HashMap<Box<str>, LastDocument>,
+    /// The counts by value, apart from `repeated`, if the scan counts values.
+    counts: Option<Counts>,
     sought: HashSet<Box<str>>,
     pub(super) report: ImportReport,
+}
+
+/// The part of the last document with an id that is kept until the end.
+struct LastDocument {
+    /// The insertion-order number of the first document with the id.
+    place: u64,
+    kept: Kept,
+    counts: Option<Counts>,
 }
 
 /// The results of a pass in which no id was repeated without being known to be.
@@ -32,6 +43,7 @@ pub(super) struct Complete {
     /// The first documents in the order of the answer.
     pub(super) top: Vec<(Rank, Box<str>)>,
     pub(super) sought: HashSet<Box<str>>,
+    pub(super) counts: Option<Counts>,
     pub(super) report: ImportReport,
 }
 
@@ -43,6 +55,7 @@ impl Merged {
             selected: 0,
             top: Top::new(settings.wanted, None),
             repeated: HashMap::new(),
+            counts: settings.counting.as_ref().map(|counting| counting.none(&settings.catalog)),
             sought: HashSet::new(),
             report: ImportReport::default(),
         }
@@ -58,13 +71,14 @@ impl Merged {
     /// # Errors
     /// Returns the error that ended the block.
     pub(super) fn add(&mut self, settings: &Settings, block: ReadBlock) -> Result<Block, Box<ImportError>> {
-        let ReadBlock { ids, selected, found, repeated, sought, report, failed, memory } = block;
+        let ReadBlock { ids, selected, found, repeated, sought, counts, report, failed, memory } = block;
         if let Some(failed) = failed {
             return Err(failed);
         }
         self.report.append(report);
         self.selected = self.selected.saturating_add(selected);
         self.sought.extend(sought);
+        append(settings, &mut self.counts, counts);
         // The indexes of the documents of the block that are no new ids, ascending.
         let mut replacing: Vec<usize> = Vec::new();
         let first = self.next_place;
@@ -73,14 +87,14 @@ impl Merged {
             first.saturating_add(at.saturating_sub(before) as u64)
         };
         self.keep_ids(&ids, &repeated);
-        for RepeatedDocument { at, id, kept } in repeated {
-            let own = self.repeated.get(&id).map(|(place, _)| *place);
+        for RepeatedDocument { at, id, kept, counts } in repeated {
+            let own = self.repeated.get(&id).map(|last| last.place);
             if own.is_some() {
                 replacing.push(at);
             }
             let place = own.unwrap_or_else(|| place(at, &replacing));
             let kept = self.without_document_behind(settings, place, kept);
-            self.repeated.insert(id, (place, kept));
+            self.repeated.insert(id, LastDocument { place, kept, counts });
         }
         for (mut rank, document) in found {
             rank.place = place(usize::try_from(rank.place).unwrap_or(usize::MAX), &replacing);
@@ -129,8 +143,9 @@ impl Merged {
         if !again.is_empty() {
             return Err(again);
         }
-        let Self { next_place, mut selected, mut top, repeated, sought, report, .. } = self;
-        for (_, kept) in repeated.into_values() {
+        let Self { next_place, mut selected, mut top, repeated, sought, mut counts, report, .. } = self;
+        for LastDocument { kept, counts: own, .. } in repeated.into_values() {
+            append(settings, &mut counts, own);
             let Kept::Document(rank, document) = kept else {
                 selected = selected.saturating_add(u64::from(matches!(kept, Kept::Selection)));
                 continue;
@@ -140,12 +155,14 @@ impl Merged {
                 top.push(&settings.ranking, rank, document);
             }
         }
-        Ok(Complete {
-            documents: next_place,
-            selected,
-            top: top.into_sorted(&settings.ranking),
-            sought,
-            report,
-        })
+        let top = top.into_sorted(&settings.ranking);
+        Ok(Complete { documents: next_place, selected, top, sought, counts, report })
+    }
+}
+
+/// Adds the counts of other documents, if there are any.
+fn append(settings: &Settings, counts: &mut Option<Counts>, other: Option<Counts>) {
+    if let (Some(counts), Some(other)) = (counts, other) {
+        counts.append(other, &settings.limits);
     }
 }

@@ -14,6 +14,7 @@
 //! | merges blocks in the order of the source; finds repeated ids | `merge` |
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
+//! | counts of the values of fields | `count` |
 //! | the answer and the errors | `answer` |
 //!
 //! # Invariants
@@ -37,6 +38,7 @@
 
 mod answer;
 mod block;
+mod count;
 mod merge;
 mod rank;
 mod run;

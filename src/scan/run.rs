@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use super::answer::{ScanAnswer, ScanError, answer};
 use super::block::{Block, ReadBlock, Settings};
+use super::count::Counting;
 use super::merge::Merged;
 use super::rank::Ranking;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
 use crate::error::Error;
+use crate::facet::FacetsRequest;
 use crate::filter::{Cursor, SearchRequest};
 use crate::ingest::{FileFault, Piece, Splitter, stored_id};
 use crate::limits::Limits;
@@ -135,6 +137,7 @@ impl Scan {
         let settings = Settings::new(
             (catalog.clone(), limits.clone(), mode),
             (request.filter.clone(), ranking, wanted),
+            None,
             foldhash::quality::RandomState::default(),
         );
         Ok(Self::of_settings(request.clone(), settings, Vec::new()))
@@ -158,7 +161,7 @@ impl Scan {
     }
 
     /// Makes the scan look for these ids, whether the filter selects them or not. The answer tells which of them
-    /// [no document has](ScanAnswer::unknown_ids).
+    /// [no document has](ScanAnswer::unknown_ids). Call this before the first source.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};
@@ -174,6 +177,28 @@ impl Scan {
         let mut settings = self.settings.again(HashSet::new());
         settings.sought = sought.iter().map(|id| stored_id(&settings.catalog, id).into()).collect();
         Self::of_settings(self.request, settings, sought)
+    }
+
+    /// Makes the scan also count the values of fields, as [`Engine::facets`](crate::Engine::facets) does. The two requests may have
+    /// different filters. For counts alone, the limit of the search is 0. Call this before the first source.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Facet, FacetsRequest, Filter, ImportMode, Limits, Scan, SearchRequest};
+    /// let cases = Catalog::cases();
+    /// let facets = FacetsRequest::new(Filter::all(&cases)).with_facet(Facet::values(&cases, "tags")?);
+    /// let search = SearchRequest::new(Filter::all(&cases)).with_limit(0);
+    /// let scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &search)?.with_facets(&facets)?;
+    /// let found = scan.read(std::io::Cursor::new(b"{\"id\":\"a\",\"tags\":[\"vip\"]}\n"))?;
+    /// assert_eq!(found.facets.map(|counts| counts.total), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`Engine::facets`](crate::Engine::facets) for a request that does not fit the catalogue or the limits.
+    pub fn with_facets(self, facets: &FacetsRequest) -> Result<Self, Error> {
+        facets.check(&self.settings.catalog, &self.settings.limits, "scan")?;
+        let settings = self.settings.with_counting(Some(Arc::new(Counting::new(facets)?)));
+        Ok(Self::of_settings(self.request, settings, self.sought))
     }
 
     /// Starts another source, which has its own line numbers and layout. The name is part of the errors of its documents.
@@ -248,12 +273,12 @@ impl Scan {
     ///
     /// # Errors
     /// - The errors of [`push`](Self::push), for the end of the last source.
-    /// - [`ScanError::Search`] if the cursor that the request asks for would be too long.
+    /// - [`ScanError::Search`] if the cursor that the request asks for would be too long, or if a histogram has too many buckets.
     pub fn finish(mut self) -> Result<Scanned, ScanError> {
         self.finish_source()?;
         let drained = self.drain().map_err(SplitError::from);
         self.note(drained)?;
-        self.request.stop.verdict_now()?;
+        self.check_stop()?;
         let Self { request, settings, sought, merged, bytes, .. } = self;
         match merged.finish(&settings) {
             Ok(complete) => Ok(Scanned::Answer(answer(&request, &settings, sought, complete, bytes)?)),
@@ -299,7 +324,7 @@ impl Scan {
 
     /// Passes the filled block to a worker, and merges the oldest block if too many are in memory.
     fn start(&mut self) -> Result<(), Failed> {
-        self.request.stop.verdict_now()?;
+        self.check_stop()?;
         let block = std::mem::replace(&mut self.filling, self.spare.pop().unwrap_or_default());
         let (settings, bound) = (Arc::clone(&self.settings), self.merged.bound());
         if self.queue.workers() == 1 {
@@ -310,6 +335,12 @@ impl Scan {
             Some(read) => self.merge(read),
             None => Ok(()),
         }
+    }
+
+    /// Returns an error if the search or the counts must stop.
+    fn check_stop(&self) -> Result<(), Error> {
+        self.request.stop.verdict_now()?;
+        self.settings.counting.as_ref().map_or(Ok(()), |counting| counting.request().stop.verdict_now())
     }
 
     fn merge(&mut self, read: ReadBlock) -> Result<(), Failed> {
@@ -325,7 +356,7 @@ impl Scan {
         if self.filling.is_empty() {
             return Ok(());
         }
-        self.request.stop.verdict_now()?;
+        self.check_stop()?;
         let block = std::mem::take(&mut self.filling);
         let read = block.read(&self.settings, self.merged.bound());
         self.merge(read)

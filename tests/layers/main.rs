@@ -181,6 +181,7 @@ const ROOMS: &[Room] = &[
             "ingest",
             "filter",
             "filter/order",
+            "facet",
             "topk",
             "engine",
         ],
