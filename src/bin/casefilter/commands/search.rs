@@ -15,6 +15,7 @@ use casefilter::{
 };
 
 use crate::commands::hints::{hints_on, print_hints, warn};
+use crate::commands::scanned::{ScannedFiles, scan};
 use crate::commands::search::answers::answer_all;
 use crate::commands::search::format::{SearchFormat, Shape};
 use crate::commands::search::long_page::LongPage;
@@ -30,7 +31,6 @@ use crate::input::loaded::len_of;
 #[cfg(feature = "postgres")]
 use crate::input::postgres::{self as source, Server};
 use crate::input::request_lines::Lines;
-use crate::input::scanned::ScannedFiles;
 use crate::input::selection::Selection;
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::failure::{Failure, note};
@@ -269,21 +269,13 @@ fn scan_page(
     args: &Args,
     (catalog, mode): (&Catalog, ImportMode),
 ) -> Result<Option<Status>, Failure> {
-    let sought = ids::sought(&request.filter);
-    let named = sought.len();
-    let Some(scanned) = args.cases.scan(catalog, mode, &args.limited(request), sought)? else {
+    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None)? else {
         return Ok(None);
     };
-    let ScannedFiles { answer: scanned, took } = scanned;
-    write_report_of(args, &scanned.report)?;
-    let unknown: Vec<&str> = scanned.unknown_ids.iter().map(String::as_str).collect();
-    ids::note_some(named, &unknown);
-    let mut hints = Vec::new();
-    if scanned.selected == 0 && scanned.documents > 0 && !request.filter.is_all() {
-        // Hints need all values of the cases. The answer is complete without hints, so an error that occurs here is ignored.
-        let loaded = args.cases.load_or_ask(catalog, mode, Documents::Forgotten, &args.admin);
-        hints = loaded.map(|loaded| hints_on(&loaded.cases, request, || true)).unwrap_or_default();
-    }
+    write_report_of(args, &scanned.answer.report)?;
+    scanned.note_unknown_ids();
+    let hints = scanned.hints(&args.cases, (catalog, mode), request, &args.admin);
+    let ScannedFiles { answer: scanned, took, .. } = scanned;
     let ScanAnswer { answer: found, report, documents: cases, selected: total, .. } = scanned;
     let page = FoundPage { found, total, cases, took: Took::Scan(took), report, hints };
     page.print(request, shape).map(Some)

@@ -3,10 +3,11 @@
 mod answer;
 mod show;
 
-use casefilter::ImportMode;
+use casefilter::{Catalog, ImportMode};
 use clap::ValueEnum;
 
-use crate::commands::hints::{hint, warn};
+use crate::commands::hints::{hint, print_hints, warn};
+use crate::commands::scanned::scan;
 use crate::commands::stats::answer::Answer;
 use crate::commands::stats::show::{write_csv, write_table};
 use crate::commands::unknown_ids as ids;
@@ -88,20 +89,37 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let search = facets.search();
     warn(&search);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
+    if let Some(scanned) =
+        scan(&args.cases, (&catalog, mode), &search.clone().with_limit(0), Some(&facets.request))?
+        && let Some(counts) = &scanned.answer.facets
+    {
+        scanned.note_unknown_ids();
+        let hints = scanned.hints(&args.cases, (&catalog, mode), &search, &args.admin);
+        print_hints(&scanned.answer.report, &search, &hints);
+        let status = report_left_out(&scanned.answer.report);
+        print(args, &counts.to_json(), &catalog)?;
+        return Ok(status);
+    }
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     ids::note_unknown(&loaded.cases, &search.filter)?;
     let json = loaded.cases.facets(&facets)?;
-    let answer = Answer::read(&json)?;
-    hint(&loaded.cases, &search, &loaded.report, || answer.total == 0);
+    let total = Answer::read(&json)?.total;
+    hint(&loaded.cases, &search, &loaded.report, || total == 0);
     let status = report_left_out(&loaded.report);
     let closed = loaded.cases.close();
+    print(args, &json, &catalog)?;
+    closed.map(|()| status)
+}
+
+/// Prints the answer, which is JSON in the form of the service.
+fn print(args: &Args, json: &str, catalog: &Catalog) -> Result<(), Failure> {
+    let answer = Answer::read(json)?;
     let mut out = Output::new();
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
     match args.format.unwrap_or(if is_terminal { StatsFormat::Table } else { StatsFormat::Json }) {
-        StatsFormat::Json => out.json_line(&json)?,
-        StatsFormat::Table => write_table(&answer, &catalog, args.criteria.utc_offset(), &mut out)?,
+        StatsFormat::Json => out.json_line(json)?,
+        StatsFormat::Table => write_table(&answer, catalog, args.criteria.utc_offset(), &mut out)?,
         StatsFormat::Csv => write_csv(&answer, &mut out)?,
     }
-    out.finish()?;
-    closed.map(|()| status)
+    out.finish()
 }

@@ -128,22 +128,25 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns true if all files are JSON or CSV, and can be read twice.
-    pub(super) fn are_scannable(&self) -> Result<bool, Failure> {
+    /// Returns the total size of the files in bytes, if all files are JSON or CSV and can be read twice. Otherwise returns `None`.
+    pub(crate) fn scannable_bytes(&self) -> Result<Option<u64>, Failure> {
         if self.db.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
+        let mut bytes = 0_u64;
         for path in &self.paths {
-            let is_file = !is_stdin(path) && path.metadata().is_ok_and(|found| found.is_file());
-            if !is_file || !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
-                return Ok(false);
+            let file = path.metadata().ok().filter(|found| found.is_file() && !is_stdin(path));
+            let Some(file) = file else { return Ok(None) };
+            if !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
+                return Ok(None);
             }
+            bytes = bytes.saturating_add(file.len());
         }
-        Ok(true)
+        Ok(Some(bytes))
     }
 
     /// Reads every file. `catalog` determines the fields of CSV files.
-    pub(super) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
+    pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
         read_all(&self.paths, &self.csv.columns(catalog)?, taker)
     }
 

@@ -22,7 +22,6 @@ pub(crate) mod postgres;
 pub(crate) mod reading;
 pub(crate) mod request;
 pub(crate) mod request_lines;
-pub(crate) mod scanned;
 pub(crate) mod selection;
 pub(crate) mod served;
 pub(crate) mod service;
