@@ -21,7 +21,7 @@ use crate::output::progress::Progress;
 use crate::output::refusals::case_refused;
 
 /// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
-const MOST_KEPT: u64 = 100_000;
+pub(crate) const MOST_KEPT: u64 = 100_000;
 
 /// The answer of a scan, and the time that it took.
 pub(crate) struct ScannedFiles {
