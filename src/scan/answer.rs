@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io;
 
-use super::block::Settings;
 use super::merge::Complete;
+use super::settings::Settings;
 use crate::engine::{ImportError, ImportReport, SearchAnswer};
 use crate::error::Error;
 use crate::facet::FacetsAnswer;

@@ -15,7 +15,8 @@
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
 //! | counts of the values of fields | `count` |
-//! | the answer and the errors | `answer` |
+//! | the settings, which all threads share | `settings` |
+//! | the answer and the errors | `answer`, `failed` |
 //!
 //! # Invariants
 //!
@@ -39,9 +40,11 @@
 mod answer;
 mod block;
 mod count;
+mod failed;
 mod merge;
 mod rank;
 mod run;
+mod settings;
 mod top;
 
 pub use self::answer::{ScanAnswer, ScanError};

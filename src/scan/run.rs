@@ -6,16 +6,18 @@ use std::io::{self, Read, Seek};
 use std::sync::Arc;
 
 use super::answer::{ScanAnswer, ScanError, answer};
-use super::block::{Block, ReadBlock, Settings};
+use super::block::{Block, ReadBlock};
 use super::count::Counting;
+use super::failed::{Failed, SplitError};
 use super::merge::Merged;
 use super::rank::Ranking;
+use super::settings::Settings;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
 use crate::error::Error;
 use crate::facet::FacetsRequest;
 use crate::filter::{Cursor, SearchRequest};
-use crate::ingest::{FileFault, Piece, Splitter, stored_id};
+use crate::ingest::{Piece, Splitter, stored_id};
 use crate::limits::Limits;
 
 /// The size of a read, in bytes. With this size, a chunk is still in the processor's second-level cache when it is split.
@@ -69,53 +71,6 @@ pub enum Scanned {
     Answer(ScanAnswer),
     /// Ids may be repeated, so the scan needs the same sources once more. See [`Scan::finish`].
     ReadAgain(Scan),
-}
-
-/// An error of a scan that later calls return again.
-#[derive(Clone)]
-enum Failed {
-    Refused(Box<ImportError>),
-    Search(Box<Error>),
-}
-
-impl From<Failed> for ScanError {
-    fn from(failed: Failed) -> Self {
-        match failed {
-            Failed::Refused(refusal) => Self::Refused(*refusal),
-            Failed::Search(error) => Self::Search(*error),
-        }
-    }
-}
-
-impl From<Box<ImportError>> for Failed {
-    fn from(refusal: Box<ImportError>) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Search(Box::new(error))
-    }
-}
-
-/// The error that ended a call of the splitter.
-enum SplitError {
-    Failed(Failed),
-    /// An error of the file itself, such as a missing bracket.
-    File(FileFault),
-}
-
-impl From<FileFault> for SplitError {
-    fn from(fault: FileFault) -> Self {
-        Self::File(fault)
-    }
-}
-
-impl From<Failed> for SplitError {
-    fn from(failed: Failed) -> Self {
-        Self::Failed(failed)
-    }
 }
 
 impl Scan {
