@@ -5,12 +5,11 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use casefilter::{
-    Catalog, Error, FacetsRequest, ImportMode, Scan, ScanAnswer, ScanError, Scanned, SearchRequest,
+    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, Scanned, SearchRequest,
 };
 
 use crate::commands::hints::hints_on;
 use crate::commands::unknown_ids as ids;
-use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::selection::unpaged;
 use crate::input::taker::Taker;
@@ -74,20 +73,32 @@ impl ScannedFiles {
         ids::note_some(self.named, &unknown);
     }
 
-    /// Returns possible reasons if the filter of the request selects no case. The files are loaded to find them.
+    /// Returns possible reasons if the filter of the request selects no case. The files are loaded to find them, if possible only with
+    /// the fields of the filter. `compile` compiles the filter for another catalogue.
     pub(crate) fn hints(
         &self,
         cases: &Cases,
         (catalog, mode): (&Catalog, ImportMode),
         request: &SearchRequest,
-        admin: &Admin,
+        compile: impl FnOnce(&Catalog) -> Result<SearchRequest, Failure>,
     ) -> Vec<String> {
         if self.answer.selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
             return Vec::new();
         }
         // The answer is complete without hints, so an error that occurs here is ignored.
-        let loaded = cases.load_or_ask(catalog, mode, Documents::Forgotten, admin);
-        loaded.map(|loaded| hints_on(&loaded.cases, request, || true)).unwrap_or_default()
+        let hints = |catalog: &Catalog, request: &SearchRequest| {
+            let loaded = cases.load_files(catalog, mode, Documents::Forgotten).ok()?;
+            Some(hints_on(&loaded.cases, request, || true))
+        };
+        let narrow = || {
+            let fields = request.filter.fields();
+            let names = fields.into_iter().filter_map(|field| catalog.get(field)).map(Field::name);
+            let narrow = catalog.allow(names).ok()?;
+            // If the filter also names other fields, such as fields that its normal form does not test, this is an error.
+            let own = compile(&narrow).ok().filter(|own| own.filter.to_json() == request.filter.to_json())?;
+            hints(&narrow, &own)
+        };
+        narrow().or_else(|| hints(catalog, request)).unwrap_or_default()
     }
 }
 

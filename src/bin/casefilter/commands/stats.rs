@@ -94,7 +94,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         && let Some(counts) = &scanned.answer.facets
     {
         scanned.note_unknown_ids();
-        let hints = scanned.hints(&args.cases, (&catalog, mode), &search, &args.admin);
+        let hints = scanned
+            .hints(&args.cases, (&catalog, mode), &search, |narrow| args.criteria.request_again(narrow));
         print_hints(&scanned.answer.report, &search, &hints);
         let status = report_left_out(&scanned.answer.report);
         print(args, &counts.to_json(), &catalog)?;

@@ -206,7 +206,7 @@ impl Cases {
         admin: &Admin,
         served: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
     ) -> Result<Loaded, Failure> {
-        let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
+        let Some(path) = self.database() else { return self.load_files(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
         let cases = match admin.open(path, || open_to_read(path, catalog))? {
@@ -217,7 +217,12 @@ impl Cases {
     }
 
     /// Imports all files into memory. If one file fails, returns its error.
-    fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
+    pub(crate) fn load_files(
+        &self,
+        catalog: &Catalog,
+        mode: ImportMode,
+        documents: Documents,
+    ) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
         let builder = Engine::builder(catalog.clone()).limits(unpaged());
