@@ -215,13 +215,14 @@ impl<'s> Outcome<'s> {
         if *wanted == 0 || !ranking.is_by_place() && !ranking.takes_keys(&keys, id, bound) {
             return Kept::Selection;
         }
+        let document = if self.settings.keeps_documents { document } else { "" };
         Kept::Document(Rank::new(&keys, id, 0), document.into())
     }
 
     fn finish(self, mut block: Block, report: ImportReport, failed: Option<Box<ImportError>>) -> ReadBlock {
         let Self { settings, ids, selected, top, repeated, sought, counts, .. } = self;
         let document = |range: Range<usize>| {
-            let bytes = block.text.get(range).unwrap_or_default();
+            let bytes = block.text.get(range).filter(|_| settings.keeps_documents).unwrap_or_default();
             // The document was read, so it is valid UTF-8.
             std::str::from_utf8(bytes).unwrap_or_default().into()
         };

@@ -115,6 +115,24 @@ impl Scan {
         }
     }
 
+    /// Makes the scan keep only the ids of the page, like [`EngineBuilder::without_documents`](crate::EngineBuilder::without_documents).
+    /// A long page then takes less memory. Call this before the first source.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases()));
+    /// let scan = Scan::new(&Catalog::cases(), &Limits::default(), ImportMode::Strict, &request)?.without_documents();
+    /// let found = scan.read(std::io::Cursor::new(b"{\"id\":\"a\",\"name\":\"x\"}\n"))?;
+    /// assert!(found.answer.to_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_documents(self) -> Self {
+        let mut settings = self.settings.again(HashSet::new());
+        settings.keeps_documents = false;
+        Self::of_settings(self.request, settings, self.sought)
+    }
+
     /// Makes the scan look for these ids, whether the filter selects them or not. The answer tells which of them
     /// [no document has](ScanAnswer::unknown_ids). Call this before the first source.
     ///

@@ -21,6 +21,8 @@ pub(super) struct Settings {
     pub(super) ranking: Ranking,
     /// The number of documents of the page and before it.
     pub(super) wanted: usize,
+    /// True if the answer has the documents of the page. False if it has only their ids.
+    pub(super) keeps_documents: bool,
     /// The counts by value that the scan makes, if any.
     pub(super) counting: Option<Arc<Counting>>,
     /// The fields that the filters test, by field number, up to the last one.
@@ -66,6 +68,7 @@ impl Settings {
             filter,
             ranking,
             wanted,
+            keeps_documents: true,
             counting,
             tested,
             tests_elements,
@@ -77,11 +80,15 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of the same scan that also makes these counts.
+    /// Returns the settings of the same scan that makes these counts, if any.
     pub(super) fn with_counting(&self, counting: Option<Arc<Counting>>) -> Self {
         let source = (self.catalog.clone(), self.limits.clone(), self.mode);
         let request = (self.filter.filter().clone(), self.ranking.clone(), self.wanted);
-        Self { sought: self.sought.clone(), ..Self::new(source, request, counting, self.hasher.clone()) }
+        Self {
+            sought: self.sought.clone(),
+            keeps_documents: self.keeps_documents,
+            ..Self::new(source, request, counting, self.hasher.clone())
+        }
     }
 
     /// Returns the settings of another pass over the same source, in which the ids with these hashes may be repeated.

@@ -13,6 +13,7 @@ use crate::commands::unknown_ids as ids;
 use crate::input::cases::{Cases, Documents};
 use crate::input::selection::unpaged;
 use crate::input::taker::Taker;
+#[cfg(feature = "arrow")]
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 #[cfg(feature = "arrow")]
@@ -20,7 +21,10 @@ use crate::output::progress::Progress;
 use crate::output::refusals::case_refused;
 
 /// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
-pub(crate) const MOST_KEPT: u64 = 100_000;
+const MOST_KEPT: u64 = 100_000;
+
+/// The same number for a page of ids.
+pub(crate) const MOST_IDS: u64 = 1_000_000;
 
 /// The answer of a scan, and the time that it took.
 pub(crate) struct ScannedFiles {
@@ -39,13 +43,16 @@ pub(crate) fn scan(
     (catalog, mode): (&Catalog, ImportMode),
     request: &SearchRequest,
     facets: Option<&FacetsRequest>,
+    documents: Documents,
 ) -> Result<Option<ScannedFiles>, Failure> {
-    if request.offset.saturating_add(request.limit) > MOST_KEPT || cases.scannable_bytes()?.is_none() {
+    let most = if documents == Documents::Kept { MOST_KEPT } else { MOST_IDS };
+    if request.offset.saturating_add(request.limit) > most || cases.scannable_bytes()?.is_none() {
         return Ok(None);
     }
     let sought = ids::sought(&request.filter);
     let named = sought.len();
     let scan = Scan::new(catalog, &unpaged(), mode, request).map(|scan| scan.seek_ids(sought));
+    let scan = scan.map(|scan| if documents == Documents::Kept { scan } else { scan.without_documents() });
     let scan = scan.and_then(|scan| match facets {
         Some(facets) => scan.with_facets(facets),
         None => Ok(scan),

@@ -183,13 +183,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage(message));
     }
     warn(&request);
+    let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
+    let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     if request.limit <= MOST_AT_ONCE
-        && let Some(status) = scan_page(&request, &shape, args, (&catalog, mode))?
+        && let Some(status) = scan_page((&request, documents), &shape, args, (&catalog, mode))?
     {
         return Ok(status);
     }
-    let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
-    let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
     ids::note_unknown(&loaded.cases, &request.filter)?;
     let request = args.limited(&request);
@@ -264,12 +264,12 @@ fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<
 
 /// Searches the files while they are read, and prints the page. Returns `None` if they have to be loaded for the request.
 fn scan_page(
-    request: &SearchRequest,
+    (request, documents): (&SearchRequest, Documents),
     shape: &Shape,
     args: &Args,
     (catalog, mode): (&Catalog, ImportMode),
 ) -> Result<Option<Status>, Failure> {
-    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None)? else {
+    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None, documents)? else {
         return Ok(None);
     };
     write_report_of(args, &scanned.answer.report)?;
