@@ -134,6 +134,7 @@ mod predicate;
 mod rows;
 #[cfg(feature = "sample")]
 pub mod sample;
+mod scan;
 #[cfg(feature = "service")]
 pub mod service;
 mod slice;
@@ -165,6 +166,7 @@ pub use filter::{
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
+pub use scan::{Scan, ScanAnswer, ScanError, Scanned};
 pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]

@@ -2,10 +2,12 @@
 //! the expected errors.
 
 use std::fs;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use casefilter::{
-    Catalog, Engine, Filter, FilterBuilder, ImportMode, Operator, SearchParams, SearchRequest, reference,
+    Catalog, Engine, Filter, FilterBuilder, ImportMode, Operator, Scan, SearchParams, SearchRequest,
+    reference,
 };
 use serde_json::Value;
 
@@ -71,6 +73,10 @@ fn check(name: &str, requests: &str, catalog: &Catalog, wanted_requests: usize) 
         let ids: Vec<&str> = answer.ids().collect();
         assert_eq!(Value::from(ids.clone()), expect["ids"], "{}", note());
         assert_eq!(answer.total(), expect["totalItems"].as_u64(), "{}", note());
+
+        let scan = Scan::new(catalog, engine.limits(), ImportMode::Strict, &request).unwrap();
+        let scanned = scan.read(Cursor::new(&cases)).unwrap();
+        assert_eq!(scanned.answer.to_json(), answer.to_json(), "by a scan: {}", note());
 
         let (page, total) = reference::search(&documents, &request).unwrap();
         assert_eq!(

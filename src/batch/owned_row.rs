@@ -57,6 +57,33 @@ impl OwnedRow {
         own
     }
 
+    /// Replaces the values by those values of `row` whose field is `wanted`, in the memory of this row. All fields that are wanted
+    /// must be below `fields`. Elements of arrays of objects are copied only if `has_elements` is true.
+    pub(crate) fn refill(
+        &mut self,
+        row: &Row<'_>,
+        wanted: impl Fn(FieldId) -> bool,
+        fields: usize,
+        has_elements: bool,
+    ) {
+        self.texts.clear();
+        self.values.clear();
+        self.elements.clear();
+        self.places = 0;
+        if has_elements {
+            row.for_each(|event| match event {
+                Event::Value(field, value) if wanted(field) => self.push(field, value),
+                Event::Value(..) => {}
+                Event::Element(array) => self.begin_element(array),
+            });
+        } else {
+            for (field, value) in row.iter().filter(|(field, _)| wanted(*field)) {
+                self.push(field, value);
+            }
+        }
+        self.sort(fields);
+    }
+
     /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other
     /// work on a small document.
     #[cfg(feature = "serde")]

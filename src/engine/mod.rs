@@ -80,6 +80,7 @@ pub(crate) use snapshot::Snapshot;
 pub(crate) use snapshot::{BatchId, Slot};
 #[cfg(feature = "arrow")]
 pub(crate) use write::{Cases, RowBound, RowGroup};
+pub(crate) use write::{Detached, DocumentReader, Queue, available_workers};
 pub use write::{
     DocumentNote, DocumentNoteKind, Import, ImportError, ImportMode, ImportReport, UpsertOutcome,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::value::{Decimal, Number, OrderedType, OrdinalRange, Timestamp, Value, mean_of_ordinals};
+use crate::value::{Decimal, Number, Value};
 
 /// The answer to a [`FacetsRequest`](crate::FacetsRequest).
 #[derive(Clone, Debug, PartialEq)]
@@ -86,39 +86,6 @@ pub struct FacetStats {
     pub sum: Option<Sum>,
     /// The mean. A number or, for timestamps, a timestamp that is rounded down to a millisecond.
     pub mean: Option<Value<'static>>,
-}
-
-impl FacetStats {
-    /// Returns the statistics of doubles. `range` has the smallest and the greatest ordinal.
-    pub(crate) fn of_numbers(count: u64, range: OrdinalRange, (sum, mean): (Option<Number>, Number)) -> Self {
-        Self::new(OrderedType::Number, count, range, (sum.map(Sum::Number), Value::Number(mean)))
-    }
-
-    /// Returns the statistics of integers, decimals or timestamps, from the sum of their ordinals.
-    pub(crate) fn of_ordinals(kind: OrderedType, count: u64, range: OrdinalRange, sum: i128) -> Self {
-        let mean = |scale| Value::Number(mean_of_ordinals(sum, count, scale));
-        let sum_and_mean = match kind {
-            OrderedType::Timestamp => {
-                let mean = i64::try_from(sum.div_euclid(i128::from(count.max(1)))).unwrap_or(0);
-                (None, Value::Timestamp(Timestamp::from_millis(mean)))
-            }
-            OrderedType::Decimal(scale) => (Some(Sum::Decimal { unscaled: sum, scale }), mean(scale)),
-            OrderedType::Integer | OrderedType::Number => (Some(Sum::Integer(sum)), mean(0)),
-        };
-        Self::new(kind, count, range, sum_and_mean)
-    }
-
-    fn new(
-        kind: OrderedType,
-        count: u64,
-        (least, greatest): OrdinalRange,
-        (sum, mean): (Option<Sum>, Value<'static>),
-    ) -> Self {
-        if count == 0 {
-            return Self::default();
-        }
-        Self { count, min: Some(kind.value(least)), max: Some(kind.value(greatest)), sum, mean: Some(mean) }
-    }
 }
 
 /// A sum of values. It does not depend on the order of the values.

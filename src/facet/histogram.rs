@@ -29,6 +29,12 @@ impl HistogramCounts {
         }
     }
 
+    /// Adds all counts of `other`.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.is_too_narrow |= other.is_too_narrow;
+        other.counts.into_iter().for_each(|(number, documents)| self.add(number, documents));
+    }
+
     /// Records that a value has no bucket, because the width is too small.
     pub(crate) fn add_too_narrow(&mut self) {
         self.is_too_narrow = true;

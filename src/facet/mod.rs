@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | counts by value | [`ValueCounts`] | |
 //! | histogram | [`Bucket`]s | `buckets`, and `interval` for the calendar |
-//! | statistics | [`FacetStats`] | [`ExactSum`](crate::value::ExactSum) |
+//! | statistics | [`FacetStats`] | `stats`, with [`ExactSum`](crate::value::ExactSum) |
 //!
 //! `definition` builds facets. `parse` parses their text form, and `given` applies the arguments of a command line. `body` parses
 //! the request of a client. `request` selects the documents that a facet counts. `ranking` sorts the values of an answer. `json`
@@ -26,6 +26,7 @@ mod json;
 mod parse;
 mod ranking;
 mod request;
+mod stats;
 
 pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
 pub(crate) use self::buckets::{Buckets, MOST_STEPS};
@@ -35,4 +36,6 @@ pub use self::given::{FacetDefaults, parse_facet};
 pub(crate) use self::histogram::HistogramCounts;
 pub use self::interval::Interval;
 pub(crate) use self::ranking::ranked;
+pub(crate) use self::request::FacetGroup;
 pub use self::request::FacetsRequest;
+pub(crate) use self::stats::StatsCounts;

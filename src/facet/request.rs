@@ -44,6 +44,13 @@ pub(crate) struct FacetSelection {
     pub(crate) with_own_criteria: bool,
 }
 
+/// The facets of a request that count the same documents.
+pub(crate) struct FacetGroup {
+    pub(crate) filter: Filter,
+    /// The index of each facet in the request, and true if the facet was counted with some of its own criteria.
+    pub(crate) facets: Vec<(usize, bool)>,
+}
+
 impl FacetsRequest {
     /// Creates a request without facets. Its answer has only the number of documents that the filter selects.
     #[must_use]
@@ -131,6 +138,26 @@ impl FacetsRequest {
         }
         let FilterApart { filter, has_others } = self.filter.apart_from(facet.field_id());
         Ok(FacetSelection { filter: self.held(filter)?, with_own_criteria: has_others })
+    }
+
+    /// Groups the facets by the documents that they count. The first group has the documents of the request.
+    pub(crate) fn groups(&self) -> Result<Vec<FacetGroup>, Error> {
+        let mut groups = vec![FacetGroup { filter: self.selected()?, facets: Vec::new() }];
+        for (number, facet) in self.facets.iter().enumerate() {
+            if !facet.is_own_criteria_apart() {
+                if let Some(first) = groups.first_mut() {
+                    first.facets.push((number, false));
+                }
+                continue;
+            }
+            let selection = self.selected_for(facet)?;
+            let own = (number, selection.with_own_criteria);
+            match groups.iter_mut().find(|group| group.filter == selection.filter) {
+                Some(group) => group.facets.push(own),
+                None => groups.push(FacetGroup { filter: selection.filter, facets: vec![own] }),
+            }
+        }
+        Ok(groups)
     }
 
     /// Joins a filter with the filter of the host.

@@ -5,6 +5,7 @@ use std::fmt;
 use super::bytes::utf8;
 use super::compiled::Filter;
 use super::elements::passes;
+use super::patterns::Patterns;
 use super::program::Program;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
@@ -199,7 +200,7 @@ impl Filter {
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;
         let row = &document.row;
-        let passes = |leaf: &Leaf| passes(leaf, row, &document.catalog);
+        let passes = |leaf: &Leaf| passes(leaf, row, &document.catalog, &Patterns::NONE);
         Ok(match self.program() {
             Some(program) => program.selects(
                 row,

@@ -356,7 +356,6 @@ impl Tree<Leaf> {
     }
 
     /// Returns the fields that the leaves of the tree test, including the leaves of tests of elements.
-    #[cfg(feature = "arrow")]
     pub(crate) fn fields(&self) -> Vec<FieldId> {
         let mut fields = Vec::new();
         let mut open = vec![self];

@@ -146,7 +146,6 @@ impl StopConditions {
     }
 
     /// Returns an error if the token is cancelled or the deadline has passed now.
-    #[cfg(any(test, feature = "postgres", feature = "store"))]
     pub(crate) fn verdict_now(&self) -> Result<(), Error> {
         let Some(check) = self.check() else { return Ok(()) };
         check.is_stopped();

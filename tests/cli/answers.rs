@@ -261,3 +261,91 @@ fn output_without_documents_needs_none_in_memory() {
     let lines = run(&bench).code(0).lines();
     assert_eq!((&lines[0]["matched"], &lines[1]["cases"]), (&ids.len().into(), &3.into()));
 }
+
+/// Standard input is loaded into an engine, while files are scanned.
+#[test]
+fn commands_on_files_print_what_they_print_on_standard_input() {
+    let folder = Folder::with_cases();
+    let text = String::from_utf8(folder.read("cases.ndjson")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let replaced = lines[7].replacen("\"tags\":", "\"status\":\"x\",\"tags\":", 1);
+    lines.extend([lines[3], &replaced, lines[40]]);
+    let repeated = folder.write("repeated.ndjson", lines.join("\n"));
+    lines.splice(5..5, ["{\"id\":7}", "{\"id\":\"odd\",\"tags\":\"x\"}", "{"]);
+    let malformed = folder.write("malformed.ndjson", lines.join("\n"));
+    let first =
+        serde_json::from_str::<serde_json::Value>(lines[0]).unwrap()["id"].as_str().unwrap().to_owned();
+    let requests: [&[&str]; 19] = [
+        &["search"],
+        &["search", "--where", "status = open", "--order", "-createdAt", "--limit", "3"],
+        &[
+            "search",
+            "--where",
+            "priority = high",
+            "--order",
+            "priority,-createdAt",
+            "--limit",
+            "2",
+            "--cursor",
+            "--count",
+        ],
+        &["search", "--where", "status = Open", "--count"],
+        &["search", "--where", "status = Open and (name = x or not priority = high)", "--count"],
+        &["search", "--where", "name = x and amlCases has (amlCaseId = y) and tags all (VIP, z)"],
+        &["search", "--where", "id in (nobody, someone)", "--format", "ids"],
+        &["search", "--where", "id <> x", "--offset", "1000000", "--limit", "1", "--format", "ndjson"],
+        &["search", "--limit", "0", "--count"],
+        &["search", "--order", "name", "--limit", "4", "--format", "csv", "--columns", "id,name,tags"],
+        &["search", "--lenient", "--limit", "2", "--format", "ids"],
+        &["search", "--timeout", "0ms"],
+        &["search", "--limit", "all", "--format", "ids"],
+        &["stats", "--by", "status", "--by", "createdAt:month", "--by", "totalAmountInDefaultCurrency:stats"],
+        &[
+            "stats",
+            "--by",
+            "tags:limit=2",
+            "--where",
+            "status = open and priority = high",
+            "--own-criteria-apart",
+        ],
+        &["stats", "--by", "createdAt:hour", "--where", "id in (nobody)", "--lenient", "--format", "csv"],
+        &[
+            "why",
+            "--id",
+            &first,
+            "--where",
+            "status = open or priority = high",
+            "--order",
+            "-createdAt",
+            "--limit",
+            "2",
+        ],
+        &["why", "--id", &first, "--where", "not status is present", "--lenient"],
+        &["why", "--id", "nobody", "--where", "status = open"],
+    ];
+    for path in [folder.path("cases.ndjson"), repeated, malformed.clone()] {
+        let bytes = std::fs::read(&path).unwrap();
+        for request in requests {
+            if path == malformed && request.contains(&"--timeout") {
+                // A scan stops before it reads the malformed case.
+                continue;
+            }
+            let (command, more) = request.split_at(1);
+            let scanned = run(&[command, &[&path], more].concat());
+            let loaded = run_with(&[command, &["-"], more].concat(), &bytes);
+            assert_eq!(scanned.code, loaded.code, "{request:?}");
+            assert_eq!(scanned.out, loaded.out, "{request:?}");
+            assert_eq!(scanned.err, loaded.err.replace("standard input", &path), "{request:?}");
+        }
+        let table = run(&["search", &path, "--format", "table", "--lenient"]).out;
+        assert!(table.contains(" · read and searched in "), "{table}");
+        let packed = folder.write("packed.ndjson.gz", gzip(&bytes));
+        let of = |path: &str| run(&["search", path, "--lenient", "--order", "-id", "--limit", "9"]).out;
+        assert_eq!(of(&packed), of(&path));
+    }
+    let explained = run(&["explain", &folder.path("cases.ndjson"), "--where", "status = open"]).code(0);
+    explained.err_has(" scan these files: they read all ");
+    let path = folder.path("cases.ndjson");
+    run(&["import", "--db", &folder.path("cases.db"), &path]).code(0);
+    run(&["explain", &folder.path("cases.db"), "--where", "status = open"]).code(0).err_is("");
+}

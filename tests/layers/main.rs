@@ -168,7 +168,24 @@ const ROOMS: &[Room] = &[
             "facet",
             "topk",
         ],
-        "live batches, the top of the core",
+        "live batches, and the searches in them",
+    ),
+    room(
+        "scan",
+        &[
+            "error",
+            "limits",
+            "catalog",
+            "value",
+            "batch",
+            "ingest",
+            "filter",
+            "filter/order",
+            "facet",
+            "topk",
+            "engine",
+        ],
+        "one request is answered while documents are read, without batches and indexes",
     ),
 ];
 

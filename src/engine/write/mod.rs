@@ -31,11 +31,13 @@ pub use self::note::{DocumentNote, DocumentNoteKind};
 pub(crate) use self::pipeline::StoreDocument;
 #[cfg(feature = "arrow")]
 pub(crate) use self::pipeline::{Cases, RowBound, RowGroup};
+pub(crate) use self::reading::DocumentReader;
 pub use self::reading::ImportMode;
 pub use self::report::{ImportError, ImportReport, UpsertOutcome};
 #[cfg(any(test, feature = "store"))]
 pub(crate) use self::restore::Parts;
 pub(crate) use self::sizes::Sizes;
+pub(crate) use self::threads::{Detached, Queue, available_workers};
 #[cfg(feature = "store")]
 pub(crate) use self::transaction::StagedWrite;
 #[cfg(any(test, feature = "store"))]

@@ -9,7 +9,8 @@ use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
 use crate::input::facets::Facets;
 use crate::input::selection::Selection;
-use crate::output::failure::Failure;
+use crate::output::failure::{Failure, note};
+use crate::output::figures::thousands;
 use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
@@ -29,6 +30,9 @@ use crate::output::wrap::line_width;
 /// of rows for each value. bitmap: a bit for each row. sorted rows: a binary search. stored order: a binary search, if the cases
 /// are stored in that order. scan: the value of each row. few rows: the latest cases, which have no index yet. criteria below:
 /// the nested criteria.
+///
+/// `search` and `stats` do not load JSON and CSV files: they test each case while they read the files. For these files, standard
+/// error shows how many bytes they read.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -91,6 +95,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     out.finish()?;
+    if let Some(bytes) = args.cases.scannable_bytes()? {
+        note(format!(
+            "`search` and `stats` scan these files: they read all {} bytes for each request, without an index. The explanation is for \
+             the loaded cases, as with --requests.\n",
+            thousands(bytes)
+        ));
+    }
     closed?;
     Ok(status)
 }

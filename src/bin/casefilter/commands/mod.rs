@@ -38,6 +38,7 @@ mod leftovers;
 mod man;
 #[cfg(feature = "service")]
 mod records;
+mod scanned;
 mod search;
 #[cfg(feature = "service")]
 mod serve;

@@ -10,14 +10,17 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Deadline, ImportMode, Limits, SearchRequest};
+use casefilter::{
+    Catalog, Deadline, ImportMode, ImportReport, Limits, ScanAnswer, SearchAnswer, SearchRequest,
+};
 
 use crate::commands::hints::{hints_on, print_hints, warn};
+use crate::commands::scanned::{ScannedFiles, scan};
 use crate::commands::search::answers::answer_all;
 use crate::commands::search::format::{SearchFormat, Shape};
 use crate::commands::search::long_page::LongPage;
 use crate::commands::search::page::print;
-use crate::commands::search::summary::{note_cut, summary_of};
+use crate::commands::search::summary::{Took, note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
@@ -121,8 +124,9 @@ pub(crate) struct Args {
 
     /// Stop the search after this time, without an answer [default: no limit]
     ///
-    /// The time for loading and printing the cases is not included. With --requests, each request has this time. For a request that
-    /// is stopped, the line is {"code":503,…}.
+    /// The time for printing the cases is not included, and neither is the time for loading them. A search of JSON and CSV files reads
+    /// them while it searches, so that its time includes reading. With --requests, each request has this time. For a request that is
+    /// stopped, the line is {"code":503,…}.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     timeout: Option<Duration>,
 
@@ -167,6 +171,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
+    if request.limit <= MOST_AT_ONCE
+        && let Some(status) = scan_page((&request, documents), &shape, args, (&catalog, mode))?
+    {
+        return Ok(status);
+    }
     let loaded = load(args, &catalog, mode, documents)?;
     ids::note_unknown(&loaded.cases, &request.filter)?;
     let request = args.limited(&request);
@@ -204,37 +213,78 @@ impl Args {
     }
 }
 
-/// Prints a page that is collected in memory.
+/// A page that is collected in memory, with the figures and hints that are printed beside it.
+struct FoundPage {
+    found: SearchAnswer,
+    /// The number of selected cases.
+    total: u64,
+    /// The number of all cases.
+    cases: u64,
+    took: Took,
+    report: ImportReport,
+    hints: Vec<String>,
+}
+
+/// Searches the loaded cases, and prints a page that is collected in memory.
 fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<Status, Failure> {
-    let format = shape.format;
-    let Loaded { cases, report, took: load_took } = loaded;
+    let Loaded { cases, report, took: loading } = loaded;
     let start = Instant::now();
     let found = cases.search(request)?;
-    let took = start.elapsed();
-    // A table contains the total. A JSON answer contains the total if the request counts.
-    let says_total = format == SearchFormat::Table || format == SearchFormat::Json && request.count;
+    let searching = start.elapsed();
     let is_full = len_of(&found) == request.limit;
     let total = match found.total() {
         Some(total) => total,
-        None if format == SearchFormat::Table || is_full || len_of(&found) == 0 => cases.total(request)?,
+        None if shape.format == SearchFormat::Table || is_full || len_of(&found) == 0 => {
+            cases.total(request)?
+        }
         None => len_of(&found),
     };
     let hints = hints_on(&cases, request, || total == 0);
-    let count = cases.len();
+    let (count, took) = (cases.len(), Took::Search { searching, loading });
     // Close the database before printing, so that other processes can write to it.
     let closed = cases.close();
-    let printed = print(&found, shape, request.filter.catalog(), || {
-        summary_of(len_of(&found), total, count, took, load_took)
-    });
-    closed.and(printed)?;
-    if !says_total && is_full && request.after.is_none() {
-        note_cut(len_of(&found), request, total);
+    let page = FoundPage { found, total, cases: count, took, report, hints };
+    let printed = page.print(request, shape);
+    closed.and(printed)
+}
+
+/// Searches the files while they are read, and prints the page. Returns `None` if they have to be loaded for the request.
+fn scan_page(
+    (request, documents): (&SearchRequest, Documents),
+    shape: &Shape,
+    args: &Args,
+    (catalog, mode): (&Catalog, ImportMode),
+) -> Result<Option<Status>, Failure> {
+    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None, documents)? else {
+        return Ok(None);
+    };
+    write_report_of(args, &scanned.answer.report)?;
+    scanned.note_unknown_ids();
+    let hints =
+        scanned.hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow));
+    let ScannedFiles { answer: scanned, took, .. } = scanned;
+    let ScanAnswer { answer: found, report, documents: cases, selected: total, .. } = scanned;
+    let page = FoundPage { found, total, cases, took: Took::Scan(took), report, hints };
+    page.print(request, shape).map(Some)
+}
+
+impl FoundPage {
+    fn print(self, request: &SearchRequest, shape: &Shape) -> Result<Status, Failure> {
+        let Self { found, total, cases, took, report, hints } = self;
+        let format = shape.format;
+        // A table contains the total. A JSON answer contains the total if the request counts.
+        let says_total = format == SearchFormat::Table || format == SearchFormat::Json && request.count;
+        let is_full = len_of(&found) == request.limit;
+        print(&found, shape, request.filter.catalog(), || summary_of(len_of(&found), total, cases, took))?;
+        if !says_total && is_full && request.after.is_none() {
+            note_cut(len_of(&found), request, total);
+        }
+        if let Some(next) = found.next().filter(|_| format != SearchFormat::Json) {
+            note(format!("the next page: --after {next}\n"));
+        }
+        print_hints(&report, request, &hints);
+        Ok(report_left_out(&report))
     }
-    if let Some(next) = found.next().filter(|_| format != SearchFormat::Json) {
-        note(format!("the next page: --after {next}\n"));
-    }
-    print_hints(&report, request, &hints);
-    Ok(report_left_out(&report))
 }
 
 /// Prints a page of any length.
@@ -244,12 +294,14 @@ fn print_long(
     loaded: Loaded,
     database: Option<&Path>,
 ) -> Result<Status, Failure> {
-    let Loaded { cases, report, took: load_took } = loaded;
+    let Loaded { cases, report, took: loading } = loaded;
     let start = Instant::now();
     let page = LongPage { request, shape, total: cases.total(request)?, database };
     let hints = hints_on(&cases, request, || page.total == 0);
     let count = cases.len();
-    page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
+    page.write(cases, || {
+        summary_of(page.len(), page.total, count, Took::Search { searching: start.elapsed(), loading })
+    })?;
     if shape.format != SearchFormat::Table {
         note_cut(page.len(), request, page.total);
     }
@@ -320,10 +372,13 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
 fn load(args: &Args, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
     let mut loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
     loaded.cases.limit_service(args.timeout);
-    if let Some(path) = &args.report {
-        write_report(path, &loaded.report)?;
-    }
+    write_report_of(args, &loaded.report)?;
     Ok(loaded)
+}
+
+/// Writes the file of --report, if it is given.
+fn write_report_of(args: &Args, report: &ImportReport) -> Result<(), Failure> {
+    args.report.as_deref().map_or(Ok(()), |path| write_report(path, report))
 }
 
 fn check_usage(args: &Args) -> Result<(), Failure> {

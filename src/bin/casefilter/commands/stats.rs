@@ -6,7 +6,8 @@ mod show;
 use casefilter::{Catalog, ImportMode};
 use clap::ValueEnum;
 
-use crate::commands::hints::{hint, warn};
+use crate::commands::hints::{hint, print_hints, warn};
+use crate::commands::scanned::scan;
 use crate::commands::stats::answer::Answer;
 use crate::commands::stats::show::{write_csv, write_table};
 use crate::commands::unknown_ids as ids;
@@ -101,6 +102,22 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Ok(Status::Fine);
     }
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
+    if let Some(scanned) = scan(
+        &args.cases,
+        (&catalog, mode),
+        &search.clone().with_limit(0),
+        Some(&facets.request),
+        Documents::Forgotten,
+    )? && let Some(counts) = &scanned.answer.facets
+    {
+        scanned.note_unknown_ids();
+        let hints = scanned
+            .hints(&args.cases, (&catalog, mode), &search, |narrow| args.criteria.request_again(narrow));
+        print_hints(&scanned.answer.report, &search, &hints);
+        let status = report_left_out(&scanned.answer.report);
+        args.print(&counts.to_json(), &catalog)?;
+        return Ok(status);
+    }
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     ids::note_unknown(&loaded.cases, &search.filter)?;
     let json = loaded.cases.facets(&facets)?;

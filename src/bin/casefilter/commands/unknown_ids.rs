@@ -18,15 +18,23 @@ const SHOWN_CHARS: usize = 64;
 
 /// Prints on standard error the ids in a filter that do not belong to any case.
 pub(crate) fn note_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
-    if filter.is_all() {
-        return Ok(());
-    }
-    let named = named(&filter.to_json(), filter.catalog().id_name());
+    let named = sought(filter);
     let unknown = unknown(cases, &named)?;
-    if !unknown.is_empty() {
-        note(message(named.len(), &unknown));
-    }
+    note_some(named.len(), &unknown);
     Ok(())
+}
+
+/// Returns the distinct ids by which a filter selects cases.
+pub(crate) fn sought(filter: &Filter) -> Vec<String> {
+    if filter.is_all() { Vec::new() } else { named(&filter.to_json(), filter.catalog().id_name()) }
+}
+
+/// Prints on standard error the ids in a filter that do not belong to any case, if there are any. `named` is the number of ids in
+/// the filter.
+pub(crate) fn note_some(named: usize, unknown: &[&str]) {
+    if !unknown.is_empty() {
+        note(message(named, unknown));
+    }
 }
 
 fn message(named: usize, unknown: &[&str]) -> String {

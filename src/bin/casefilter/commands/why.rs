@@ -3,10 +3,11 @@
 use std::fmt;
 
 use casefilter::reference::{self, Why};
-use casefilter::{Catalog, Filter, ImportMode, SearchRequest};
+use casefilter::{Catalog, FacetsRequest, Filter, ImportMode, ScanAnswer, SearchRequest};
 use serde::Serialize;
 
-use crate::commands::hints::{hint, warn};
+use crate::commands::hints::{hint, print_hints, warn};
+use crate::commands::scanned::{MOST_IDS, scan};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
 use crate::input::loaded::LoadedCases;
@@ -73,6 +74,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
+    if let Some(status) = scan_case(args, (&catalog, mode), &request)? {
+        return Ok(status);
+    }
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
@@ -80,14 +84,58 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let Some(document) = found.documents().next() else {
         return Err(unknown(&args.id, &loaded));
     };
-    let why = reference::why(&request.filter, document)
-        .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
+    let why = why(&request, document)?;
     let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
     // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
+    print(args, &why, page)?;
+    closed?;
+    Ok(status)
+}
+
+/// Does the same as [`run`], but finds the case while the files are read. If the case is selected, reads the files once more for its
+/// position. Returns `None` if the files have to be loaded.
+fn scan_case(
+    args: &Args,
+    source: (&Catalog, ImportMode),
+    request: &SearchRequest,
+) -> Result<Option<Status>, Failure> {
+    // A request for counts of no field counts the selected cases.
+    let selected = FacetsRequest::new(request.filter.clone());
+    let Some(scanned) =
+        scan(&args.cases, source, &of_id(source.0, &args.id)?, Some(&selected), Documents::Kept)?
+    else {
+        return Ok(None);
+    };
+    let ScanAnswer { answer: found, facets, report, .. } = scanned.answer;
+    let selected = facets.map_or(0, |counts| counts.total);
+    // Advice on an unknown id, and hints on a filter that selects no case, need the loaded cases. So do long lists.
+    let is_answered = (selected > 0 || request.filter.is_all()) && selected <= MOST_IDS;
+    let Some(document) = found.documents().next().filter(|_| is_answered) else { return Ok(None) };
+    let status = report_left_out(&report);
+    print_hints(&report, request, &[]);
+    let why = why(request, document)?;
+    let mut page = None;
+    if why.selected {
+        let all = request.clone().with_offset(0).with_limit(selected).with_cursor(false);
+        let all = scan(&args.cases, source, &all, None, Documents::Forgotten)?;
+        let before = all.and_then(|all| all.answer.answer.ids().position(|id| id == why.id));
+        page = before.map(|before| Page::at((before as u64).saturating_add(1), selected, request));
+    }
+    print(args, &why, page)?;
+    Ok(Some(status))
+}
+
+fn why(request: &SearchRequest, document: &str) -> Result<Why, Failure> {
+    reference::why(&request.filter, document)
+        .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))
+}
+
+/// Prints the criteria of a case, and its position if it is selected.
+fn print(args: &Args, why: &Why, page: Option<Page>) -> Result<(), Failure> {
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
-        Format::Json => out.json(&Answer { page, why: &why })?,
+        Format::Json => out.json(&Answer { page, why })?,
         Format::Table => {
             let verdict = match &page {
                 Some(page) => page.to_string(),
@@ -99,9 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             out.escaped_lines(&why_rows(&why.to_string(), line_width()))?;
         }
     }
-    out.finish()?;
-    closed?;
-    Ok(status)
+    out.finish()
 }
 
 /// The result in the form in which it is printed as JSON.
@@ -129,10 +175,15 @@ struct Page {
 impl Page {
     fn of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result<Option<Self>, Failure> {
         let Some(position) = position_of(cases, id, request)? else { return Ok(None) };
+        Ok(Some(Self::at(position, cases.count(&request.filter)?, request)))
+    }
+
+    /// Creates the position of a case. `selected` is the number of selected cases.
+    fn at(position: u64, selected: u64, request: &SearchRequest) -> Self {
         let SearchRequest { offset, limit, .. } = *request;
         let order = request.order.as_ref().map(ToString::to_string);
         let shown = position > offset && position.saturating_sub(offset) <= limit;
-        Ok(Some(Self { position, selected: cases.count(&request.filter)?, order, offset, limit, shown }))
+        Self { position, selected, order, offset, limit, shown }
     }
 }
 

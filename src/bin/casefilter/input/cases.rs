@@ -128,6 +128,28 @@ impl Cases {
         Ok(())
     }
 
+    /// Returns the total size of the files in bytes, if all files are JSON or CSV and can be read twice. Otherwise returns `None`.
+    pub(crate) fn scannable_bytes(&self) -> Result<Option<u64>, Failure> {
+        if self.db.is_some() {
+            return Ok(None);
+        }
+        let mut bytes = 0_u64;
+        for path in &self.paths {
+            let file = path.metadata().ok().filter(|found| found.is_file() && !is_stdin(path));
+            let Some(file) = file else { return Ok(None) };
+            if !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
+                return Ok(None);
+            }
+            bytes = bytes.saturating_add(file.len());
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Reads every file. `catalog` determines the fields of CSV files.
+    pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
+        read_all(&self.paths, &self.csv.columns(catalog)?, taker)
+    }
+
     /// Returns the path of the database if the arguments name a database and no other file.
     pub(crate) fn database(&self) -> Option<&Path> {
         match (&self.db, self.paths.as_slice()) {
@@ -184,7 +206,7 @@ impl Cases {
         admin: &Admin,
         served: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
     ) -> Result<Loaded, Failure> {
-        let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
+        let Some(path) = self.database() else { return self.load_files(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
         let cases = match admin.open(path, || open_to_read(path, catalog))? {
@@ -195,7 +217,12 @@ impl Cases {
     }
 
     /// Imports all files into memory. If one file fails, returns its error.
-    fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
+    pub(crate) fn load_files(
+        &self,
+        catalog: &Catalog,
+        mode: ImportMode,
+        documents: Documents,
+    ) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
         let builder = Engine::builder(catalog.clone()).limits(unpaged());
@@ -204,8 +231,7 @@ impl Cases {
             Documents::Forgotten => builder.without_documents().build(),
         };
         let mut import = engine.import(mode);
-        let columns = self.csv.columns(catalog)?;
-        read_all(&self.paths, &columns, &mut CaseTaker { import: &mut import, mode })?;
+        self.read_all(catalog, &mut CaseTaker { import: &mut import, mode })?;
         let working = Working::on("building indexes");
         let report = import.commit().map_err(|refusal| case_refused(&refusal, mode))?;
         drop(working);

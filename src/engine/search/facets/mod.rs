@@ -32,8 +32,8 @@ use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Collector, Need, Scan, Visit};
-use crate::facet::{FacetAnswer, FacetsAnswer, FacetsRequest};
-use crate::filter::{Filter, SearchRequest};
+use crate::facet::{FacetAnswer, FacetGroup, FacetsAnswer, FacetsRequest};
+use crate::filter::SearchRequest;
 use crate::limits::Limits;
 use crate::stop::{Pace, StopCheck};
 
@@ -68,14 +68,6 @@ impl fmt::Display for FacetExplanation {
         }
         Ok(())
     }
-}
-
-/// The facets of a request that count the same documents.
-struct Group<'f> {
-    filter: Filter,
-    /// The index of each facet in the request, and true if the facet was counted with some of its own criteria.
-    facets: Vec<(usize, bool)>,
-    request: &'f FacetsRequest,
 }
 
 /// The answer of one group: the number of its documents, and the answer and the explanation of each facet.
@@ -189,8 +181,8 @@ impl Engine {
         let stop = request.stop.check();
         let mut total = 0;
         let mut answers = Vec::with_capacity(request.facets.len());
-        for (number, group) in groups(request)?.iter().enumerate() {
-            let counted = self.count_group(view, group, stop.as_ref())?;
+        for (number, group) in request.groups()?.iter().enumerate() {
+            let counted = self.count_group(view, (request, group), stop.as_ref())?;
             if number == 0 {
                 total = counted.total;
             }
@@ -206,7 +198,7 @@ impl Engine {
     fn count_group(
         &self,
         view: &View,
-        group: &Group<'_>,
+        (request, group): (&FacetsRequest, &FacetGroup),
         stop: Option<&StopCheck<'_>>,
     ) -> Result<Counted, Error> {
         let count = SearchRequest::new(group.filter.clone()).with_limit(0).with_count(true);
@@ -214,7 +206,7 @@ impl Engine {
         bound.check_stop()?;
         let pace = Pace::new(stop);
         let tally = |(number, _): &(usize, bool)| {
-            let facet = group.request.facets.get(*number)?;
+            let facet = request.facets.get(*number)?;
             Some((*number, Tally::new(facet, self.catalog.field(facet.field_id()))))
         };
         let mut tallies: Vec<(usize, Tally<'_>)> = group.facets.iter().filter_map(tally).collect();
@@ -256,26 +248,6 @@ impl Engine {
         bound.verdict()?;
         Ok(Counted { total, facets })
     }
-}
-
-/// Groups the facets of a request by the documents that they count. The first group counts the documents that the request selects.
-fn groups(request: &FacetsRequest) -> Result<Vec<Group<'_>>, Error> {
-    let mut groups = vec![Group { filter: request.selected()?, facets: Vec::new(), request }];
-    for (number, facet) in request.facets.iter().enumerate() {
-        if !facet.is_own_criteria_apart() {
-            if let Some(first) = groups.first_mut() {
-                first.facets.push((number, false));
-            }
-            continue;
-        }
-        let selection = request.selected_for(facet)?;
-        let own = (number, selection.with_own_criteria);
-        match groups.iter_mut().find(|group| group.filter == selection.filter) {
-            Some(group) => group.facets.push(own),
-            None => groups.push(Group { filter: selection.filter, facets: vec![own], request }),
-        }
-    }
-    Ok(groups)
 }
 
 /// A collector that passes the selected rows of each batch to the facets of a group.

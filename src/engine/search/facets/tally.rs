@@ -6,14 +6,14 @@
 
 use super::histogram;
 use super::rows::Selected;
-use super::stats::StatsTally;
+use super::stats;
 use super::strategy::{FacetStrategy, Uses};
 use super::values::ValueTally;
 use crate::batch::Batch;
 use crate::catalog::Field;
 use crate::engine::snapshot::View;
 use crate::error::Error;
-use crate::facet::{Facet, FacetAnswer, FacetCounts, FacetForm, HistogramCounts};
+use crate::facet::{Facet, FacetAnswer, FacetCounts, FacetForm, HistogramCounts, StatsCounts};
 use crate::limits::Limits;
 use crate::stop::Pace;
 use crate::value::ValueClass;
@@ -34,7 +34,7 @@ pub(super) struct Tally<'v> {
 enum Counts<'v> {
     Values(ValueTally<'v>),
     Histogram(HistogramCounts),
-    Stats(StatsTally),
+    Stats(StatsCounts),
 }
 
 impl<'v> Tally<'v> {
@@ -45,7 +45,7 @@ impl<'v> Tally<'v> {
             (FacetForm::Histogram(_), ValueClass::Ordered(_)) => {
                 Counts::Histogram(HistogramCounts::default())
             }
-            (FacetForm::Stats, ValueClass::Ordered(kind)) => Counts::Stats(StatsTally::new(kind)),
+            (FacetForm::Stats, ValueClass::Ordered(kind)) => Counts::Stats(StatsCounts::new(kind)),
             // Histograms and statistics exist only for ordered types.
             _ => Counts::Values(ValueTally::new(class)),
         };
@@ -71,7 +71,7 @@ impl<'v> Tally<'v> {
             (Counts::Histogram(counts), FacetForm::Histogram(buckets)) => {
                 histogram::add(counts, buckets, column, selected, pace)
             }
-            (Counts::Stats(tally), _) => tally.add(column, selected, pace),
+            (Counts::Stats(counts), _) => stats::add(counts, column, selected, pace),
             (Counts::Histogram(_), _) => return,
         };
         self.with_value += with_value as u64;
@@ -98,7 +98,7 @@ impl<'v> Tally<'v> {
             (Counts::Histogram(counts), FacetForm::Histogram(buckets), ValueClass::Ordered(kind)) => {
                 FacetCounts::Histogram(counts.into_buckets(buckets, (self.field, kind), limits)?)
             }
-            (Counts::Stats(tally), ..) => FacetCounts::Stats(tally.finish()),
+            (Counts::Stats(counts), ..) => FacetCounts::Stats(counts.finish()),
             // The counts were created for the form of the facet.
             _ => FacetCounts::Values(crate::facet::ValueCounts::default()),
         };

@@ -8,25 +8,25 @@ use std::time::Duration;
 
 use casefilter::SearchRequest;
 
-/// Returns the last line of a table, for cases from memory or from a database.
-pub(super) fn summary_of(
-    written: u64,
-    total: u64,
-    cases: u64,
-    took: Duration,
-    load_took: Duration,
-) -> String {
-    wrapped(
-        &format!(
-            "{} of {} selected, out of {} · searched in {} · loaded in {}",
-            thousands(written),
-            thousands(total),
-            counted(cases, "case"),
-            duration(took),
-            duration(load_took)
-        ),
-        0,
-    )
+/// The time that an answer took.
+#[derive(Clone, Copy)]
+pub(super) enum Took {
+    /// The time of the search, and the time of loading the cases before it.
+    Search { searching: Duration, loading: Duration },
+    /// The time of a search while the files were read.
+    Scan(Duration),
+}
+
+/// Returns the last line of a table, for cases from files or from a database.
+pub(super) fn summary_of(written: u64, total: u64, cases: u64, took: Took) -> String {
+    let times = match took {
+        Took::Search { searching, loading } => {
+            format!("searched in {} · loaded in {}", duration(searching), duration(loading))
+        }
+        Took::Scan(took) => format!("read and searched in {}", duration(took)),
+    };
+    let (written, total, cases) = (thousands(written), thousands(total), counted(cases, "case"));
+    wrapped(&format!("{written} of {total} selected, out of {cases} · {times}"), 0)
 }
 
 /// If the filter selects more cases than were written, prints a note on standard error.

@@ -1,0 +1,147 @@
+//! Scans files of cases for a command: answers one request while the files are read.
+
+#[cfg(feature = "arrow")]
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use casefilter::{
+    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, Scanned, SearchRequest,
+};
+
+use crate::commands::hints::hints_on;
+use crate::commands::unknown_ids as ids;
+use crate::input::cases::{Cases, Documents};
+use crate::input::selection::unpaged;
+use crate::input::taker::Taker;
+#[cfg(feature = "arrow")]
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+#[cfg(feature = "arrow")]
+use crate::output::progress::Progress;
+use crate::output::refusals::case_refused;
+
+/// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
+const MOST_KEPT: u64 = 100_000;
+
+/// The same number for a page of ids.
+pub(crate) const MOST_IDS: u64 = 1_000_000;
+
+/// The answer of a scan, and the time that it took.
+pub(crate) struct ScannedFiles {
+    pub(crate) answer: ScanAnswer,
+    /// The number of ids in the filter.
+    named: usize,
+    pub(crate) took: Duration,
+}
+
+/// Answers a request while the files are read, and counts values if `facets` is given.
+///
+/// Returns `None` if the files or the request need an engine: databases, Parquet files, streams that cannot be read twice, and
+/// requests for long pages. Also for a request that an engine rejects, so that the caller gets its error.
+pub(crate) fn scan(
+    cases: &Cases,
+    (catalog, mode): (&Catalog, ImportMode),
+    request: &SearchRequest,
+    facets: Option<&FacetsRequest>,
+    documents: Documents,
+) -> Result<Option<ScannedFiles>, Failure> {
+    let most = if documents == Documents::Kept { MOST_KEPT } else { MOST_IDS };
+    if request.offset.saturating_add(request.limit) > most || cases.scannable_bytes()?.is_none() {
+        return Ok(None);
+    }
+    let sought = ids::sought(&request.filter);
+    let named = sought.len();
+    let scan = Scan::new(catalog, &unpaged(), mode, request).map(|scan| scan.seek_ids(sought));
+    let scan = scan.map(|scan| if documents == Documents::Kept { scan } else { scan.without_documents() });
+    let scan = scan.and_then(|scan| match facets {
+        Some(facets) => scan.with_facets(facets),
+        None => Ok(scan),
+    });
+    let Ok(scan) = scan else { return Ok(None) };
+    let start = Instant::now();
+    let mut taker = ScanTaker { scan, mode };
+    loop {
+        cases.read_all(catalog, &mut taker)?;
+        match taker.scan.finish() {
+            Ok(Scanned::Answer(answer)) => {
+                return Ok(Some(ScannedFiles { answer, named, took: start.elapsed() }));
+            }
+            Ok(Scanned::ReadAgain(scan)) => taker.scan = scan,
+            Err(ScanError::Search(error)) if !error.is_stop() => return Ok(None),
+            Err(error) => return Err(failure(error, mode)),
+        }
+    }
+}
+
+impl ScannedFiles {
+    /// Prints on standard error the ids in the filter that do not belong to any case.
+    pub(crate) fn note_unknown_ids(&self) {
+        let unknown: Vec<&str> = self.answer.unknown_ids.iter().map(String::as_str).collect();
+        ids::note_some(self.named, &unknown);
+    }
+
+    /// Returns possible reasons if the filter of the request selects no case. The files are loaded to find them, if possible only with
+    /// the fields of the filter. `compile` compiles the filter for another catalogue.
+    pub(crate) fn hints(
+        &self,
+        cases: &Cases,
+        (catalog, mode): (&Catalog, ImportMode),
+        request: &SearchRequest,
+        compile: impl FnOnce(&Catalog) -> Result<SearchRequest, Failure>,
+    ) -> Vec<String> {
+        if self.answer.selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
+            return Vec::new();
+        }
+        // The answer is complete without hints, so an error that occurs here is ignored.
+        let hints = |catalog: &Catalog, request: &SearchRequest| {
+            let loaded = cases.load_files(catalog, mode, Documents::Forgotten).ok()?;
+            Some(hints_on(&loaded.cases, request, || true))
+        };
+        let narrow = || {
+            let fields = request.filter.fields();
+            let names = fields.into_iter().filter_map(|field| catalog.get(field)).map(Field::name);
+            let narrow = catalog.allow(names).ok()?;
+            // If the filter also names other fields, such as fields that its normal form does not test, this is an error.
+            let own = compile(&narrow).ok().filter(|own| own.filter.to_json() == request.filter.to_json())?;
+            hints(&narrow, &own)
+        };
+        narrow().or_else(|| hints(catalog, request)).unwrap_or_default()
+    }
+}
+
+/// The target of files that are scanned.
+struct ScanTaker {
+    scan: Scan,
+    mode: ImportMode,
+}
+
+impl Taker for ScanTaker {
+    fn takes_records(&self) -> bool {
+        false
+    }
+
+    fn begin_source(&mut self, name: &str) -> Result<(), Failure> {
+        self.scan.begin_source(name).map_err(|error| failure(error, self.mode))
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.scan.push(bytes).map_err(|error| failure(error, self.mode))
+    }
+
+    fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
+        self.scan.push_document(line, document).map_err(|error| failure(error, self.mode))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn parquet(&mut self, name: &str, _file: File, _progress: &Progress) -> Result<(), Failure> {
+        Err(Failure::Failed(format!("cannot scan {}: it became a Parquet file", escape(name))))
+    }
+}
+
+fn failure(error: ScanError, mode: ImportMode) -> Failure {
+    match error {
+        ScanError::Refused(refusal) => case_refused(&refusal, mode),
+        ScanError::Search(error) => error.into(),
+        error => Failure::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,113 @@
+//! The answer of a scan, and its errors.
+
+use std::fmt;
+use std::io;
+
+use super::merge::Complete;
+use super::settings::Settings;
+use crate::engine::{ImportError, ImportReport, SearchAnswer};
+use crate::error::Error;
+use crate::facet::FacetsAnswer;
+use crate::filter::{Cursor, SearchRequest};
+use crate::ingest::stored_id;
+
+/// The answer of a [`Scan`](crate::Scan): the page, and what the scan has learned about all documents.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ScanAnswer {
+    /// The page, with the total if the request asks for it.
+    pub answer: SearchAnswer,
+    /// The report, as an import of the same sources returns it.
+    pub report: ImportReport,
+    /// The number of documents with different ids.
+    pub documents: u64,
+    /// The number of documents that the filter selects.
+    pub selected: u64,
+    /// The number of bytes of the sources that were read in the last pass.
+    pub bytes: u64,
+    /// The counts by value of [`Scan::with_facets`](crate::Scan::with_facets), if the scan makes them.
+    pub facets: Option<FacetsAnswer>,
+    /// The ids of [`Scan::seek_ids`](crate::Scan::seek_ids) that no document has, in the order in which they were given.
+    pub unknown_ids: Vec<String>,
+}
+
+/// The error of a [`Scan`](crate::Scan).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ScanError {
+    /// A document or a source was rejected, as by an [`Import`](crate::Import).
+    Refused(ImportError),
+    /// The search was stopped, the cursor behind its page would be too long, or a histogram has too many buckets.
+    Search(Error),
+    /// The source could not be read.
+    Read(io::Error),
+}
+
+impl From<ImportError> for ScanError {
+    fn from(error: ImportError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Error> for ScanError {
+    fn from(error: Error) -> Self {
+        Self::Search(error)
+    }
+}
+
+impl From<io::Error> for ScanError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => error.fmt(f),
+            Self::Search(error) => error.fmt(f),
+            Self::Read(error) => write!(f, "cannot read the source: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ScanError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(error) => Some(error),
+            Self::Search(error) => Some(error),
+            Self::Read(error) => Some(error),
+        }
+    }
+}
+
+/// Returns the answer of a complete scan.
+///
+/// # Errors
+/// Returns an error if the cursor behind the page would be too long, or if a histogram has too many buckets.
+pub(super) fn answer(
+    request: &SearchRequest,
+    settings: &Settings,
+    sought: Vec<String>,
+    complete: Complete,
+    bytes: u64,
+) -> Result<ScanAnswer, Error> {
+    let Complete { documents, selected, top, sought: found, counts, report } = complete;
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let (offset, limit) = (number(request.offset), number(request.limit));
+    let has_next = request.cursor && limit > 0 && top.len() > offset.saturating_add(limit);
+    let page: Vec<_> = top.into_iter().skip(offset).take(limit).collect();
+    let last = page.last().filter(|_| has_next);
+    let next = last.map(|(rank, _)| Cursor::new(&settings.catalog, settings.ranking.keys(), rank.position()));
+    let next = next.transpose()?;
+    let total = request.count.then_some(selected);
+    let texts = page.iter().map(|(rank, document)| (&*rank.id, &**document));
+    let answer = SearchAnswer::of_documents(request, total, texts).with_next(next);
+    let is_unknown = |id: &String| !found.contains(&*stored_id(&settings.catalog, id));
+    let unknown_ids = sought.into_iter().filter(is_unknown).collect();
+    let counted = settings.counting.as_ref().zip(counts);
+    let facets =
+        counted.map(|(counting, counts)| counting.finish(counts, &settings.catalog, &settings.limits));
+    let facets = facets.transpose()?;
+    Ok(ScanAnswer { answer, report, documents, selected, bytes, facets, unknown_ids })
+}

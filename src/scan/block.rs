@@ -1,0 +1,246 @@
+//! Blocks: consecutive documents of one source, which one thread reads and tests.
+
+use std::hash::BuildHasher;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::count::Counts;
+use super::rank::Rank;
+use super::settings::{Reader, Settings};
+use super::top::Top;
+use crate::batch::{OwnedRow, Row};
+use crate::engine::{DocumentReader, ImportError, ImportReport};
+use crate::error::Error;
+use crate::ingest::Piece;
+
+/// The size, in bytes, at which a block of documents ends.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// The maximum number of documents of a block.
+const BLOCK_DOCUMENTS: usize = 1 << 12;
+
+/// Consecutive documents of one source.
+#[derive(Default)]
+pub(super) struct Block {
+    /// The documents, concatenated.
+    text: Vec<u8>,
+    documents: Vec<SplitDocument>,
+    source: Arc<str>,
+}
+
+/// A document that has not been read yet.
+struct SplitDocument {
+    line: u64,
+    /// The position of the document in its source, counted from 1.
+    number: u64,
+    /// The end of the document in the text of the block, or the error of splitting it from the source.
+    end: Result<usize, Box<Error>>,
+}
+
+/// The results of reading a block.
+pub(super) struct ReadBlock {
+    /// The hash of the id of each accepted document, in order.
+    pub(super) ids: Vec<u64>,
+    /// The number of selected documents, apart from `repeated`.
+    pub(super) selected: u64,
+    /// The selected documents that may be on the page, in any order.
+    pub(super) found: Vec<(Rank, Box<str>)>,
+    /// The documents whose id may be repeated, in order.
+    pub(super) repeated: Vec<RepeatedDocument>,
+    /// The ids that the scan looks for and that were found.
+    pub(super) sought: Vec<Box<str>>,
+    /// The counts by value, apart from `repeated`, if the scan counts values.
+    pub(super) counts: Option<Counts>,
+    pub(super) report: ImportReport,
+    /// The error that ends the scan.
+    pub(super) failed: Option<Box<ImportError>>,
+    /// The emptied memory of the block.
+    pub(super) memory: Block,
+}
+
+/// A document whose id may be repeated.
+pub(super) struct RepeatedDocument {
+    /// The index of the document among the accepted documents of the block.
+    pub(super) at: usize,
+    pub(super) id: Box<str>,
+    pub(super) kept: Kept,
+    /// The counts of the document alone, if the scan counts values.
+    pub(super) counts: Option<Counts>,
+}
+
+/// The part of a document with a repeated id that is kept until the end.
+pub(super) enum Kept {
+    /// The filter does not select the document.
+    Nothing,
+    /// The filter selects the document, but it cannot be on the page.
+    Selection,
+    /// The document may be on the page.
+    Document(Rank, Box<str>),
+}
+
+impl Block {
+    /// Makes the block begin in a source. It must be empty.
+    pub(super) fn begin(&mut self, source: &Arc<str>) {
+        self.source = Arc::clone(source);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() >= BLOCK_BYTES || self.documents.len() >= BLOCK_DOCUMENTS
+    }
+
+    /// Adds a document with its position in its source.
+    pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) {
+        let end = piece.bytes.map_err(Box::new).map(|bytes| {
+            self.text.extend_from_slice(bytes);
+            self.text.len()
+        });
+        self.documents.push(SplitDocument { line: piece.line, number, end });
+    }
+
+    /// Reads the documents, and tests the filter on them. No document behind `bound` is on the page.
+    pub(super) fn read(self, settings: &Settings, bound: Option<Arc<Rank>>) -> ReadBlock {
+        let mut reader = settings.take_reader();
+        let read = self.read_with(settings, bound, &mut reader);
+        settings.put_reader(reader);
+        read
+    }
+
+    fn read_with(self, settings: &Settings, bound: Option<Arc<Rank>>, reader: &mut Reader) -> ReadBlock {
+        let mut outcome = Outcome::new(settings, bound, self.documents.len());
+        let documents =
+            DocumentReader { catalog: &settings.catalog, limits: &settings.limits, mode: settings.mode };
+        let Reader { template, row: spare, values } = reader;
+        let mut row = std::mem::take(spare).recycle();
+        let mut report = ImportReport::default();
+        let (mut start, mut failed) = (0, None);
+        for SplitDocument { line, number, end } in &self.documents {
+            let bytes = match end {
+                Ok(end) => Ok(self.text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default()),
+                Err(error) => Err((**error).clone()),
+            };
+            let piece = Piece { line: *line, bytes };
+            match documents.read((piece, *number), &self.source, template, &mut row, &mut report) {
+                Ok(None) => {}
+                Ok(Some(text)) => outcome.document(&row, text, &self.text, values),
+                Err(refusal) => {
+                    failed = Some(refusal);
+                    break;
+                }
+            }
+        }
+        *spare = row.recycle();
+        outcome.finish(self, report, failed)
+    }
+}
+
+/// The results of the documents of a block that were read so far.
+struct Outcome<'s> {
+    settings: &'s Settings,
+    ids: Vec<u64>,
+    selected: u64,
+    /// The documents that may be on the page: their ranges in the text of the block.
+    top: Top<Range<usize>>,
+    repeated: Vec<RepeatedDocument>,
+    sought: Vec<Box<str>>,
+    counts: Option<Counts>,
+    /// True if no document of the block can be on the page, except documents with repeated ids.
+    is_behind: bool,
+}
+
+impl<'s> Outcome<'s> {
+    fn new(settings: &'s Settings, bound: Option<Arc<Rank>>, documents: usize) -> Self {
+        let ranking = &settings.ranking;
+        // In insertion order, every new id comes behind the bound. Places are only known when the block is merged.
+        let is_behind = settings.wanted == 0 || ranking.is_by_place() && bound.is_some();
+        let bound = bound.filter(|_| !ranking.is_by_place());
+        let wanted = if ranking.is_behind_place() { usize::MAX } else { settings.wanted };
+        Self {
+            settings,
+            ids: Vec::with_capacity(documents),
+            selected: 0,
+            top: Top::new(wanted, bound),
+            repeated: Vec::new(),
+            sought: Vec::new(),
+            counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),
+            is_behind,
+        }
+    }
+
+    /// Adds an accepted document, which is a part of the text of the block.
+    #[inline]
+    fn document(&mut self, row: &Row<'_>, document: &str, text: &[u8], values: &mut OwnedRow) {
+        let settings = self.settings;
+        let at = self.ids.len();
+        let id = row.id();
+        let hash = settings.hasher.hash_one(id);
+        self.ids.push(hash);
+        if !settings.sought.is_empty() && settings.sought.contains(id) {
+            self.sought.push(id.into());
+        }
+        settings.fill(row, values);
+        let is_selected = settings.selects(&settings.filter, values);
+        if !settings.repeated.is_empty() && settings.repeated.contains(&hash) {
+            let kept = if is_selected { self.kept(row, id, document) } else { Kept::Nothing };
+            let mut counts = settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog));
+            count(settings, &mut counts, row, values);
+            return self.repeated.push(RepeatedDocument { at, id: id.into(), kept, counts });
+        }
+        count(settings, &mut self.counts, row, values);
+        if !is_selected {
+            return;
+        }
+        self.selected = self.selected.saturating_add(1);
+        let ranking = &settings.ranking;
+        if self.is_behind || ranking.is_by_place() && self.top.bound().is_some() {
+            return;
+        }
+        let keys = ranking.keys_of(row);
+        if ranking.is_by_place() || ranking.takes_keys(&keys, id, self.top.bound().map(|bound| &**bound)) {
+            let start = document.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+            let range = start..start.saturating_add(document.len());
+            self.top.push(ranking, Rank::new(&keys, id, at as u64), range);
+        }
+    }
+
+    /// Returns what is kept of a selected document whose id may be repeated.
+    fn kept(&self, row: &Row<'_>, id: &str, document: &str) -> Kept {
+        let Settings { ranking, wanted, .. } = self.settings;
+        let keys = ranking.keys_of(row);
+        // The bound may be a document of this block, which has another id, and is not replaced either.
+        let bound = self.top.bound().map(|bound| &**bound);
+        if *wanted == 0 || !ranking.is_by_place() && !ranking.takes_keys(&keys, id, bound) {
+            return Kept::Selection;
+        }
+        let document = if self.settings.keeps_documents { document } else { "" };
+        Kept::Document(Rank::new(&keys, id, 0), document.into())
+    }
+
+    fn finish(self, mut block: Block, report: ImportReport, failed: Option<Box<ImportError>>) -> ReadBlock {
+        let Self { settings, ids, selected, top, repeated, sought, counts, .. } = self;
+        let document = |range: Range<usize>| {
+            let bytes = block.text.get(range).filter(|_| settings.keeps_documents).unwrap_or_default();
+            // The document was read, so it is valid UTF-8.
+            std::str::from_utf8(bytes).unwrap_or_default().into()
+        };
+        let mut found: Vec<(Rank, Box<str>)> = top
+            .into_unsorted(&settings.ranking)
+            .into_iter()
+            .map(|(rank, range)| (rank, document(range)))
+            .collect();
+        found.sort_unstable_by_key(|(rank, _)| rank.place);
+        block.text.clear();
+        block.documents.clear();
+        ReadBlock { ids, selected, found, repeated, sought, counts, report, failed, memory: block }
+    }
+}
+
+/// Adds a document to the counts by value, if there are any.
+fn count(settings: &Settings, counts: &mut Option<Counts>, row: &Row<'_>, values: &OwnedRow) {
+    if let (Some(counting), Some(counts)) = (&settings.counting, counts) {
+        counting.add(counts, row, &settings.limits, |filter| settings.selects(filter, values));
+    }
+}

@@ -1,0 +1,169 @@
+//! Merges the results of blocks in the order of the source: counts, the page, the report, and repeated ids.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::block::{Block, Kept, ReadBlock, RepeatedDocument};
+use super::count::Counts;
+use super::rank::Rank;
+use super::settings::Settings;
+use super::top::Top;
+use crate::engine::{ImportError, ImportReport};
+
+/// The results of all blocks that were merged so far.
+pub(super) struct Merged {
+    /// The hashes of the ids that are not known to be repeated.
+    ids: Vec<u64>,
+    /// The insertion-order number of the next new id.
+    next_place: u64,
+    /// The number of selected documents, apart from `repeated`.
+    selected: u64,
+    /// The first documents in the order of the answer, apart from `repeated`.
+    top: Top<Box<str>>,
+    /// The documents whose ids may be repeated: the last document of each id.
+    repeated: HashMap<Box<str>, LastDocument>,
+    /// The counts by value, apart from `repeated`, if the scan counts values.
+    counts: Option<Counts>,
+    sought: HashSet<Box<str>>,
+    pub(super) report: ImportReport,
+}
+
+/// The part of the last document with an id that is kept until the end.
+struct LastDocument {
+    /// The insertion-order number of the first document with the id.
+    place: u64,
+    kept: Kept,
+    counts: Option<Counts>,
+}
+
+/// The results of a pass in which no id was repeated without being known to be.
+pub(super) struct Complete {
+    /// The number of distinct ids.
+    pub(super) documents: u64,
+    pub(super) selected: u64,
+    /// The first documents in the order of the answer.
+    pub(super) top: Vec<(Rank, Box<str>)>,
+    pub(super) sought: HashSet<Box<str>>,
+    pub(super) counts: Option<Counts>,
+    pub(super) report: ImportReport,
+}
+
+impl Merged {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            ids: Vec::new(),
+            next_place: 0,
+            selected: 0,
+            top: Top::new(settings.wanted, None),
+            repeated: HashMap::new(),
+            counts: settings.counting.as_ref().map(|counting| counting.none(&settings.catalog)),
+            sought: HashSet::new(),
+            report: ImportReport::default(),
+        }
+    }
+
+    /// Returns a document behind which no document is on the page.
+    pub(super) fn bound(&self) -> Option<Arc<Rank>> {
+        self.top.bound().cloned()
+    }
+
+    /// Adds the results of the next block. Returns the memory of the block.
+    ///
+    /// # Errors
+    /// Returns the error that ended the block.
+    pub(super) fn add(&mut self, settings: &Settings, block: ReadBlock) -> Result<Block, Box<ImportError>> {
+        let ReadBlock { ids, selected, found, repeated, sought, counts, report, failed, memory } = block;
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        self.report.append(report);
+        self.selected = self.selected.saturating_add(selected);
+        self.sought.extend(sought);
+        append(settings, &mut self.counts, counts);
+        // The indexes of the documents of the block that are no new ids, ascending.
+        let mut replacing: Vec<usize> = Vec::new();
+        let first = self.next_place;
+        let place = |at: usize, replacing: &[usize]| {
+            let before = replacing.partition_point(|other| *other < at);
+            first.saturating_add(at.saturating_sub(before) as u64)
+        };
+        self.keep_ids(&ids, &repeated);
+        for RepeatedDocument { at, id, kept, counts } in repeated {
+            let own = self.repeated.get(&id).map(|last| last.place);
+            if own.is_some() {
+                replacing.push(at);
+            }
+            let place = own.unwrap_or_else(|| place(at, &replacing));
+            let kept = self.without_document_behind(settings, place, kept);
+            self.repeated.insert(id, LastDocument { place, kept, counts });
+        }
+        for (mut rank, document) in found {
+            rank.place = place(usize::try_from(rank.place).unwrap_or(usize::MAX), &replacing);
+            if settings.ranking.takes(&rank, self.top.bound().map(|bound| &**bound)) {
+                self.top.push(&settings.ranking, rank, document);
+            }
+        }
+        let new = ids.len().saturating_sub(replacing.len()) as u64;
+        self.next_place = first.saturating_add(new);
+        self.report.stored = self.report.stored.saturating_add(new);
+        self.report.replaced = self.report.replaced.saturating_add(replacing.len() as u64);
+        Ok(memory)
+    }
+
+    /// Keeps the hashes of the ids of a block that are not known to be repeated.
+    fn keep_ids(&mut self, ids: &[u64], repeated: &[RepeatedDocument]) {
+        let mut start = 0;
+        for at in repeated.iter().map(|document| document.at).chain([ids.len()]) {
+            self.ids.extend_from_slice(ids.get(start..at).unwrap_or_default());
+            start = at.saturating_add(1);
+        }
+    }
+
+    /// Drops a document that cannot be on the page, now that its place is known.
+    fn without_document_behind(&self, settings: &Settings, place: u64, kept: Kept) -> Kept {
+        let Kept::Document(mut rank, document) = kept else { return kept };
+        rank.place = place;
+        match settings.ranking.takes(&rank, self.top.bound().map(|bound| &**bound)) {
+            true => Kept::Document(rank, document),
+            false => Kept::Selection,
+        }
+    }
+
+    /// Ends the pass.
+    ///
+    /// # Errors
+    /// Returns the hashes of ids that were repeated and not known to be, if there are any.
+    pub(super) fn finish(mut self, settings: &Settings) -> Result<Complete, HashSet<u64>> {
+        self.ids.sort_unstable();
+        let again: HashSet<u64> = self
+            .ids
+            .windows(2)
+            .filter_map(|pair| pair.first().filter(|first| pair.last() == Some(first)))
+            .copied()
+            .collect();
+        if !again.is_empty() {
+            return Err(again);
+        }
+        let Self { next_place, mut selected, mut top, repeated, sought, mut counts, report, .. } = self;
+        for LastDocument { kept, counts: own, .. } in repeated.into_values() {
+            append(settings, &mut counts, own);
+            let Kept::Document(rank, document) = kept else {
+                selected = selected.saturating_add(u64::from(matches!(kept, Kept::Selection)));
+                continue;
+            };
+            selected = selected.saturating_add(1);
+            if settings.ranking.takes(&rank, top.bound().map(|bound| &**bound)) {
+                top.push(&settings.ranking, rank, document);
+            }
+        }
+        let top = top.into_sorted(&settings.ranking);
+        Ok(Complete { documents: next_place, selected, top, sought, counts, report })
+    }
+}
+
+/// Adds the counts of other documents, if there are any.
+fn append(settings: &Settings, counts: &mut Option<Counts>, other: Option<Counts>) {
+    if let (Some(counts), Some(other)) = (counts, other) {
+        counts.append(other, &settings.limits);
+    }
+}

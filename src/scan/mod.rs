@@ -1,0 +1,52 @@
+//! Scans: answer one request while documents are read, without an engine.
+//!
+//! An [`Engine`](crate::Engine) builds columns and indexes, which pay off over many requests. A [`Scan`] keeps neither. It reads each
+//! document once, tests the filter on it, and keeps the documents of the page.
+//!
+//! ```text
+//! bytes ─ split ─▶ Block ─ read, test the filter, rank ─▶ ReadBlock ─ merge ─▶ page, total, report
+//! ```
+//!
+//! | task | file |
+//! |---|---|
+//! | the API; splits sources into blocks, and starts the workers | `run` |
+//! | reads the documents of a block, and tests the filter on them | `block` |
+//! | merges blocks in the order of the source; finds repeated ids | `merge` |
+//! | the sort keys of documents, and the position of a cursor | `rank` |
+//! | the first k documents | `top` |
+//! | counts of the values of fields | `count` |
+//! | the settings, which all threads share | `settings` |
+//! | the answer and the errors | `answer`, `failed` |
+//!
+//! # Invariants
+//!
+//! - **A scan gives the answer of an engine** into which the same bytes were imported: the same page, total, cursor, errors, and
+//!   report (`tests/scan.rs`). It reads documents with the reader of imports, and tests filters as
+//!   [`Filter::selects`](crate::Filter::selects) does.
+//! - **Blocks are merged in the order of the source**, whichever thread has read them. So errors, notes and insertion-order numbers
+//!   are those of the source.
+//! - **No document on the page is replaced later.** A scan keeps a hash of 64 bits of each id. At the end, it sorts the hashes. If a
+//!   hash occurs twice, an id may be repeated, and the answer may be wrong. Then the scan [returns itself](Scanned::ReadAgain), and the
+//!   host passes the same bytes again. This time the scan knows the repeated hashes. It keeps the last document of each id with such
+//!   a hash until the end, and the place of its first. All other ids are unique. If another hash is repeated, because the source has
+//!   changed in the meantime, the scan asks once more. So each answer belongs to the bytes of one pass.
+//!
+//! # Cost
+//!
+//! Most of the time is spent on parsing. On a million sample cases, `casefilter search` takes about 0.4 of the processor time of an
+//! import followed by the search, and 35 MB of memory instead of 1.6 GB. A scan uses 8 bytes for each document, the documents of the
+//! page and of those before it, and a few blocks of 1 MiB. If ids are repeated, it also keeps these ids, and the documents among them
+//! that may be on the page.
+
+mod answer;
+mod block;
+mod count;
+mod failed;
+mod merge;
+mod rank;
+mod run;
+mod settings;
+mod top;
+
+pub use self::answer::{ScanAnswer, ScanError};
+pub use self::run::{Scan, Scanned};
