@@ -17,6 +17,10 @@ use world::generate::{Size, World};
 
 const MODES: [ImportMode; 2] = [ImportMode::Strict, ImportMode::Lenient];
 
+/// Compiles only if scans are `Send`, as imports are.
+const fn may_move<T: Send>() {}
+const _: () = may_move::<Scan>();
+
 /// The sources of a test: pairs of a name and the bytes.
 type Sources<'s> = [(&'s str, Vec<u8>)];
 
