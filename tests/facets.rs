@@ -1,6 +1,8 @@
 //! Tests of counts by value: the engine and the reference agree on random catalogues, documents and requests, also while documents
 //! change, and answers have the sums that the specification asks for.
 
+#[path = "world/facets.rs"]
+mod counts;
 #[expect(dead_code, reason = "only a part of the worlds is needed here")]
 mod world;
 
@@ -8,13 +10,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use casefilter::{
     Catalog, Deadline, Engine, ErrorKind, Facet, FacetCounts, FacetStrategy, FacetsAnswer, FacetsRequest,
-    Field, FieldType, Filter, FilterBuilder, Limits, SearchRequest, Sum, Value, reference,
+    Field, FieldType, Filter, FilterBuilder, Limits, SearchRequest, reference,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
+use counts::{random_facets, rounded};
 use world::choices::Choices;
-use world::facets::{random_facets, rounded};
 use world::generate::{Query, Size, World};
 
 /// Checks the sums of an answer.

@@ -19,14 +19,16 @@ use casefilter::{
 };
 use serde_json::Value;
 
+#[path = "world/facets.rs"]
+mod counts;
 #[path = "postgres/tables.rs"]
 mod tables;
 #[expect(dead_code, reason = "the evaluators are for `tests/properties.rs`")]
 mod world;
 
+use counts::{random_facets, rounded};
 use tables::{Locked, load, options, psql, psql_beside, unique, variable};
 use world::choices::Choices;
-use world::facets::{random_facets, rounded};
 use world::generate::{Size, World};
 
 fn run<T>(work: impl Future<Output = T>) -> T {

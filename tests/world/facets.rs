@@ -1,9 +1,9 @@
-//! Random requests for counts by value, and the comparison of their answers.
+//! Random requests for counts by value, and the comparison of their answers, for the tests of counts alone.
 
 use casefilter::{Catalog, FacetCounts, FacetsAnswer, FieldType, Interval, Sum, Value};
 use serde_json::json;
 
-use super::choices::Choices;
+use crate::world::choices::Choices;
 
 /// Returns random facets on the fields of a catalogue, as the list of a body.
 pub(crate) fn random_facets(catalog: &Catalog, choices: &mut Choices<'_>) -> Vec<serde_json::Value> {

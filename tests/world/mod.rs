@@ -3,7 +3,6 @@
 
 pub(crate) mod check;
 pub(crate) mod choices;
-pub(crate) mod facets;
 pub(crate) mod generate;
 pub(crate) mod plain;
 pub(crate) mod writes;
