@@ -29,7 +29,9 @@ mod request;
 mod stats;
 
 pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
-pub(crate) use self::buckets::{Buckets, MOST_STEPS};
+pub(crate) use self::buckets::Buckets;
+#[cfg(feature = "sql")]
+pub(crate) use self::buckets::MOST_STEPS;
 pub(crate) use self::definition::FacetForm;
 pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
 pub use self::given::{FacetDefaults, parse_facet};
