@@ -271,7 +271,7 @@ impl<'b> Keys<'b> {
     }
 
     /// Returns the key of row number `step` in the sort order. If `by` has a position, counting starts after it. Returns `Absent`
-    /// if there are not so many rows with a value. Returns `None` if the batch does not keep its rows sorted.
+    /// if fewer rows have a value. Returns `None` if the batch does not keep its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
