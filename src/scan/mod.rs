@@ -15,6 +15,7 @@
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
 //! | counts of the values of fields | `count` |
+//! | scans of rows, whose documents are built last, for Parquet files | `rows` |
 //! | the answer and the errors | `answer` |
 //!
 //! # Invariants
@@ -41,8 +42,12 @@ mod block;
 mod count;
 mod merge;
 mod rank;
+#[cfg(feature = "arrow")]
+mod rows;
 mod run;
 mod top;
 
 pub use self::answer::{ScanAnswer, ScanError};
+#[cfg(feature = "arrow")]
+pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, RowScan};
 pub use self::run::{Scan, Scanned};

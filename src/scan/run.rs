@@ -10,6 +10,8 @@ use super::block::{Block, ReadBlock, Settings};
 use super::count::Counting;
 use super::merge::Merged;
 use super::rank::Ranking;
+#[cfg(feature = "arrow")]
+use super::rows::RowScan;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
 use crate::error::Error;
@@ -310,6 +312,12 @@ impl Scan {
             }
             source.rewind()?;
         }
+    }
+
+    /// Returns a scan of rows with the same settings. No source was scanned before.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn into_rows(self) -> RowScan {
+        RowScan::new(self.request, self.settings, self.sought)
     }
 
     /// Adds a document, or its error, to the block that is being filled. Starts the block if it is full.
