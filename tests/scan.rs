@@ -552,6 +552,23 @@ fn documents_that_the_caller_splits_are_scanned() {
 }
 
 #[test]
+fn a_scan_without_documents_has_the_same_ids() {
+    let catalog = Catalog::cases();
+    let mut lines: Vec<String> = (0..9_000).map(|at| line(at, at * 7 % 1_000)).collect();
+    for repeats in [0, 2] {
+        lines.extend((0..repeats).map(|at| line(at, 2_000 + at)));
+        let sources = [("a", file(&lines, 0))];
+        let engine = Engine::builder(catalog.clone()).without_documents().build();
+        engine.upsert_many(&sources[0].1).unwrap();
+        for request in requests(&catalog) {
+            let scan = Scan::new(&catalog, &Limits::default(), ImportMode::Strict, &request).unwrap();
+            let (found, _) = by_scan(scan.without_documents(), &sources, 1 << 16).unwrap();
+            assert_eq!(parts(&found.answer), parts(&engine.search(&request).unwrap()));
+        }
+    }
+}
+
+#[test]
 fn unknown_ids_are_those_that_no_document_has() {
     let catalog = Catalog::cases();
     let request = SearchRequest::new(Filter::none(&catalog));

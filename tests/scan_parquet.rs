@@ -309,6 +309,46 @@ fn pages_of_all_orders_are_those_of_an_engine() {
 }
 
 #[test]
+fn row_groups_without_selected_cases_are_skipped() {
+    let catalog = Catalog::cases();
+    let lines: Vec<String> = (0..1000)
+        .map(|at| {
+            format!(
+                "{{\"id\":\"{at:04}\",\"totalAmountInDefaultCurrency\":{at},\"createdAt\":\"2026-01-01 {:02}:{:02}:00+0000\",\"amlCases\":[{{\"amlCaseId\":\"c{at:04}\"}}]}}",
+                at / 60,
+                at % 60
+            )
+        })
+        .collect();
+    let file = FORM.file(&catalog, &lines);
+    let bare = Form { has_statistics: false, ..FORM }.file(&catalog, &lines);
+    for (filter, tested) in [
+        ("true", 10),
+        ("totalAmountInDefaultCurrency > 949", 1),
+        ("totalAmountInDefaultCurrency in (1, 555)", 2),
+        ("not totalAmountInDefaultCurrency > 949", 10),
+        ("id = 0333", 1),
+        ("id in (0333, 0777) and totalAmountInDefaultCurrency < 500", 1),
+        ("id = 0333 or totalAmountInDefaultCurrency < 150", 3),
+        ("id = 0333 and name = x", 0),
+        ("id = 0333 and name is absent", 1),
+        ("createdAt >= \"2026-01-01 15:00:00\"", 1),
+        ("amlCases.amlCaseId = c0001", 1),
+        ("id starts with 03", 10),
+    ] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        let request = SearchRequest::new(filter.clone()).with_order(Order::parse(&catalog, "-id").unwrap());
+        let found = check(&catalog, ImportMode::Strict, &[file.clone()], &request, None).unwrap();
+        let groups = found.row_groups.unwrap();
+        assert_eq!((groups.tested, groups.skipped), (tested, 10 - tested), "{filter}");
+        let found = check(&catalog, ImportMode::Strict, &[bare.clone()], &request, None).unwrap();
+        assert_eq!(found.row_groups.unwrap().skipped, 0);
+        let counts = FacetsRequest::new(filter).with_facet(Facet::values(&catalog, "id").unwrap());
+        check(&catalog, ImportMode::Strict, &[file.clone()], &request, Some(&counts)).unwrap();
+    }
+}
+
+#[test]
 fn repeated_ids_need_an_import() {
     let catalog = Catalog::cases();
     let request = SearchRequest::new(Filter::compile_text(&catalog, "tags = t1").unwrap());

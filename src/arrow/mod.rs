@@ -53,6 +53,7 @@ mod scan_group;
 mod types;
 mod value;
 mod values;
+mod zones;
 
 // The crates whose types are in the interface of this module. They are re-exported so that a host uses the same versions.
 pub use arrow_array;

@@ -5,7 +5,7 @@ use parquet::file::reader::ChunkReader;
 use super::scan_file::{Needs, ScanFile};
 use super::scan_group::{Unread, read_group};
 use crate::engine::{Detached, Queue, available_workers};
-use crate::scan::{ReadRows, RowRequest, RowScan, Scan, ScanAnswer, ScanError};
+use crate::scan::{ReadRows, RowGroups, RowRequest, RowScan, Scan, ScanAnswer, ScanError};
 
 /// Scans of Parquet files. Requires the feature `arrow`.
 impl Scan {
@@ -16,7 +16,8 @@ impl Scan {
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
-    /// With the feature `parallel`, other threads read row groups.
+    /// With the feature `parallel`, other threads read row groups. If the statistics of a row group show that the filters select none of
+    /// its cases, only its ids and its columns that can have malformed values are read.
     ///
     /// # What is not checked
     ///
@@ -56,14 +57,14 @@ impl Scan {
         let request = scan.request().clone();
         let files = files.into_iter().map(|file| ScanFile::open(file, &request));
         let Some(files) = files.collect::<Option<Vec<ScanFile<R>>>>() else { return Ok(None) };
-        match read_groups(&mut scan, &request, &files) {
-            Ok(()) => {}
+        let row_groups = match read_groups(&mut scan, &request, &files) {
+            Ok(row_groups) => row_groups,
             Err(Unread::Unfit) => return Ok(None),
             Err(Unread::Stopped(error)) => return Err(error.into()),
-        }
+        };
         request.check_stop()?;
         let bytes = files.iter().map(ScanFile::bytes).sum();
-        Ok(scan.finish(bytes, |rows| documents(&files, rows, &request))?)
+        Ok(scan.finish((bytes, row_groups), |rows| documents(&files, rows, &request))?)
     }
 }
 
@@ -72,13 +73,16 @@ fn read_groups<R: ChunkReader + 'static>(
     scan: &mut RowScan,
     request: &RowRequest,
     files: &[ScanFile<R>],
-) -> Result<(), Unread> {
+) -> Result<RowGroups, Unread> {
     let needs = Needs::new(request);
+    let mut row_groups = RowGroups::default();
     let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
     for file in files {
         for number in 0..file.group_rows().count() {
             request.check_stop().map_err(Unread::Stopped)?;
             let group = file.group(number, &needs, request).ok_or(Unread::Unfit)?;
+            let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
+            *counter = counter.saturating_add(1);
             let (own, bound) = (request.clone(), scan.bound());
             if queue.workers() == 1 {
                 scan.add(read_group(group, &own, bound)?);
@@ -93,7 +97,7 @@ fn read_groups<R: ChunkReader + 'static>(
     while let Some(read) = queue.next() {
         scan.add(read?);
     }
-    Ok(())
+    Ok(row_groups)
 }
 
 /// Returns the documents of rows, whose numbers count from 0 over all files and ascend.

@@ -20,6 +20,7 @@ use super::plan::Plan;
 use super::projection::{LeafColumn, leaf_columns};
 use super::read::{ROW_BYTES, max_document_bytes};
 use super::rows::RowReader;
+use super::zones::Zone;
 use crate::catalog::{ArrayId, FieldId};
 use crate::ingest::{case_limit, complete};
 use crate::scan::RowRequest;
@@ -42,6 +43,8 @@ pub(super) struct Group {
     pub(super) metadata: ArrowReaderMetadata,
     pub(super) number: usize,
     pub(super) rows: usize,
+    /// True if the filters select no row.
+    pub(super) is_skipped: bool,
     /// The leaf columns that are read.
     pub(super) leaves: Vec<usize>,
     /// The fields whose values have to be checked.
@@ -110,6 +113,9 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         let group = self.metadata.metadata().row_groups().get(number)?;
         let rows = usize::try_from(group.num_rows()).ok()?;
         let length = self.reader.len();
+        let zone = Zone { group, leaves: &self.leaves, catalog: request.catalog() };
+        let is_skipped =
+            !request.count_filters().chain([request.filter()]).any(|filter| zone.may_select(filter));
         let (mut leaves, mut doubtful, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = length;
         for column in &self.leaves {
@@ -117,7 +123,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             let is_doubtful = column.is_doubtful(request.catalog(), chunk);
             if is_doubtful {
                 doubtful.extend(column.field);
-            } else if !needs.has(column) {
+            } else if !needs.has(column) || is_skipped && column.field != Some(FieldId::ID) {
                 continue;
             }
             leaves.push(column.leaf);
@@ -134,7 +140,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             parts.push((start, catch_panics(|| self.reader.get_bytes(start, size)).ok()?));
         }
         let chunks = Chunks { length, parts: parts.into() };
-        Some(Group { chunks, metadata: self.metadata.clone(), number, rows, leaves, doubtful })
+        Some(Group { chunks, metadata: self.metadata.clone(), number, rows, is_skipped, leaves, doubtful })
     }
 
     /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has to

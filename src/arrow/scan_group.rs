@@ -41,6 +41,8 @@ impl From<Error> for Unread {
 
 /// A filter that is tested on batches of one schema.
 enum Tested<'f> {
+    /// The filter selects no row.
+    None,
     /// The filter selects all rows.
     All,
     Mask(FilterMask<'f>),
@@ -57,6 +59,7 @@ impl<'f> Tested<'f> {
 
     fn of(&self, batch: &RecordBatch) -> Result<BooleanBuffer, Error> {
         match self {
+            Self::None => Ok(BooleanBuffer::new_unset(batch.num_rows())),
             Self::All => Ok(BooleanBuffer::new_set(batch.num_rows())),
             Self::Mask(mask) => mask.of(batch).map(|mask| mask.values().clone()),
         }
@@ -76,7 +79,7 @@ struct GroupReader<'r> {
 /// Reads a row group. No row behind `bound` is on the page.
 pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
     use arrow_array::RecordBatchReader;
-    let Group { chunks, metadata, number, rows, leaves, doubtful } = group;
+    let Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful } = group;
     let mut batches = catch_panics(|| {
         let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaves);
         ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
@@ -86,11 +89,12 @@ pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) ->
             .build()
     })?;
     let plan = Plan::new(&batches.schema(), request.catalog())?;
-    let count_filters = request.count_filters().map(|filter| Tested::new(filter, &batches));
+    let tested = |filter| if is_skipped { Ok(Tested::None) } else { Tested::new(filter, &batches) };
+    let count_filters = request.count_filters().map(tested);
     let mut reader = GroupReader {
         request,
         count_filters: count_filters.collect::<Result<_, _>>()?,
-        filter: Tested::new(request.filter(), &batches)?,
+        filter: tested(request.filter())?,
         doubtful,
         rows: 0,
     };

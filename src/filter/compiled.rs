@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::bytes::utf8;
 use super::elements::passes;
+use super::patterns::Patterns;
 use super::program::Program;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
@@ -156,7 +157,7 @@ impl Filter {
         let predicate = &self.inner.predicate;
         if predicate.has_elements() {
             let row = OwnedRow::of(row, self.catalog().fields().len());
-            return predicate.evaluate(|leaf| passes(leaf, &row, self.catalog()));
+            return predicate.evaluate(|leaf| passes(leaf, &row, self.catalog(), &Patterns::NONE));
         }
         predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use super::bytes::utf8;
 use super::compiled::Filter;
 use super::elements::passes;
+use super::patterns::Patterns;
 use super::program::Program;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
@@ -198,22 +199,15 @@ impl Filter {
     #[inline]
     pub fn selects(&self, document: &Document) -> Result<bool, Error> {
         self.catalog().check_within(&document.catalog, "document")?;
-        Ok(self.selects_row(&document.row, &document.catalog))
-    }
-
-    /// Returns true if the filter selects a document with these values. The row needs only the values of the fields that the filter
-    /// tests, and all elements of arrays if it tests elements. `catalog` is the catalogue that the row was read for; the catalogue of
-    /// the filter must be within it.
-    #[inline]
-    pub(crate) fn selects_row(&self, row: &OwnedRow, catalog: &Catalog) -> bool {
-        let passes = |leaf: &Leaf| passes(leaf, row, catalog);
-        match self.program() {
+        let row = &document.row;
+        let passes = |leaf: &Leaf| passes(leaf, row, &document.catalog, &Patterns::NONE);
+        Ok(match self.program() {
             Some(program) => program.selects(
                 row,
                 |node| matches!(self.predicate().get(node as usize), Some(Node::Leaf(leaf)) if passes(leaf)),
             ),
             None => self.predicate().decides(passes),
-        }
+        })
     }
 }
 

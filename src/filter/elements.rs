@@ -1,28 +1,49 @@
 //! Tests the elements of arrays of objects in one document.
 
+use std::borrow::Borrow;
 use std::ops::Range;
 
+use super::patterns::Patterns;
 use crate::batch::OwnedRow;
 use crate::catalog::Catalog;
 use crate::predicate::Leaf;
+use crate::value::Value;
 
-/// Returns true if the document passes a leaf. `catalog` is the catalogue that the document was read for.
-pub(super) fn passes(leaf: &Leaf, row: &OwnedRow, catalog: &Catalog) -> bool {
+/// Returns true if the document passes a leaf. `catalog` is the catalogue that the document was read for. `patterns` has the
+/// searchers of the filter, or none.
+pub(super) fn passes(leaf: &Leaf, row: &OwnedRow, catalog: &Catalog, patterns: &Patterns) -> bool {
     match leaf.test.elements() {
-        None => leaf.matches(row.values(leaf.field)),
-        Some(_) => passes_within(leaf, row, &row.places(), catalog),
+        None => matches(leaf, row.values(leaf.field), patterns),
+        Some(_) => passes_within(leaf, row, &row.places(), catalog, patterns),
     }
+}
+
+fn matches<'v, V: Borrow<Value<'v>>>(
+    leaf: &Leaf,
+    mut values: impl Iterator<Item = V> + Clone,
+    patterns: &Patterns,
+) -> bool {
+    let Some(matcher) = patterns.of_leaf(leaf) else { return leaf.matches(values) };
+    let is_match = |value: V| matches!(value.borrow(), Value::String(text) if matcher.is_match(text));
+    values.any(is_match) != leaf.test.is_negated()
 }
 
 /// Returns true if the values and elements in a range of places pass a leaf. The depth of the recursion is the depth of nested
 /// arrays in the catalogue.
-fn passes_within(leaf: &Leaf, row: &OwnedRow, places: &Range<u32>, catalog: &Catalog) -> bool {
+fn passes_within(
+    leaf: &Leaf,
+    row: &OwnedRow,
+    places: &Range<u32>,
+    catalog: &Catalog,
+    patterns: &Patterns,
+) -> bool {
     let Some(elements) = leaf.test.elements() else {
-        return leaf.matches(row.values_within(leaf.field, places));
+        return matches(leaf, row.values_within(leaf.field, places), patterns);
     };
     let has_passing = catalog.array_id(elements.array).is_some_and(|array| {
-        row.elements_within(array, places)
-            .any(|element| elements.tree.decides(|leaf| passes_within(leaf, row, &element, catalog)))
+        row.elements_within(array, places).any(|element| {
+            elements.tree.decides(|leaf| passes_within(leaf, row, &element, catalog, patterns))
+        })
     });
     has_passing != leaf.test.is_negated()
 }

@@ -26,6 +26,8 @@ mod limits;
 mod narrowed;
 pub(crate) mod order;
 mod params;
+mod patterns;
+mod prepared;
 mod program;
 mod request;
 #[cfg(feature = "serde")]
@@ -46,6 +48,7 @@ pub use self::cursor::Cursor;
 pub use self::document::Document;
 pub use self::order::{Direction, Order};
 pub use self::params::{DEFAULT_PAGE, Paging, SearchParams};
+pub(crate) use self::prepared::PreparedFilter;
 pub use self::request::SearchRequest;
 pub use self::tree::{FieldTest, FilterNode, FilterNodes, FilterTree, TestValue};
 pub use self::written::FilterSource;

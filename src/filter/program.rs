@@ -233,6 +233,7 @@ mod tests {
     use super::Program;
     use crate::catalog::Catalog;
     use crate::filter::elements::passes;
+    use crate::filter::patterns::Patterns;
     use crate::filter::{Document, Filter};
 
     #[test]
@@ -292,7 +293,8 @@ mod tests {
                 assert_eq!(Program::size_bytes_of(filter.predicate()), size, "{}", parts[0]);
                 for document in &documents {
                     let row = document.row();
-                    let expected = filter.predicate().evaluate(|leaf| passes(leaf, row, &cases));
+                    let expected =
+                        filter.predicate().evaluate(|leaf| passes(leaf, row, &cases, &Patterns::NONE));
                     assert_eq!(filter.selects(document), Ok(expected), "{} {document:?}", parts[0]);
                 }
             }

@@ -1,5 +1,7 @@
 //! Infinite sets of strings: all strings, or the strings that start with, contain or match given texts.
 
+use std::borrow::Cow;
+
 use aho_corasick::AhoCorasick;
 use compact_str::CompactString;
 use memchr::memmem;
@@ -261,7 +263,7 @@ fn automaton<'t>(texts: impl Iterator<Item = &'t str>) -> Option<AhoCorasick> {
 ///
 /// Matching takes linear time in the length of a string. With more than [`FEW`] values, the time does not depend on their count.
 pub(crate) struct Matcher<'p> {
-    pattern: &'p TextPattern,
+    pattern: Cow<'p, TextPattern>,
     search: Search<'p>,
 }
 
@@ -286,12 +288,24 @@ impl<'p> Matcher<'p> {
                 }
             }
         };
-        Self { pattern, search }
+        Self { pattern: Cow::Borrowed(pattern), search }
+    }
+
+    /// Returns the same matcher with its own copy of the pattern.
+    pub(crate) fn into_owned(self) -> Matcher<'static> {
+        let search = match self.search {
+            Search::Nothing => Search::Nothing,
+            Search::Finders(finders) => {
+                Search::Finders(finders.into_iter().map(memmem::Finder::into_owned).collect())
+            }
+            Search::Automaton(automaton) => Search::Automaton(automaton),
+        };
+        Matcher { pattern: Cow::Owned(self.pattern.into_owned()), search }
     }
 
     /// Returns true if the pattern matches the string.
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        match self.pattern {
+        match &*self.pattern {
             TextPattern::Every => true,
             TextPattern::Prefixes(prefixes) => {
                 // At most one of the prefixes can match: the greatest prefix that is not greater than the text.

@@ -1,58 +1,23 @@
 //! Blocks: consecutive documents of one source, which one thread reads and tests.
 
-use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::count::{Counting, Counts};
-use super::rank::{Rank, Ranking};
+use super::count::Counts;
+use super::rank::Rank;
+use super::settings::{Reader, Settings};
 use super::top::Top;
 use crate::batch::{OwnedRow, Row};
-use crate::catalog::{Catalog, FieldId};
-use crate::engine::{DocumentReader, ImportError, ImportMode, ImportReport};
+use crate::engine::{DocumentReader, ImportError, ImportReport};
 use crate::error::Error;
-use crate::filter::Filter;
-use crate::ingest::{DocumentTemplate, Piece};
-use crate::limits::Limits;
+use crate::ingest::Piece;
 
 /// The size, in bytes, at which a block of documents ends.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// The maximum number of documents of a block.
 const BLOCK_DOCUMENTS: usize = 1 << 12;
-
-/// The settings of a scan, and the memory of finished readers. All threads share them.
-pub(super) struct Settings {
-    pub(super) catalog: Catalog,
-    pub(super) limits: Limits,
-    pub(super) mode: ImportMode,
-    pub(super) filter: Filter,
-    pub(super) ranking: Ranking,
-    /// The number of documents of the page and before it.
-    pub(super) wanted: usize,
-    /// The counts by value that the scan makes, if any.
-    pub(super) counting: Option<Arc<Counting>>,
-    /// The fields that the filters test, by field number, up to the last one.
-    tested: Vec<bool>,
-    tests_elements: bool,
-    /// True if every filter selects every document.
-    is_all: bool,
-    pub(super) hasher: foldhash::quality::RandomState,
-    /// The hashes of ids that an earlier pass has found more than once.
-    pub(super) repeated: HashSet<u64>,
-    /// The ids that the scan looks for, whether the filter selects them or not.
-    pub(super) sought: HashSet<Box<str>>,
-    spare: Mutex<Vec<Reader>>,
-}
-
-/// The memory of a thread that reads blocks. It is reused.
-#[derive(Default)]
-struct Reader {
-    template: DocumentTemplate,
-    row: Row<'static>,
-    values: OwnedRow,
-}
 
 /// Consecutive documents of one source.
 #[derive(Default)]
@@ -111,79 +76,6 @@ pub(super) enum Kept {
     Selection,
     /// The document may be on the page.
     Document(Rank, Box<str>),
-}
-
-impl Settings {
-    pub(super) fn new(
-        (catalog, limits, mode): (Catalog, Limits, ImportMode),
-        (filter, ranking, wanted): (Filter, Ranking, usize),
-        counting: Option<Arc<Counting>>,
-        hasher: foldhash::quality::RandomState,
-    ) -> Self {
-        let filters = || counting.iter().flat_map(|counting| counting.filters()).chain([&filter]);
-        let mut tested = Vec::new();
-        for field in filters().flat_map(|filter| filter.predicate().fields()) {
-            let len = field.index().saturating_add(1).max(tested.len());
-            tested.resize(len, false);
-            if let Some(tested) = tested.get_mut(field.index()) {
-                *tested = true;
-            }
-        }
-        let tests_elements = filters().any(|filter| filter.predicate().has_elements());
-        let is_all = filters().all(Filter::is_all);
-        let (repeated, sought, spare) = Default::default();
-        Self {
-            catalog,
-            limits,
-            mode,
-            filter,
-            ranking,
-            wanted,
-            counting,
-            tested,
-            tests_elements,
-            is_all,
-            hasher,
-            repeated,
-            sought,
-            spare,
-        }
-    }
-
-    /// Returns the settings of the same scan that also makes these counts.
-    pub(super) fn with_counting(&self, counting: Option<Arc<Counting>>) -> Self {
-        let source = (self.catalog.clone(), self.limits.clone(), self.mode);
-        let request = (self.filter.clone(), self.ranking.clone(), self.wanted);
-        Self { sought: self.sought.clone(), ..Self::new(source, request, counting, self.hasher.clone()) }
-    }
-
-    /// Returns the settings of another pass over the same source, in which the ids with these hashes may be repeated.
-    pub(super) fn again(&self, repeated: HashSet<u64>) -> Self {
-        Self { repeated, ..self.with_counting(self.counting.clone()) }
-    }
-
-    fn is_tested(&self, field: FieldId) -> bool {
-        self.tested.get(field.index()).copied().unwrap_or(false)
-    }
-
-    /// Copies the values that the filters test.
-    fn fill(&self, row: &Row<'_>, values: &mut OwnedRow) {
-        if !self.is_all {
-            values.refill(row, |field| self.is_tested(field), self.tested.len(), self.tests_elements);
-        }
-    }
-
-    fn selects(&self, filter: &Filter, values: &OwnedRow) -> bool {
-        filter.is_all() || filter.selects_row(values, &self.catalog)
-    }
-
-    fn take_reader(&self) -> Reader {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    fn put_reader(&self, reader: Reader) {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
-    }
 }
 
 impl Block {
@@ -323,13 +215,14 @@ impl<'s> Outcome<'s> {
         if *wanted == 0 || !ranking.is_by_place() && !ranking.takes_keys(&keys, id, bound) {
             return Kept::Selection;
         }
+        let document = if self.settings.keeps_documents { document } else { "" };
         Kept::Document(Rank::new(&keys, id, 0), document.into())
     }
 
     fn finish(self, mut block: Block, report: ImportReport, failed: Option<Box<ImportError>>) -> ReadBlock {
         let Self { settings, ids, selected, top, repeated, sought, counts, .. } = self;
         let document = |range: Range<usize>| {
-            let bytes = block.text.get(range).unwrap_or_default();
+            let bytes = block.text.get(range).filter(|_| settings.keeps_documents).unwrap_or_default();
             // The document was read, so it is valid UTF-8.
             std::str::from_utf8(bytes).unwrap_or_default().into()
         };

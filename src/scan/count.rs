@@ -13,7 +13,7 @@ use crate::facet::{
     Facet, FacetAnswer, FacetCounts, FacetForm, FacetGroup, FacetsAnswer, FacetsRequest, HistogramCounts,
     StatsCounts, ValueCounts, ranked,
 };
-use crate::filter::Filter;
+use crate::filter::PreparedFilter;
 use crate::limits::Limits;
 use crate::value::{Value, ValueClass};
 
@@ -22,7 +22,14 @@ type Hasher = foldhash::quality::RandomState;
 /// The counts that a scan makes: the facets of a request, in groups that count the same documents.
 pub(super) struct Counting {
     request: FacetsRequest,
-    groups: Vec<FacetGroup>,
+    groups: Vec<Group>,
+}
+
+/// The facets that count the same documents.
+struct Group {
+    filter: PreparedFilter,
+    /// The index of each facet in the request, and true if the facet was counted with some of its own criteria.
+    facets: Vec<(usize, bool)>,
 }
 
 /// The counts of some documents: of each group, the number of its documents and the counts of its facets.
@@ -50,7 +57,11 @@ enum Values {
 impl Counting {
     /// Creates the counts of a request, which must fit the catalogue of the documents.
     pub(super) fn new(request: &FacetsRequest) -> Result<Self, Error> {
-        Ok(Self { groups: request.groups()?, request: request.clone() })
+        let group = |group: FacetGroup| {
+            let FacetGroup { filter, facets } = group;
+            Group { filter: PreparedFilter::new(&filter), facets }
+        };
+        Ok(Self { groups: request.groups()?.into_iter().map(group).collect(), request: request.clone() })
     }
 
     pub(super) fn request(&self) -> &FacetsRequest {
@@ -58,7 +69,7 @@ impl Counting {
     }
 
     /// Returns the filters of all groups.
-    pub(super) fn filters(&self) -> impl Iterator<Item = &Filter> {
+    pub(super) fn filters(&self) -> impl Iterator<Item = &PreparedFilter> + Clone {
         self.groups.iter().map(|group| &group.filter)
     }
 
@@ -93,7 +104,7 @@ impl Counting {
         counts: &mut Counts,
         row: &Row<'_>,
         limits: &Limits,
-        selects: impl Fn(&Filter) -> bool,
+        selects: impl Fn(&PreparedFilter) -> bool,
     ) {
         for (group, (total, tallies)) in self.groups.iter().zip(&mut counts.0) {
             if !selects(&group.filter) {
@@ -184,7 +195,7 @@ impl FacetTally {
         own.dedup();
         match (&mut self.values, facet.form()) {
             (Values::Ordered(counts), _) => {
-                own.iter().for_each(|value| *counts.entry(*value).or_default() += 1)
+                own.iter().for_each(|value| *counts.entry(*value).or_default() += 1);
             }
             (Values::Booleans([no, yes]), _) => {
                 own.iter().for_each(|value| *if *value == 0 { &mut *no } else { &mut *yes } += 1);

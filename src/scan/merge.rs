@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::block::{Block, Kept, ReadBlock, RepeatedDocument, Settings};
+use super::block::{Block, Kept, ReadBlock, RepeatedDocument};
 use super::count::Counts;
 use super::rank::Rank;
+use super::settings::Settings;
 use super::top::Top;
 use crate::engine::{ImportError, ImportReport};
 

@@ -7,17 +7,18 @@ use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use super::answer::{ScanAnswer, answer};
-use super::block::{Block, ReadBlock, Settings};
+use super::answer::{RowGroups, ScanAnswer, answer};
+use super::block::{Block, ReadBlock};
 use super::count::Counts;
 use super::merge::{Complete, Merged};
 use super::rank::{Rank, Ranking};
+use super::settings::Settings;
 use super::top::Top;
 use crate::batch::Row;
 use crate::catalog::{Catalog, FieldId};
 use crate::engine::ImportReport;
 use crate::error::Error;
-use crate::filter::{Filter, SearchRequest};
+use crate::filter::{Filter, PreparedFilter, SearchRequest};
 use crate::limits::Limits;
 
 /// The request of a scan of rows. All threads share it.
@@ -64,12 +65,12 @@ impl RowRequest {
 
     /// Returns the filter of the search.
     pub(crate) fn filter(&self) -> &Filter {
-        &self.settings.filter
+        &self.request.filter
     }
 
     /// Returns the filters of the counts by value, by their number.
     pub(crate) fn count_filters(&self) -> impl Iterator<Item = &Filter> {
-        self.settings.counting.iter().flat_map(|counting| counting.filters())
+        self.settings.counting.iter().flat_map(|counting| counting.filters()).map(PreparedFilter::filter)
     }
 
     /// Returns the fields by which the rows are ordered.
@@ -144,7 +145,7 @@ impl RowScan {
     /// Returns an error if the cursor behind the page would be too long, or if a histogram has too many buckets.
     pub(crate) fn finish(
         self,
-        bytes: u64,
+        (bytes, row_groups): (u64, RowGroups),
         documents: impl FnOnce(&[u64]) -> Option<Vec<Box<str>>>,
     ) -> Result<Option<ScanAnswer>, Error> {
         let Self { request: RowRequest { request, settings }, sought, merged } = self;
@@ -159,14 +160,15 @@ impl RowScan {
             .map(|(rank, document)| (rank.place, document))
             .collect();
         page.sort_unstable_by_key(|(row, _)| *row);
-        if !page.is_empty() {
+        if settings.keeps_documents && !page.is_empty() {
             let rows: Vec<u64> = page.iter().map(|(row, _)| *row).collect();
             let Some(texts) = documents(&rows).filter(|texts| texts.len() == rows.len()) else {
                 return Ok(None);
             };
             page.into_iter().zip(texts).for_each(|((_, document), text)| *document = text);
         }
-        answer(&request, &settings, sought, complete, bytes).map(Some)
+        let answer = answer(&request, &settings, sought, complete, bytes)?;
+        Ok(Some(ScanAnswer { row_groups: Some(row_groups), ..answer }))
     }
 }
 

@@ -6,18 +6,20 @@ use std::io::{self, Read, Seek};
 use std::sync::Arc;
 
 use super::answer::{ScanAnswer, ScanError, answer};
-use super::block::{Block, ReadBlock, Settings};
+use super::block::{Block, ReadBlock};
 use super::count::Counting;
+use super::failed::{Failed, SplitError};
 use super::merge::Merged;
 use super::rank::Ranking;
 #[cfg(feature = "arrow")]
 use super::rows::RowScan;
+use super::settings::Settings;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
 use crate::error::Error;
 use crate::facet::FacetsRequest;
 use crate::filter::{Cursor, SearchRequest};
-use crate::ingest::{FileFault, Piece, Splitter, stored_id};
+use crate::ingest::{Piece, Splitter, stored_id};
 use crate::limits::Limits;
 
 /// The size of a read, in bytes. With this size, a chunk is still in the processor's second-level cache when it is split.
@@ -73,53 +75,6 @@ pub enum Scanned {
     ReadAgain(Scan),
 }
 
-/// An error of a scan that later calls return again.
-#[derive(Clone)]
-enum Failed {
-    Refused(Box<ImportError>),
-    Search(Box<Error>),
-}
-
-impl From<Failed> for ScanError {
-    fn from(failed: Failed) -> Self {
-        match failed {
-            Failed::Refused(refusal) => Self::Refused(*refusal),
-            Failed::Search(error) => Self::Search(*error),
-        }
-    }
-}
-
-impl From<Box<ImportError>> for Failed {
-    fn from(refusal: Box<ImportError>) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Search(Box::new(error))
-    }
-}
-
-/// The error that ended a call of the splitter.
-enum SplitError {
-    Failed(Failed),
-    /// An error of the file itself, such as a missing bracket.
-    File(FileFault),
-}
-
-impl From<FileFault> for SplitError {
-    fn from(fault: FileFault) -> Self {
-        Self::File(fault)
-    }
-}
-
-impl From<Failed> for SplitError {
-    fn from(failed: Failed) -> Self {
-        Self::Failed(failed)
-    }
-}
-
 impl Scan {
     /// Creates a scan of documents of this catalogue.
     ///
@@ -160,6 +115,24 @@ impl Scan {
             queue: Queue::new(available_workers()),
             failed: None,
         }
+    }
+
+    /// Makes the scan keep only the ids of the page, like [`EngineBuilder::without_documents`](crate::EngineBuilder::without_documents).
+    /// A long page then takes less memory. Call this before the first source.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases()));
+    /// let scan = Scan::new(&Catalog::cases(), &Limits::default(), ImportMode::Strict, &request)?.without_documents();
+    /// let found = scan.read(std::io::Cursor::new(b"{\"id\":\"a\",\"name\":\"x\"}\n"))?;
+    /// assert!(found.answer.to_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_documents(self) -> Self {
+        let mut settings = self.settings.again(HashSet::new());
+        settings.keeps_documents = false;
+        Self::of_settings(self.request, settings, self.sought)
     }
 
     /// Makes the scan look for these ids, whether the filter selects them or not. The answer tells which of them

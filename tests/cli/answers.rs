@@ -262,7 +262,7 @@ fn commands_on_files_print_what_they_print_on_standard_input() {
     let malformed = folder.write("malformed.ndjson", lines.join("\n"));
     let first =
         serde_json::from_str::<serde_json::Value>(lines[0]).unwrap()["id"].as_str().unwrap().to_owned();
-    let requests: [&[&str]; 17] = [
+    let requests: [&[&str]; 19] = [
         &["search"],
         &["search", "--where", "status = open", "--order", "-createdAt", "--limit", "3"],
         &[
@@ -277,6 +277,8 @@ fn commands_on_files_print_what_they_print_on_standard_input() {
             "--count",
         ],
         &["search", "--where", "status = Open", "--count"],
+        &["search", "--where", "status = Open and (name = x or not priority = high)", "--count"],
+        &["search", "--where", "name = x and amlCases has (amlCaseId = y) and tags all (VIP, z)"],
         &["search", "--where", "id in (nobody, someone)", "--format", "ids"],
         &["search", "--where", "id <> x", "--offset", "1000000", "--limit", "1", "--format", "ndjson"],
         &["search", "--limit", "0", "--count"],

@@ -1,12 +1,13 @@
 //! Checks of a random world: engine, reference evaluator and plain evaluator must agree.
 
+use std::io;
 use std::time::Duration;
 
 use casefilter::explain::{Explanation, Node, TotalStrategy};
 use casefilter::reference::Why;
 use casefilter::{
     Catalog, Criteria, Cursor, Engine, Errors, FieldType, Filter, FilterBuilder, ImportError, ImportMode,
-    ImportReport, Limits, Operator, SearchAnswer, SearchParams, SearchRequest, field, reference,
+    ImportReport, Limits, Operator, Scan, SearchAnswer, SearchParams, SearchRequest, field, reference,
 };
 use serde_json::{Value, json};
 
@@ -158,10 +159,29 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     for (place, query) in world.requests.iter().enumerate() {
         check_query(query, &engines, &texts, &values, sound, place < 2);
     }
+    let mode = if sound { ImportMode::Strict } else { ImportMode::Lenient };
+    if let Some(engine) = engines.last() {
+        world.requests.iter().for_each(|query| check_scan(query, engine, mode, &file(documents, 0)));
+    }
     for (place, query) in world.requests.iter().enumerate().take(2) {
         let bound = &world.requests[(place + 1) % world.requests.len()];
         check_restricted(query, bound, &engines, &texts, &values, sound);
     }
+}
+
+/// Checks that a scan of a file gives the answer of an engine that has imported it.
+fn check_scan(query: &Query, engine: &Engine, mode: ImportMode, file: &[u8]) {
+    let params = SearchParams::new()
+        .order(query.params.order.as_deref())
+        .offset(query.params.offset.as_deref())
+        .limit(query.params.limit.as_deref())
+        .count(query.params.count.as_deref());
+    let request = FilterBuilder::new(&query.catalog).request(query.body.to_string().as_bytes(), &params);
+    let Ok(request) = request.map(|request| request.with_cursor(true)) else { return };
+    let scan = Scan::new(engine.catalog(), engine.limits(), mode, &request).unwrap();
+    let found = scan.read(io::Cursor::new(file)).unwrap();
+    assert_eq!(found.answer.to_json(), engine.search(&request).unwrap().to_json(), "by a scan: {request:?}");
+    assert_eq!(found.documents, engine.len() as u64);
 }
 
 /// Checks that documents on several lines give the same cases as on one line.

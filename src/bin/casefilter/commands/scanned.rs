@@ -5,15 +5,15 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use casefilter::{
-    Catalog, Error, FacetsRequest, ImportMode, Scan, ScanAnswer, ScanError, Scanned, SearchRequest,
+    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, Scanned, SearchRequest,
 };
 
 use crate::commands::hints::hints_on;
 use crate::commands::unknown_ids as ids;
-use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::selection::unpaged;
 use crate::input::taker::Taker;
+#[cfg(feature = "arrow")]
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 #[cfg(feature = "arrow")]
@@ -21,7 +21,10 @@ use crate::output::progress::Progress;
 use crate::output::refusals::case_refused;
 
 /// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
-pub(crate) const MOST_KEPT: u64 = 100_000;
+const MOST_KEPT: u64 = 100_000;
+
+/// The same number for a page of ids.
+pub(crate) const MOST_IDS: u64 = 1_000_000;
 
 /// The answer of a scan, and the time that it took.
 pub(crate) struct ScannedFiles {
@@ -33,26 +36,41 @@ pub(crate) struct ScannedFiles {
 
 /// Answers a request while the files are read, and counts values if `facets` is given.
 ///
-/// Returns `None` if the files or the request need an engine: databases, Parquet files, streams that cannot be read twice, and
+/// Returns `None` if the files or the request need an engine: databases, streams that cannot be read twice, and
 /// requests for long pages. Also for a request that an engine rejects, so that the caller gets its error.
 pub(crate) fn scan(
     cases: &Cases,
     (catalog, mode): (&Catalog, ImportMode),
     request: &SearchRequest,
     facets: Option<&FacetsRequest>,
+    documents: Documents,
 ) -> Result<Option<ScannedFiles>, Failure> {
-    if request.offset.saturating_add(request.limit) > MOST_KEPT || cases.scannable_bytes()?.is_none() {
+    let most = if documents == Documents::Kept { MOST_KEPT } else { MOST_IDS };
+    if request.offset.saturating_add(request.limit) > most {
+        return Ok(None);
+    }
+    #[cfg(feature = "arrow")]
+    let are_parquet = cases.are_parquet()?;
+    #[cfg(not(feature = "arrow"))]
+    let are_parquet = false;
+    if !are_parquet && cases.scannable_bytes()?.is_none() {
         return Ok(None);
     }
     let sought = ids::sought(&request.filter);
     let named = sought.len();
     let scan = Scan::new(catalog, &unpaged(), mode, request).map(|scan| scan.seek_ids(sought));
+    let scan = scan.map(|scan| if documents == Documents::Kept { scan } else { scan.without_documents() });
     let scan = scan.and_then(|scan| match facets {
         Some(facets) => scan.with_facets(facets),
         None => Ok(scan),
     });
     let Ok(scan) = scan else { return Ok(None) };
     let start = Instant::now();
+    #[cfg(feature = "arrow")]
+    if are_parquet {
+        return scan_parquet(cases, scan)
+            .map(|answer| answer.map(|answer| ScannedFiles { answer, named, took: start.elapsed() }));
+    }
     let mut taker = ScanTaker { scan, mode };
     loop {
         cases.read_all(catalog, &mut taker)?;
@@ -67,6 +85,19 @@ pub(crate) fn scan(
     }
 }
 
+/// Answers a request from Parquet files. Returns `None` if an import has to read them, such as a file with a malformed case.
+#[cfg(feature = "arrow")]
+fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Option<ScanAnswer>, Failure> {
+    // If a file cannot be opened, the import reports the error.
+    let files = cases.paths().map(File::open).collect::<Result<Vec<File>, _>>();
+    let Ok(files) = files else { return Ok(None) };
+    match scan.parquet(files) {
+        Ok(answer) => Ok(answer),
+        Err(ScanError::Search(error)) if error.is_stop() => Err(error.into()),
+        Err(_) => Ok(None),
+    }
+}
+
 impl ScannedFiles {
     /// Prints on standard error the ids in the filter that do not belong to any case.
     pub(crate) fn note_unknown_ids(&self) {
@@ -74,20 +105,32 @@ impl ScannedFiles {
         ids::note_some(self.named, &unknown);
     }
 
-    /// Returns possible reasons if the filter of the request selects no case. The files are loaded to find them.
+    /// Returns possible reasons if the filter of the request selects no case. The files are loaded to find them, if possible only with
+    /// the fields of the filter. `compile` compiles the filter for another catalogue.
     pub(crate) fn hints(
         &self,
         cases: &Cases,
         (catalog, mode): (&Catalog, ImportMode),
         request: &SearchRequest,
-        admin: &Admin,
+        compile: impl FnOnce(&Catalog) -> Result<SearchRequest, Failure>,
     ) -> Vec<String> {
         if self.answer.selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
             return Vec::new();
         }
         // The answer is complete without hints, so an error that occurs here is ignored.
-        let loaded = cases.load_or_ask(catalog, mode, Documents::Forgotten, admin);
-        loaded.map(|loaded| hints_on(&loaded.cases, request, || true)).unwrap_or_default()
+        let hints = |catalog: &Catalog, request: &SearchRequest| {
+            let loaded = cases.load_files(catalog, mode, Documents::Forgotten).ok()?;
+            Some(hints_on(&loaded.cases, request, || true))
+        };
+        let narrow = || {
+            let fields = request.filter.fields();
+            let names = fields.into_iter().filter_map(|field| catalog.get(field)).map(Field::name);
+            let narrow = catalog.allow(names).ok()?;
+            // If the filter also names other fields, such as fields that its normal form does not test, this is an error.
+            let own = compile(&narrow).ok().filter(|own| own.filter.to_json() == request.filter.to_json())?;
+            hints(&narrow, &own)
+        };
+        narrow().or_else(|| hints(catalog, request)).unwrap_or_default()
     }
 }
 

@@ -183,13 +183,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage(message));
     }
     warn(&request);
+    let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
+    let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     if request.limit <= MOST_AT_ONCE
-        && let Some(status) = scan_page(&request, &shape, args, (&catalog, mode))?
+        && let Some(status) = scan_page((&request, documents), &shape, args, (&catalog, mode))?
     {
         return Ok(status);
     }
-    let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
-    let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
     ids::note_unknown(&loaded.cases, &request.filter)?;
     let request = args.limited(&request);
@@ -264,17 +264,18 @@ fn print_page(request: &SearchRequest, shape: &Shape, loaded: Loaded) -> Result<
 
 /// Searches the files while they are read, and prints the page. Returns `None` if they have to be loaded for the request.
 fn scan_page(
-    request: &SearchRequest,
+    (request, documents): (&SearchRequest, Documents),
     shape: &Shape,
     args: &Args,
     (catalog, mode): (&Catalog, ImportMode),
 ) -> Result<Option<Status>, Failure> {
-    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None)? else {
+    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None, documents)? else {
         return Ok(None);
     };
     write_report_of(args, &scanned.answer.report)?;
     scanned.note_unknown_ids();
-    let hints = scanned.hints(&args.cases, (catalog, mode), request, &args.admin);
+    let hints =
+        scanned.hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow));
     let ScannedFiles { answer: scanned, took, .. } = scanned;
     let ScanAnswer { answer: found, report, documents: cases, selected: total, .. } = scanned;
     let page = FoundPage { found, total, cases, took: Took::Scan(took), report, hints };

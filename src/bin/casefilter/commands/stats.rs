@@ -89,12 +89,17 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let search = facets.search();
     warn(&search);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
-    if let Some(scanned) =
-        scan(&args.cases, (&catalog, mode), &search.clone().with_limit(0), Some(&facets.request))?
-        && let Some(counts) = &scanned.answer.facets
+    if let Some(scanned) = scan(
+        &args.cases,
+        (&catalog, mode),
+        &search.clone().with_limit(0),
+        Some(&facets.request),
+        Documents::Forgotten,
+    )? && let Some(counts) = &scanned.answer.facets
     {
         scanned.note_unknown_ids();
-        let hints = scanned.hints(&args.cases, (&catalog, mode), &search, &args.admin);
+        let hints = scanned
+            .hints(&args.cases, (&catalog, mode), &search, |narrow| args.criteria.request_again(narrow));
         print_hints(&scanned.answer.report, &search, &hints);
         let status = report_left_out(&scanned.answer.report);
         print(args, &counts.to_json(), &catalog)?;

@@ -7,7 +7,7 @@ use casefilter::{Catalog, FacetsRequest, Filter, ImportMode, ScanAnswer, SearchR
 use serde::Serialize;
 
 use crate::commands::hints::{hint, print_hints, warn};
-use crate::commands::scanned::{MOST_KEPT, scan};
+use crate::commands::scanned::{MOST_IDS, scan};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents, Loaded};
 use crate::input::loaded::LoadedCases;
@@ -102,13 +102,15 @@ fn scan_case(
 ) -> Result<Option<Status>, Failure> {
     // A request for counts of no field counts the selected cases.
     let selected = FacetsRequest::new(request.filter.clone());
-    let Some(scanned) = scan(&args.cases, source, &of_id(source.0, &args.id)?, Some(&selected))? else {
+    let Some(scanned) =
+        scan(&args.cases, source, &of_id(source.0, &args.id)?, Some(&selected), Documents::Kept)?
+    else {
         return Ok(None);
     };
     let ScanAnswer { answer: found, facets, report, .. } = scanned.answer;
     let selected = facets.map_or(0, |counts| counts.total);
     // Advice on an unknown id, and hints on a filter that selects no case, need the loaded cases. So do long lists.
-    let is_answered = (selected > 0 || request.filter.is_all()) && selected <= MOST_KEPT;
+    let is_answered = (selected > 0 || request.filter.is_all()) && selected <= MOST_IDS;
     let Some(document) = found.documents().next().filter(|_| is_answered) else { return Ok(None) };
     let status = report_left_out(&report);
     print_hints(&report, request, &[]);
@@ -116,7 +118,7 @@ fn scan_case(
     let mut page = None;
     if why.selected {
         let all = request.clone().with_offset(0).with_limit(selected).with_cursor(false);
-        let all = scan(&args.cases, source, &all, None)?;
+        let all = scan(&args.cases, source, &all, None, Documents::Forgotten)?;
         let before = all.and_then(|all| all.answer.answer.ids().position(|id| id == why.id));
         page = before.map(|before| Page::at((before as u64).saturating_add(1), selected, request));
     }

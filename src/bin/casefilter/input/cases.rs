@@ -145,6 +145,17 @@ impl Cases {
         Ok(Some(bytes))
     }
 
+    /// Returns true if all files are Parquet files.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn are_parquet(&self) -> Result<bool, Failure> {
+        for path in &self.paths {
+            if is_stdin(path) || !path.is_file() || FileFormat::of(path)? != FileFormat::Parquet {
+                return Ok(false);
+            }
+        }
+        Ok(self.db.is_none() && !self.paths.is_empty())
+    }
+
     /// Reads every file. `catalog` determines the fields of CSV files.
     pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
         read_all(&self.paths, &self.csv.columns(catalog)?, taker)
@@ -206,7 +217,7 @@ impl Cases {
         admin: &Admin,
         served: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
     ) -> Result<Loaded, Failure> {
-        let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
+        let Some(path) = self.database() else { return self.load_files(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
         let cases = match admin.open(path, || open_to_read(path, catalog))? {
@@ -217,7 +228,12 @@ impl Cases {
     }
 
     /// Imports all files into memory. If one file fails, returns its error.
-    fn load(&self, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
+    pub(crate) fn load_files(
+        &self,
+        catalog: &Catalog,
+        mode: ImportMode,
+        documents: Documents,
+    ) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
         let builder = Engine::builder(catalog.clone()).limits(unpaged());

@@ -13,7 +13,7 @@ use chrono::{DateTime, FixedOffset, Utc};
 
 use crate::input::admin::Admin;
 use crate::input::catalog::CatalogFile;
-use crate::output::dash::is_stdin;
+use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
 
@@ -128,6 +128,14 @@ impl Criteria {
         Ok((request, text))
     }
 
+    /// Returns a request with the filter, compiled for another catalogue. It is an error if the filter was read from standard input.
+    pub(crate) fn request_again(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
+        match self.uses_stdin() {
+            true => Err(Failure::Usage(ONE_STDIN.to_owned())),
+            false => self.request(catalog, None),
+        }
+    }
+
     /// Returns a request for all cases that the filter selects. If `order` is given, they are sorted by it.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<SearchRequest, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
@@ -172,6 +180,11 @@ impl Selection {
         } = self;
         let has_page = order.is_some() || offset.is_some() || limit.is_some() || after.is_some();
         body.is_none() && text.is_none() && !(has_page || *count || *cursor)
+    }
+
+    /// Returns a request with the filter, compiled for another catalogue. It is an error if the filter was read from standard input.
+    pub(crate) fn request_again(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
+        self.criteria.request_again(catalog)
     }
 
     /// Returns the request that the arguments describe. If it has errors, the failure contains them as text.

@@ -1,0 +1,134 @@
+//! The settings of a scan, which its threads share.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::count::Counting;
+use super::rank::Ranking;
+use crate::batch::{OwnedRow, Row};
+use crate::catalog::{Catalog, FieldId};
+use crate::engine::ImportMode;
+use crate::filter::{Filter, PreparedFilter};
+use crate::ingest::DocumentTemplate;
+use crate::limits::Limits;
+
+/// The settings of a scan, and the memory of finished readers. All threads share them.
+pub(super) struct Settings {
+    pub(super) catalog: Catalog,
+    pub(super) limits: Limits,
+    pub(super) mode: ImportMode,
+    pub(super) filter: PreparedFilter,
+    pub(super) ranking: Ranking,
+    /// The number of documents of the page and before it.
+    pub(super) wanted: usize,
+    /// True if the answer has the documents of the page. False if it has only their ids.
+    pub(super) keeps_documents: bool,
+    /// The counts by value that the scan makes, if any.
+    pub(super) counting: Option<Arc<Counting>>,
+    /// The fields that the filters test, by field number, up to the last one.
+    tested: Vec<bool>,
+    tests_elements: bool,
+    /// True if every filter selects every document.
+    is_all: bool,
+    pub(super) hasher: foldhash::quality::RandomState,
+    /// The hashes of ids that an earlier pass has found more than once.
+    pub(super) repeated: HashSet<u64>,
+    /// The ids that the scan looks for, whether the filter selects them or not.
+    pub(super) sought: HashSet<Box<str>>,
+    spare: Mutex<Vec<Reader>>,
+}
+
+/// The memory of a thread that reads blocks. It is reused.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) template: DocumentTemplate,
+    pub(super) row: Row<'static>,
+    pub(super) values: OwnedRow,
+}
+
+impl Settings {
+    pub(super) fn new(
+        (catalog, limits, mode): (Catalog, Limits, ImportMode),
+        (filter, ranking, wanted): (Filter, Ranking, usize),
+        counting: Option<Arc<Counting>>,
+        hasher: foldhash::quality::RandomState,
+    ) -> Self {
+        let filter = PreparedFilter::new(&filter);
+        let (tested, tests_elements, is_all) = {
+            let of_counts = counting.iter().flat_map(|counting| counting.filters());
+            let filters: Vec<&Filter> = of_counts.chain([&filter]).map(PreparedFilter::filter).collect();
+            let has_elements = |filter: &&Filter| filter.predicate().has_elements();
+            (tested(&filters), filters.iter().any(has_elements), filters.iter().all(|filter| filter.is_all()))
+        };
+        let (repeated, sought, spare) = Default::default();
+        Self {
+            catalog,
+            limits,
+            mode,
+            filter,
+            ranking,
+            wanted,
+            keeps_documents: true,
+            counting,
+            tested,
+            tests_elements,
+            is_all,
+            hasher,
+            repeated,
+            sought,
+            spare,
+        }
+    }
+
+    /// Returns the settings of the same scan that makes these counts, if any.
+    pub(super) fn with_counting(&self, counting: Option<Arc<Counting>>) -> Self {
+        let source = (self.catalog.clone(), self.limits.clone(), self.mode);
+        let request = (self.filter.filter().clone(), self.ranking.clone(), self.wanted);
+        Self {
+            sought: self.sought.clone(),
+            keeps_documents: self.keeps_documents,
+            ..Self::new(source, request, counting, self.hasher.clone())
+        }
+    }
+
+    /// Returns the settings of another pass over the same source, in which the ids with these hashes may be repeated.
+    pub(super) fn again(&self, repeated: HashSet<u64>) -> Self {
+        Self { repeated, ..self.with_counting(self.counting.clone()) }
+    }
+
+    fn is_tested(&self, field: FieldId) -> bool {
+        self.tested.get(field.index()).copied().unwrap_or(false)
+    }
+
+    /// Copies the values that the filters test.
+    pub(super) fn fill(&self, row: &Row<'_>, values: &mut OwnedRow) {
+        if !self.is_all {
+            values.refill(row, |field| self.is_tested(field), self.tested.len(), self.tests_elements);
+        }
+    }
+
+    pub(super) fn selects(&self, filter: &PreparedFilter, values: &OwnedRow) -> bool {
+        filter.filter().is_all() || filter.selects(values, &self.catalog)
+    }
+
+    pub(super) fn take_reader(&self) -> Reader {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    pub(super) fn put_reader(&self, reader: Reader) {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+    }
+}
+
+/// Returns the fields that filters test, by field number, up to the last one.
+fn tested(filters: &[&Filter]) -> Vec<bool> {
+    let mut tested = Vec::new();
+    for field in filters.iter().flat_map(|filter| filter.predicate().fields()) {
+        let len = field.index().saturating_add(1).max(tested.len());
+        tested.resize(len, false);
+        if let Some(tested) = tested.get_mut(field.index()) {
+            *tested = true;
+        }
+    }
+    tested
+}
