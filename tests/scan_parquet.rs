@@ -358,13 +358,13 @@ fn row_groups_without_selected_cases_are_skipped() {
     ] {
         let filter = Filter::compile_text(&catalog, filter).unwrap();
         let request = SearchRequest::new(filter.clone()).with_order(Order::parse(&catalog, "-id").unwrap());
-        let found = check(&catalog, ImportMode::Strict, &[file.clone()], &request, None).unwrap();
+        let found = check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, None).unwrap();
         let groups = found.row_groups.unwrap();
         assert_eq!((groups.tested, groups.skipped), (tested, 10 - tested), "{filter}");
-        let found = check(&catalog, ImportMode::Strict, &[bare.clone()], &request, None).unwrap();
+        let found = check(&catalog, ImportMode::Strict, std::slice::from_ref(&bare), &request, None).unwrap();
         assert_eq!(found.row_groups.unwrap().skipped, 0);
         let counts = FacetsRequest::new(filter).with_facet(Facet::values(&catalog, "id").unwrap());
-        check(&catalog, ImportMode::Strict, &[file.clone()], &request, Some(&counts)).unwrap();
+        check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, Some(&counts)).unwrap();
     }
 }
 
@@ -374,7 +374,7 @@ fn repeated_ids_need_an_import() {
     let request = SearchRequest::new(Filter::compile_text(&catalog, "tags = t1").unwrap());
     let mut lines: Vec<String> = (0..500).map(|at| line(at, at)).collect();
     let file = FORM.file(&catalog, &lines);
-    assert!(check(&catalog, ImportMode::Strict, &[file.clone()], &request, None).is_some());
+    assert!(check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, None).is_some());
     assert!(check(&catalog, ImportMode::Strict, &[file.clone(), file], &request, None).is_none());
     lines.push(line(7, 3));
     assert!(check(&catalog, ImportMode::Strict, &[FORM.file(&catalog, &lines)], &request, None).is_none());
@@ -429,7 +429,7 @@ fn malformed_values_and_notes_need_an_import() {
             for group_rows in [1, 2] {
                 let file = Form { has_statistics, group_rows, ..FORM }.write(std::slice::from_ref(batch));
                 for mode in MODES {
-                    let found = check(&catalog, mode, &[file.clone()], &request, None);
+                    let found = check(&catalog, mode, std::slice::from_ref(&file), &request, None);
                     assert_eq!(found.is_some(), *is_plain, "{number}");
                 }
             }

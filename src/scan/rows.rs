@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::answer::{RowGroups, ScanAnswer, answer};
 use super::block::{Block, ReadBlock};
-use super::count::Counts;
+use super::count::{Counting, Counts};
 use super::merge::{Complete, Merged};
 use super::rank::{Rank, Ranking};
 use super::settings::Settings;
@@ -18,6 +18,7 @@ use crate::batch::Row;
 use crate::catalog::{Catalog, FieldId};
 use crate::engine::ImportReport;
 use crate::error::Error;
+use crate::facet::Facet;
 use crate::filter::{Filter, PreparedFilter, SearchRequest};
 use crate::limits::Limits;
 
@@ -70,7 +71,7 @@ impl RowRequest {
 
     /// Returns the filters of the counts by value, by their number.
     pub(crate) fn count_filters(&self) -> impl Iterator<Item = &Filter> {
-        self.settings.counting.iter().flat_map(|counting| counting.filters()).map(PreparedFilter::filter)
+        self.settings.counting.iter().map(Arc::as_ref).flat_map(Counting::filters).map(PreparedFilter::filter)
     }
 
     /// Returns the fields by which the rows are ordered.
@@ -81,7 +82,7 @@ impl RowRequest {
     /// Returns the fields whose values are counted.
     pub(crate) fn counted_fields(&self) -> impl Iterator<Item = FieldId> {
         let counting = self.settings.counting.iter();
-        counting.flat_map(|counting| counting.request().facets.iter().map(|facet| facet.field_id()))
+        counting.flat_map(|counting| counting.request().facets.iter().map(Facet::field_id))
     }
 
     /// Returns an error if the search or the counts must stop.
@@ -189,7 +190,8 @@ impl RowBlock<'_> {
 
     /// Returns true if a later row of the block may be on the page.
     pub(crate) fn wants_rows(&self) -> bool {
-        !self.is_behind && !(self.settings.ranking.is_by_place() && self.top.bound().is_some())
+        let is_full = self.settings.ranking.is_by_place() && self.top.bound().is_some();
+        !self.is_behind && !is_full
     }
 
     /// Offers a selected row for the page. `at` is its number in the block. `row` has the values of the sort fields.
