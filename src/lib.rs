@@ -166,7 +166,7 @@ pub use filter::{
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
-pub use scan::{Scan, ScanAnswer, ScanError, Scanned};
+pub use scan::{RowGroups, Scan, ScanAnswer, ScanError, Scanned};
 pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]

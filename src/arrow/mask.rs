@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_schema::Schema;
 
 use super::bind::{BoundKind, BoundNode, Object, bind};
 use super::cast::cast_batch;
@@ -45,27 +46,50 @@ impl Filter {
     /// # Complexity
     /// Linear in the number of values of the tested columns, times the number of criteria on each column.
     pub fn mask(&self, batch: &RecordBatch) -> Result<BooleanArray, Error> {
-        let mut fields = self.predicate().fields();
+        FilterMask::new(self, &batch.schema())?.of(batch)
+    }
+}
+
+/// A filter with the plan of a schema, for all batches of this schema.
+pub(super) struct FilterMask<'f> {
+    columns: Columns<'f>,
+    plan: Plan,
+}
+
+impl<'f> FilterMask<'f> {
+    /// Creates the plan of a filter for a schema.
+    ///
+    /// # Errors
+    /// Returns an error if a column does not fit the catalogue of the filter.
+    pub(super) fn new(filter: &'f Filter, schema: &Schema) -> Result<Self, Error> {
+        let mut fields = filter.predicate().fields();
         // An array has as many elements as any of the columns below it tells.
-        for array in arrays_of(self.predicate()) {
-            fields.extend_from_slice(self.catalog().fields_of_array(array));
+        for array in arrays_of(filter.predicate()) {
+            fields.extend_from_slice(filter.catalog().fields_of_array(array));
         }
         fields.sort_unstable();
         fields.dedup();
-        let (plan, planned) = Plan::of_fields(&batch.schema(), self.catalog(), &fields)?;
-        let batch = cast_batch(batch, &plan)?;
+        let (plan, planned) = Plan::of_fields(schema, filter.catalog(), &fields)?;
+        Ok(Self { columns: Columns { filter, planned }, plan })
+    }
+
+    /// Returns the mask of a batch.
+    ///
+    /// # Errors
+    /// Returns an error if a value is invalid.
+    pub(super) fn of(&self, batch: &RecordBatch) -> Result<BooleanArray, Error> {
+        let batch = cast_batch(batch, &self.plan)?;
         let schema_mismatch =
             || Error::new(ErrorKind::WrongType, 0, "a batch of another schema", "a batch of its own schema");
-        let case = bind(&plan.members, &batch).ok_or_else(schema_mismatch)?;
-        let columns = Columns { filter: self, planned };
+        let case = bind(&self.plan.members, &batch).ok_or_else(schema_mismatch)?;
         let rows = batch.num_rows();
-        let mask = columns.tree(self.predicate(), &Place::Case(&case, rows))?;
+        let mask = self.columns.tree(self.columns.filter.predicate(), &Place::Case(&case, rows))?;
         Ok(BooleanArray::new(mask, None))
     }
 }
 
 /// Returns the arrays whose elements a tree tests, including the arrays of nested tests.
-fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
+pub(super) fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
     let mut arrays = Vec::new();
     let mut open = vec![tree];
     while let Some(tree) = open.pop() {
@@ -81,7 +105,7 @@ fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
 }
 
 /// The entries that a tree is evaluated on.
-enum Place<'s, 'b> {
+pub(super) enum Place<'s, 'b> {
     /// The cases of the batch.
     Case(&'s Object<'b>, usize),
     /// The elements of a list. The bits of the buffer mark the elements that belong to a list that is not null.
@@ -100,7 +124,7 @@ impl Place<'_, '_> {
     }
 
     /// Searches the entries: in each part of the case, until one returns the entries that were found.
-    fn find(&self, search: &impl Seek) -> Result<BooleanBuffer, Error> {
+    pub(super) fn find(&self, search: &impl Seek) -> Result<BooleanBuffer, Error> {
         let found = match self {
             Self::Case(case, rows) => search.object(case, &BooleanBuffer::new_set(*rows), None),
             Self::Elements(element, there) => search.part(element, there),
@@ -112,7 +136,7 @@ impl Place<'_, '_> {
 
 /// The objects of a list that is stored as parallel list columns: one column for each member of the objects. A row has as many
 /// objects as its longest list has elements.
-struct Lanes<'s, 'b> {
+pub(super) struct Lanes<'s, 'b> {
     lanes: &'s [(&'b str, BoundNode<'b>)],
     /// The rows in which the object around is present.
     there: &'s BooleanBuffer,
@@ -253,10 +277,10 @@ impl Columns<'_> {
 }
 
 /// The entries that a search found, or `None` if the search is for another node.
-type Found = Option<Result<BooleanBuffer, Error>>;
+pub(super) type Found = Option<Result<BooleanBuffer, Error>>;
 
 /// A search for one array among the nodes of a bound case. It recurses once for each level of the plan, whose depth is limited.
-trait Seek {
+pub(super) trait Seek {
     /// Evaluates the search on this node. Returns `None` if the search is for another node. The caller then searches the children
     /// of this node. `there` contains the entries in which the node is present. The values of all other entries are undefined.
     fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found;

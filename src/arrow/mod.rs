@@ -4,7 +4,7 @@
 //! - Export: [`DocumentEncoder`] for record batches, and [`ParquetWriter`] for files. Both convert documents, such as those of a
 //!   [`SearchAnswer`](crate::SearchAnswer). They cannot use the columns of an engine. Columns store sets of values, without the
 //!   order of arrays and without the pairing of members in arrays of objects.
-//! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask).
+//! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask), and [`Scan::parquet`](crate::Scan::parquet) for one request.
 //!
 //! # Mapping
 //!
@@ -43,11 +43,17 @@ mod mask;
 mod parquet_reader;
 mod parquet_writer;
 mod plan;
+mod projection;
 mod read;
 mod rows;
+mod scalar;
+mod scan;
+mod scan_file;
+mod scan_group;
 mod types;
 mod value;
 mod values;
+mod zones;
 
 // The crates whose types are in the interface of this module. They are re-exported so that a host uses the same versions.
 pub use arrow_array;

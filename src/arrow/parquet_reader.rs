@@ -20,14 +20,37 @@ use crate::error::{Error, ErrorKind, quote};
 /// The number of rows per decoded batch. It is so large that the fixed cost per batch is negligible.
 const BATCH_ROWS: usize = 4096;
 
+/// A Parquet file whose columns fit the catalogue.
+pub(super) struct Opened {
+    pub(super) plan: Plan,
+    /// The canonical schema, in which the columns are read.
+    pub(super) schema: SchemaRef,
+    /// The metadata of the file, with the canonical schema.
+    pub(super) metadata: ArrowReaderMetadata,
+}
+
+/// Opens a file, to read all of its rows.
 pub(super) fn open(
     reader: impl ChunkReader + 'static,
     catalog: &Catalog,
 ) -> Result<(Plan, ParquetRecordBatchReader), Error> {
-    if !catch_panics(|| footer::is_valid(&reader))? {
+    let Opened { plan, metadata, .. } = open_file(&reader, catalog)?;
+    let batches = catch_panics(|| {
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.columns.iter().copied());
+        ParquetRecordBatchReaderBuilder::new_with_metadata(reader, metadata)
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+    })?;
+    Ok((plan, batches))
+}
+
+/// Reads the metadata of a file, and checks that its columns can be read.
+pub(super) fn open_file(reader: &impl ChunkReader, catalog: &Catalog) -> Result<Opened, Error> {
+    if !catch_panics(|| footer::is_valid(reader))? {
         return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
     }
-    let found = catch_panics(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
+    let found = catch_panics(|| ArrowReaderMetadata::load(reader, ArrowReaderOptions::new()))?;
     let (plan, schema) = plan(found.schema(), catalog)?;
     let schema_of_file = found.metadata().file_metadata().schema_descr();
     let is_read = |leaf: usize| plan.columns.contains(&schema_of_file.get_column_root_idx(leaf));
@@ -40,16 +63,11 @@ pub(super) fn open(
         let error = Error::new(ErrorKind::BadFile, 0, format!("a column compressed with {codec}"), expected);
         return Err(error.at(column.column_path().string()));
     }
-    let batches = catch_panics(|| {
-        let options = ArrowReaderOptions::new().with_schema(schema);
-        let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.columns.iter().copied());
-        ParquetRecordBatchReaderBuilder::new_with_metadata(reader, metadata)
-            .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()
+    let metadata = catch_panics(|| {
+        let options = ArrowReaderOptions::new().with_schema(Arc::clone(&schema));
+        ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)
     })?;
-    Ok((plan, batches))
+    Ok(Opened { plan, schema, metadata })
 }
 
 /// Returns true if this build can decompress data of the codec.

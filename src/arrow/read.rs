@@ -25,17 +25,22 @@ const MAX_EXPANSION: u64 = 1000;
 const MIN_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// The number of bytes that are added to the size of the document, for each row.
-const ROW_BYTES: u64 = 64;
+pub(super) const ROW_BYTES: u64 = 64;
 
 /// Imports a complete Parquet file.
 pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), ImportError> {
-    let max_bytes = reader.len().saturating_mul(MAX_EXPANSION).max(MIN_DOCUMENT_BYTES);
+    let max_bytes = max_document_bytes(reader.len());
     let (plan, mut batches) = match open(reader, import.engine().catalog()) {
         Ok(opened) => opened,
         Err(error) => return import.fail(0, error),
     };
     let batches = iter::from_fn(|| catch_panics(|| batches.next().transpose()).transpose());
     read_all(import, &BatchSource { plan: &plan, expected: "a valid Parquet file" }, batches, max_bytes)
+}
+
+/// Returns the maximum size of all documents of a file of this size.
+pub(super) fn max_document_bytes(file: u64) -> u64 {
+    file.saturating_mul(MAX_EXPANSION).max(MIN_DOCUMENT_BYTES)
 }
 
 /// Imports all record batches of a reader.

@@ -33,6 +33,8 @@ mod template;
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::parse_instant;
+#[cfg(feature = "arrow")]
+pub(crate) use rules::MAX_ID_BYTES;
 pub(crate) use rules::{case_limit, stored_id};
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{complete, expected_value};

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::value::{Value, canonical_id};
 
 /// The maximum length of an `id` in UTF-8, in bytes.
-const MAX_ID_BYTES: usize = 1024;
+pub(crate) const MAX_ID_BYTES: usize = 1024;
 
 /// Completes a row after its last value has been read. Removes the values of the fields in `rejected`, which have an invalid value.
 /// Then adds the defaults of absent fields.

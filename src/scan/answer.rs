@@ -25,10 +25,23 @@ pub struct ScanAnswer {
     pub selected: u64,
     /// The number of bytes of the sources that were read in the last pass.
     pub bytes: u64,
+    /// The row groups of Parquet files. `None` for other sources.
+    pub row_groups: Option<RowGroups>,
     /// The counts by value of [`Scan::with_facets`](crate::Scan::with_facets), if the scan makes them.
     pub facets: Option<FacetsAnswer>,
     /// The ids of [`Scan::seek_ids`](crate::Scan::seek_ids) that no document has, in the order in which they were given.
     pub unknown_ids: Vec<String>,
+}
+
+/// The numbers of row groups of a scan of Parquet files; see [`Scan::parquet`](crate::Scan).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RowGroups {
+    /// The number of row groups on which the filters were tested.
+    pub tested: u64,
+    /// The number of row groups in which the filters select no case, by the statistics of their columns. Of these row groups, only the
+    /// ids were read, and the columns that can have malformed values.
+    pub skipped: u64,
 }
 
 /// The error of a [`Scan`](crate::Scan).
@@ -109,5 +122,5 @@ pub(super) fn answer(
     let facets =
         counted.map(|(counting, counts)| counting.finish(counts, &settings.catalog, &settings.limits));
     let facets = facets.transpose()?;
-    Ok(ScanAnswer { answer, report, documents, selected, bytes, facets, unknown_ids })
+    Ok(ScanAnswer { answer, report, documents, selected, bytes, row_groups: None, facets, unknown_ids })
 }

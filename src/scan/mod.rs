@@ -15,6 +15,7 @@
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
 //! | counts of the values of fields | `count` |
+//! | scans of rows, whose documents are built last, for Parquet files | `rows` |
 //! | the settings, which all threads share | `settings` |
 //! | the answer and the errors | `answer`, `failed` |
 //!
@@ -44,9 +45,13 @@ mod count;
 mod failed;
 mod merge;
 mod rank;
+#[cfg(feature = "arrow")]
+mod rows;
 mod run;
 mod settings;
 mod top;
 
-pub use self::answer::{ScanAnswer, ScanError};
+pub use self::answer::{RowGroups, ScanAnswer, ScanError};
+#[cfg(feature = "arrow")]
+pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, RowScan};
 pub use self::run::{Scan, Scanned};

@@ -11,6 +11,8 @@ use super::count::Counting;
 use super::failed::{Failed, SplitError};
 use super::merge::Merged;
 use super::rank::Ranking;
+#[cfg(feature = "arrow")]
+use super::rows::RowScan;
 use super::settings::Settings;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
@@ -283,6 +285,12 @@ impl Scan {
             }
             source.rewind()?;
         }
+    }
+
+    /// Returns a scan of rows with the same settings. No source was scanned before.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn into_rows(self) -> RowScan {
+        RowScan::new(self.request, self.settings, self.sought)
     }
 
     /// Adds a document, or its error, to the block that is being filled. Starts the block if it is full.

@@ -103,6 +103,52 @@ fn every_form_of_cases_gives_the_same_answer() {
 }
 
 #[test]
+fn parquet_files_are_scanned() {
+    let folder = Folder::new();
+    let [ndjson, parquet] = ["cases.ndjson", "cases.parquet"].map(|name| folder.path(name));
+    run(&["generate", "--cases", "500", "-o", &ndjson]).code(0);
+    run(&["import", "--db", &folder.path("cases.db"), &ndjson]).code(0);
+    run(&["export", &folder.path("cases.db"), "-o", &parquet]).code(0);
+    let requests: [&[&str]; 6] = [
+        &[
+            "search",
+            "--where",
+            "status = open",
+            "--order",
+            "-createdAt",
+            "--limit",
+            "5",
+            "--count",
+            "--cursor",
+        ],
+        &["search", "--where", "tags = vip or name is absent", "--format", "ids"],
+        &["search", "--where", "id = nobody", "--count"],
+        &["search", "--where", "status = open", "--limit", "0", "--count"],
+        &["stats", "--by", "status", "--by", "createdAt:month", "--where", "priority = high"],
+        &["search", "--order", "status", "--offset", "400", "--limit", "200", "--format", "ids"],
+    ];
+    for request in requests {
+        let (command, more) = request.split_at(1);
+        // With --db, the engine answers.
+        let loaded = run(&[command, &[&folder.path("cases.db")], more].concat());
+        let scanned = run(&[command, &[&parquet], more].concat());
+        assert_eq!(scanned.code, loaded.code, "{request:?}");
+        let ids = |out: &str| out.matches("\"id\"").count();
+        assert_eq!(ids(&scanned.out), ids(&loaded.out), "{request:?}");
+        if request.contains(&"ids") || command == ["stats"] {
+            assert_eq!(scanned.out, loaded.out, "{request:?}");
+        }
+    }
+    let table = run(&["search", &parquet, "--format", "table"]).out;
+    assert!(table.contains(" · read and searched in "), "{table}");
+    let explained = run(&["explain", &parquet, "--where", "id = nobody"]).code(0);
+    explained.err_has("tests the filter in ").err_has(" of 1 row groups");
+    // An id that is repeated: the files are loaded.
+    let twice = run(&["search", &parquet, &parquet, "--format", "table"]).code(0).out;
+    assert!(!twice.contains(" · read and searched in "), "{twice}");
+}
+
+#[test]
 fn generated_parquet_holds_the_generated_cases() {
     let files = Folder::new();
     let [ndjson, parquet, again] =

@@ -4,6 +4,7 @@ use casefilter::ImportMode;
 use casefilter::internal::FacetDefaults;
 
 use crate::commands::hints::{hint, warn};
+use crate::commands::scanned::scan;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
@@ -100,6 +101,17 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             "`search` and `stats` scan these files: they read all {} bytes for each request, without an index. The explanation is for \
              the loaded cases, as with --requests.\n",
             thousands(bytes)
+        ));
+    } else if let Some(scanned) =
+        scan(&args.cases, (&catalog, mode), &request, None, Documents::Kept)?.map(|scanned| scanned.answer)
+        && let Some(groups) = scanned.row_groups
+    {
+        note(format!(
+            "`search` and `stats` scan these files: for this request, `search` tests the filter in {} of {} row groups, and reads {} \
+             bytes. The explanation is for the loaded cases, as with --requests.\n",
+            thousands(groups.tested),
+            thousands(groups.tested.saturating_add(groups.skipped)),
+            thousands(scanned.bytes)
         ));
     }
     closed?;

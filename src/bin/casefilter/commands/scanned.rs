@@ -36,7 +36,7 @@ pub(crate) struct ScannedFiles {
 
 /// Answers a request while the files are read, and counts values if `facets` is given.
 ///
-/// Returns `None` if the files or the request need an engine: databases, Parquet files, streams that cannot be read twice, and
+/// Returns `None` if the files or the request need an engine: databases, streams that cannot be read twice, and
 /// requests for long pages. Also for a request that an engine rejects, so that the caller gets its error.
 pub(crate) fn scan(
     cases: &Cases,
@@ -46,7 +46,14 @@ pub(crate) fn scan(
     documents: Documents,
 ) -> Result<Option<ScannedFiles>, Failure> {
     let most = if documents == Documents::Kept { MOST_KEPT } else { MOST_IDS };
-    if request.offset.saturating_add(request.limit) > most || cases.scannable_bytes()?.is_none() {
+    if request.offset.saturating_add(request.limit) > most {
+        return Ok(None);
+    }
+    #[cfg(feature = "arrow")]
+    let are_parquet = cases.are_parquet()?;
+    #[cfg(not(feature = "arrow"))]
+    let are_parquet = false;
+    if !are_parquet && cases.scannable_bytes()?.is_none() {
         return Ok(None);
     }
     let sought = ids::sought(&request.filter);
@@ -59,6 +66,11 @@ pub(crate) fn scan(
     });
     let Ok(scan) = scan else { return Ok(None) };
     let start = Instant::now();
+    #[cfg(feature = "arrow")]
+    if are_parquet {
+        return scan_parquet(cases, scan)
+            .map(|answer| answer.map(|answer| ScannedFiles { answer, named, took: start.elapsed() }));
+    }
     let mut taker = ScanTaker { scan, mode };
     loop {
         cases.read_all(catalog, &mut taker)?;
@@ -70,6 +82,19 @@ pub(crate) fn scan(
             Err(ScanError::Search(error)) if !error.is_stop() => return Ok(None),
             Err(error) => return Err(failure(error, mode)),
         }
+    }
+}
+
+/// Answers a request from Parquet files. Returns `None` if an import has to read them, such as a file with a malformed case.
+#[cfg(feature = "arrow")]
+fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Option<ScanAnswer>, Failure> {
+    // If a file cannot be opened, the import reports the error.
+    let files = cases.paths().map(File::open).collect::<Result<Vec<File>, _>>();
+    let Ok(files) = files else { return Ok(None) };
+    match scan.parquet(files) {
+        Ok(answer) => Ok(answer),
+        Err(ScanError::Search(error)) if error.is_stop() => Err(error.into()),
+        Err(_) => Ok(None),
     }
 }
 

@@ -145,6 +145,17 @@ impl Cases {
         Ok(Some(bytes))
     }
 
+    /// Returns true if all files are Parquet files.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn are_parquet(&self) -> Result<bool, Failure> {
+        for path in &self.paths {
+            if is_stdin(path) || !path.is_file() || FileFormat::of(path)? != FileFormat::Parquet {
+                return Ok(false);
+            }
+        }
+        Ok(self.db.is_none() && !self.paths.is_empty())
+    }
+
     /// Reads every file. `catalog` determines the fields of CSV files.
     pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
         read_all(&self.paths, &self.csv.columns(catalog)?, taker)

@@ -1,0 +1,88 @@
+//! Reads single values of a record batch, and checks the values of a column.
+
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use smallvec::SmallVec;
+
+use super::bind::{BoundKind, Object};
+use super::mask::{Found, Seek};
+use super::value::{remark_on, value_of};
+use super::values::Values;
+use crate::catalog::{Field, FieldId};
+use crate::error::{Error, ErrorKind};
+use crate::value::Value;
+
+type Nulls<'b> = SmallVec<[&'b NullBuffer; 3]>;
+
+/// The column of a field with at most one value for each case.
+pub(super) struct Scalar<'b> {
+    /// The null bitmaps of the column and of the structs around it.
+    nulls: Nulls<'b>,
+    values: &'b Values<'b>,
+}
+
+impl<'b> Scalar<'b> {
+    /// Finds the column of a field that is not in a list.
+    pub(super) fn find(case: &'b Object<'b>, field: FieldId) -> Option<Self> {
+        Self::find_in(case, field, &Nulls::new(), None)
+    }
+
+    /// `around` are the bitmaps of the enclosing node, and `own` those of the struct column. Recurses as deeply as the plan nests,
+    /// which is limited.
+    fn find_in(
+        object: &'b Object<'b>,
+        field: FieldId,
+        around: &Nulls<'b>,
+        own: Option<&Nulls<'b>>,
+    ) -> Option<Self> {
+        object.members.iter().find_map(|entry| {
+            let around = own.filter(|_| entry.is_struct_child).unwrap_or(around);
+            let mut nulls = around.clone();
+            nulls.extend(entry.node.nulls);
+            match &entry.node.kind {
+                BoundKind::Object(members) => Self::find_in(members, field, around, Some(&nulls)),
+                BoundKind::Value(own, values) if *own == Some(field) => Some(Self { nulls, values }),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns the value of a row. `None` if the row has none.
+    ///
+    /// # Errors
+    /// Returns an error if the value is invalid for the field.
+    #[inline]
+    pub(super) fn value(&self, field: &Field, at: usize) -> Option<Result<Value<'b>, Error>> {
+        let is_null = self.nulls.iter().any(|nulls| nulls.is_null(at));
+        (!is_null).then(|| value_of(field, self.values, at))
+    }
+}
+
+/// A search for a value of a field that is malformed, or that an import notes in its report. Returns it as an error.
+pub(super) struct Checked<'s> {
+    pub(super) id: FieldId,
+    pub(super) field: &'s Field,
+}
+
+impl Seek for Checked<'_> {
+    fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found {
+        let BoundKind::Value(own, values) = kind else { return None };
+        if *own != Some(self.id) {
+            return None;
+        }
+        for at in there.set_indices() {
+            match value_of(self.field, values, at) {
+                Err(error) => return Some(Err(error)),
+                Ok(value) if remark_on(self.id, self.field, values, at, &value).is_some() => {
+                    return Some(Err(Error::new(
+                        ErrorKind::BadValue,
+                        0,
+                        "a value",
+                        "a value without a note",
+                    )));
+                }
+                Ok(_) => {}
+            }
+        }
+        Some(Ok(BooleanBuffer::new_unset(0)))
+    }
+}

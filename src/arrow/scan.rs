@@ -1,0 +1,121 @@
+//! Scans of Parquet files: the API, and the loop over row groups.
+
+use parquet::file::reader::ChunkReader;
+
+use super::scan_file::{Needs, ScanFile};
+use super::scan_group::{Unread, read_group};
+use crate::engine::{Detached, Queue, available_workers};
+use crate::scan::{ReadRows, RowGroups, RowRequest, RowScan, Scan, ScanAnswer, ScanError};
+
+/// Scans of Parquet files. Requires the feature `arrow`.
+impl Scan {
+    /// Answers the request from Parquet files, which have the columns of [`Import::parquet`](crate::Import::parquet).
+    ///
+    /// Returns `None` if the request needs an import of the files: an import may report an error or a note on a file or on one of its
+    /// cases, or an id is repeated. So a scan never reports an error of a file, and its report has no errors and no notes.
+    ///
+    /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
+    /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
+    /// With the feature `parallel`, other threads read row groups. If the statistics of a row group show that the filters select none of
+    /// its cases, only its ids and its columns that can have malformed values are read.
+    ///
+    /// # What is not checked
+    ///
+    /// - Damage in pages that are not read.
+    /// - The limit on the [size of a document](crate::Limits::document_bytes), and the limit on the size of all documents of a file, for
+    ///   the columns that are not read.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};
+    /// use casefilter::arrow::ParquetWriter;
+    /// let cases = Catalog::cases();
+    /// let mut writer = ParquetWriter::new(Vec::new(), &cases, None)?;
+    /// writer.push(r#"{"id":"a","tags":["vip"],"name":"Ana"}"#)?;
+    /// writer.push(r#"{"id":"b"}"#)?;
+    /// let file = bytes::Bytes::from(writer.finish()?);
+    ///
+    /// let request = SearchRequest::new(Filter::compile_text(&cases, "tags = vip")?).with_count(true);
+    /// let scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &request)?;
+    /// let found = scan.parquet([file])?.ok_or("an id is repeated")?;
+    /// assert_eq!(found.answer.ids().collect::<Vec<_>>(), ["a"]);
+    /// assert_eq!((found.documents, found.selected), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`ScanError::Search`] if the request was cancelled or its deadline has passed, if the cursor behind the page would be too long,
+    ///   or if a histogram has too many buckets.
+    ///
+    /// # Complexity
+    /// Linear in the number of rows and in the number of values of the columns that are read. Uses 8 bytes for each row, and the
+    /// compressed columns of as many row groups as there are threads, plus one.
+    pub fn parquet<R: ChunkReader + 'static>(
+        self,
+        files: impl IntoIterator<Item = R>,
+    ) -> Result<Option<ScanAnswer>, ScanError> {
+        let mut scan = self.into_rows();
+        let request = scan.request().clone();
+        let files = files.into_iter().map(|file| ScanFile::open(file, &request));
+        let Some(files) = files.collect::<Option<Vec<ScanFile<R>>>>() else { return Ok(None) };
+        let row_groups = match read_groups(&mut scan, &request, &files) {
+            Ok(row_groups) => row_groups,
+            Err(Unread::Unfit) => return Ok(None),
+            Err(Unread::Stopped(error)) => return Err(error.into()),
+        };
+        request.check_stop()?;
+        let bytes = files.iter().map(ScanFile::bytes).sum();
+        Ok(scan.finish((bytes, row_groups), |rows| documents(&files, rows, &request))?)
+    }
+}
+
+/// Reads all row groups, and adds their results in order.
+fn read_groups<R: ChunkReader + 'static>(
+    scan: &mut RowScan,
+    request: &RowRequest,
+    files: &[ScanFile<R>],
+) -> Result<RowGroups, Unread> {
+    let needs = Needs::new(request);
+    let mut row_groups = RowGroups::default();
+    let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
+    for file in files {
+        for number in 0..file.group_rows().count() {
+            request.check_stop().map_err(Unread::Stopped)?;
+            let group = file.group(number, &needs, request).ok_or(Unread::Unfit)?;
+            let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
+            *counter = counter.saturating_add(1);
+            let (own, bound) = (request.clone(), scan.bound());
+            if queue.workers() == 1 {
+                scan.add(read_group(group, &own, bound)?);
+                continue;
+            }
+            queue.start(Detached, move || read_group(group, &own, bound));
+            if let Some(read) = queue.next_if_full() {
+                scan.add(read?);
+            }
+        }
+    }
+    while let Some(read) = queue.next() {
+        scan.add(read?);
+    }
+    Ok(row_groups)
+}
+
+/// Returns the documents of rows, whose numbers count from 0 over all files and ascend.
+fn documents<R: ChunkReader + 'static>(
+    files: &[ScanFile<R>],
+    rows: &[u64],
+    request: &RowRequest,
+) -> Option<Vec<Box<str>>> {
+    let mut documents = Vec::with_capacity(rows.len());
+    let (mut rows, mut start) = (rows, 0_u64);
+    for file in files {
+        let end = start.checked_add(file.group_rows().sum())?;
+        let (own, rest) = rows.split_at_checked(rows.partition_point(|row| *row < end))?;
+        if !own.is_empty() {
+            let own: Option<Vec<u64>> = own.iter().map(|row| row.checked_sub(start)).collect();
+            documents.extend(file.documents(&own?, request)?);
+        }
+        (rows, start) = (rest, end);
+    }
+    Some(documents)
+}

@@ -1,0 +1,277 @@
+//! A Parquet file that is scanned: the columns that are needed, and the documents of single rows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_schema::SchemaRef;
+use bytes::{Buf, Bytes};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
+};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::{PageIndexPolicy, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::bind::bind;
+use super::mask::arrays_of;
+use super::parquet_reader::{Opened, catch_panics, open_file};
+use super::plan::Plan;
+use super::projection::{LeafColumn, leaf_columns};
+use super::read::{ROW_BYTES, max_document_bytes};
+use super::rows::RowReader;
+use super::zones::Zone;
+use crate::catalog::{ArrayId, FieldId};
+use crate::ingest::{case_limit, complete};
+use crate::scan::RowRequest;
+
+/// The number of rows of the documents that are built at a time.
+const DOCUMENT_ROWS: usize = 256;
+
+/// A Parquet file whose columns fit the catalogue, and cause no note in the report of an import.
+pub(super) struct ScanFile<R> {
+    reader: Counted<R>,
+    plan: Plan,
+    schema: SchemaRef,
+    metadata: ArrowReaderMetadata,
+    leaves: Vec<LeafColumn>,
+}
+
+/// The compressed columns of a row group that a scan needs.
+pub(super) struct Group {
+    pub(super) chunks: Chunks,
+    pub(super) metadata: ArrowReaderMetadata,
+    pub(super) number: usize,
+    pub(super) rows: usize,
+    /// True if the filters select no row.
+    pub(super) is_skipped: bool,
+    /// The leaf columns that are read.
+    pub(super) leaves: Vec<usize>,
+    /// The fields whose values have to be checked.
+    pub(super) doubtful: Vec<FieldId>,
+}
+
+/// The fields and arrays of objects that a scan reads in every row.
+pub(super) struct Needs {
+    fields: Vec<FieldId>,
+    arrays: Vec<ArrayId>,
+}
+
+impl Needs {
+    pub(super) fn new(request: &RowRequest) -> Self {
+        let mut fields = vec![FieldId::ID];
+        let mut arrays = Vec::new();
+        for filter in request.count_filters().chain([request.filter()]) {
+            fields.extend(filter.predicate().fields());
+            let tested = arrays_of(filter.predicate()).into_iter();
+            arrays.extend(tested.filter_map(|array| request.catalog().array_id(array)));
+        }
+        fields.extend(request.sort_fields().chain(request.counted_fields()));
+        fields.sort_unstable();
+        fields.dedup();
+        Self { fields, arrays }
+    }
+
+    fn has(&self, column: &LeafColumn) -> bool {
+        column.field.is_some_and(|field| self.fields.contains(&field))
+            || column.arrays.iter().any(|array| self.arrays.contains(array))
+    }
+}
+
+impl<R: ChunkReader + 'static> ScanFile<R> {
+    /// Opens a file. Returns `None` if an import has to read it.
+    pub(super) fn open(reader: R, request: &RowRequest) -> Option<Self> {
+        let catalog = request.catalog();
+        let reader = Counted { reader: Arc::new(reader), bytes: Arc::default() };
+        let Opened { plan, schema, metadata } = open_file(&reader, catalog).ok()?;
+        let has_notes =
+            !plan.column_errors.is_empty() || plan.members.iter().any(|member| member.stray.is_some());
+        let leaves = leaf_columns(&plan, &schema, metadata.parquet_schema().num_columns())?;
+        let is_list = |field| leaves.iter().any(|leaf| leaf.field == Some(field) && leaf.is_list);
+        let rows: i64 = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).sum();
+        let bytes = u64::try_from(rows).ok()?.checked_mul(ROW_BYTES)?;
+        let is_too_large = bytes > max_document_bytes(reader.len());
+        if has_notes || is_too_large || request.sort_fields().chain([FieldId::ID]).any(is_list) {
+            return None;
+        }
+        Some(Self { reader, plan, schema, metadata, leaves })
+    }
+
+    /// Returns the number of rows of each row group.
+    pub(super) fn group_rows(&self) -> impl Iterator<Item = u64> {
+        let groups = self.metadata.metadata().row_groups().iter();
+        groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
+    }
+
+    /// Returns the number of bytes that were read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.reader.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Reads the columns of a row group that are needed, without decompressing them. Returns `None` if an import has to read the file.
+    pub(super) fn group(&self, number: usize, needs: &Needs, request: &RowRequest) -> Option<Group> {
+        let group = self.metadata.metadata().row_groups().get(number)?;
+        let rows = usize::try_from(group.num_rows()).ok()?;
+        let length = self.reader.len();
+        let zone = Zone { group, leaves: &self.leaves, catalog: request.catalog() };
+        let is_skipped =
+            !request.count_filters().chain([request.filter()]).any(|filter| zone.may_select(filter));
+        let (mut leaves, mut doubtful, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut left = length;
+        for column in &self.leaves {
+            let chunk = group.columns().get(column.leaf)?;
+            let is_doubtful = column.is_doubtful(request.catalog(), chunk);
+            if is_doubtful {
+                doubtful.extend(column.field);
+            } else if !needs.has(column) || is_skipped && column.field != Some(FieldId::ID) {
+                continue;
+            }
+            leaves.push(column.leaf);
+            if chunk.num_values() == 0 {
+                continue;
+            }
+            let (start, size) = catch_panics(|| Ok::<_, ParquetError>(chunk.byte_range())).ok()?;
+            // The columns of a file do not overlap, so together they are not larger than the file.
+            left = left.checked_sub(size)?;
+            if start.checked_add(size)? > length {
+                return None;
+            }
+            let size = usize::try_from(size).ok()?;
+            parts.push((start, catch_panics(|| self.reader.get_bytes(start, size)).ok()?));
+        }
+        let chunks = Chunks { length, parts: parts.into() };
+        Some(Group { chunks, metadata: self.metadata.clone(), number, rows, is_skipped, leaves, doubtful })
+    }
+
+    /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has to
+    /// read the file.
+    pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
+        let (groups, selectors) = self.select(rows)?;
+        let options = || {
+            let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
+            options.with_offset_index_policy(PageIndexPolicy::Optional)
+        };
+        let mut batches = catch_panics(|| {
+            let metadata = ArrowReaderMetadata::load(&self.reader, options())?;
+            let mask = ProjectionMask::roots(metadata.parquet_schema(), self.plan.columns.iter().copied());
+            ParquetRecordBatchReaderBuilder::new_with_metadata(self.reader.clone(), metadata)
+                .with_projection(mask)
+                .with_row_groups(groups)
+                .with_row_selection(RowSelection::from(selectors))
+                .with_batch_size(DOCUMENT_ROWS)
+                .build()
+        })
+        .ok()?;
+        let mut documents = Vec::with_capacity(rows.len());
+        while let Some(batch) = catch_panics(|| batches.next().transpose()).ok()? {
+            let case = bind(&self.plan.members, &batch)?;
+            let mut reader = RowReader::new(request.catalog(), case_limit(request.limits()));
+            for at in 0..batch.num_rows() {
+                reader.read(&case, at).ok()?;
+                complete(&mut reader.row, &reader.rejected, 0, request.catalog()).ok()?;
+                if !reader.rejected.is_empty() || !reader.row.remarks().is_empty() {
+                    return None;
+                }
+                documents.push(reader.text.as_str().into());
+            }
+        }
+        Some(documents)
+    }
+
+    /// Returns the row groups that have these rows, and the selection of the rows in these row groups.
+    fn select(&self, rows: &[u64]) -> Option<(Vec<usize>, Vec<RowSelector>)> {
+        let (mut groups, mut selectors) = (Vec::new(), Vec::new());
+        let mut rows = rows.iter().copied().peekable();
+        let mut start = 0_u64;
+        for (number, count) in self.group_rows().enumerate() {
+            let end = start.checked_add(count)?;
+            let mut next = start;
+            while let Some(row) = rows.next_if(|row| *row < end) {
+                selectors.push(RowSelector::skip(usize::try_from(row.checked_sub(next)?).ok()?));
+                selectors.push(RowSelector::select(1));
+                next = row.checked_add(1)?;
+            }
+            if next > start {
+                groups.push(number);
+                selectors.push(RowSelector::skip(usize::try_from(end.checked_sub(next)?).ok()?));
+            }
+            start = end;
+        }
+        selectors.retain(|selector| selector.row_count > 0);
+        Some((groups, selectors))
+    }
+}
+
+/// A reader that counts the bytes that it reads.
+struct Counted<R> {
+    reader: Arc<R>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R> Clone for Counted<R> {
+    fn clone(&self) -> Self {
+        Self { reader: Arc::clone(&self.reader), bytes: Arc::clone(&self.bytes) }
+    }
+}
+
+impl<R: ChunkReader> Length for Counted<R> {
+    fn len(&self) -> u64 {
+        self.reader.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Counted<R> {
+    type T = R::T;
+
+    // The Parquet reader reads sequentially only for the few bytes before each page, so these bytes are not counted.
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        self.reader.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        self.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        self.reader.get_bytes(start, length)
+    }
+}
+
+/// Parts of a file in memory. Threads can read them at the same time, which they cannot do with a [`File`](std::fs::File).
+#[derive(Clone)]
+pub(super) struct Chunks {
+    /// The length of the file.
+    length: u64,
+    /// The parts with their offsets in the file.
+    parts: Arc<[(u64, Bytes)]>,
+}
+
+impl Chunks {
+    /// Returns the rest of the part that contains an offset.
+    fn at(&self, start: u64) -> ParquetResult<Bytes> {
+        let rest = self.parts.iter().find_map(|(first, bytes)| {
+            let before = usize::try_from(start.checked_sub(*first)?).ok()?;
+            (before < bytes.len()).then(|| bytes.slice(before..))
+        });
+        rest.ok_or_else(|| ParquetError::EOF(format!("no column has a page at {start}")))
+    }
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        self.at(start).map(Buf::reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let rest = self.at(start)?;
+        if length > rest.len() {
+            return Err(ParquetError::EOF(format!("a page of {length} bytes ends behind its column")));
+        }
+        Ok(rest.slice(..length))
+    }
+}

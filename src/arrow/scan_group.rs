@@ -1,0 +1,200 @@
+//! Reads one row group of a scan: tests the filters on its columns, and ranks the selected rows.
+
+use arrow_buffer::BooleanBuffer;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use arrow_array::RecordBatch;
+
+use super::bind::{Object, bind};
+use super::mask::{FilterMask, Place};
+use super::parquet_reader::catch_panics;
+use super::plan::Plan;
+use super::rows::RowReader;
+use super::scalar::{Checked, Scalar};
+use super::scan_file::Group;
+use crate::batch::Row;
+use crate::catalog::{Field, FieldId};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::ingest::{MAX_ID_BYTES, case_limit, complete};
+use crate::scan::{ReadRows, RowBlock, RowBound, RowRequest};
+use crate::value::Value;
+
+/// The number of rows that are decoded at a time.
+const BATCH_ROWS: usize = 8192;
+
+/// The reason why a row group has no results.
+pub(super) enum Unread {
+    /// An import has to read the file: it may report an error or a note.
+    Unfit,
+    /// The search was stopped.
+    Stopped(Error),
+}
+
+/// Errors of values and of the file are reported by the import.
+impl From<Error> for Unread {
+    fn from(_: Error) -> Self {
+        Self::Unfit
+    }
+}
+
+/// A filter that is tested on batches of one schema.
+enum Tested<'f> {
+    /// The filter selects no row.
+    None,
+    /// The filter selects all rows.
+    All,
+    Mask(FilterMask<'f>),
+}
+
+impl<'f> Tested<'f> {
+    fn new(filter: &'f Filter, reader: &ParquetRecordBatchReader) -> Result<Self, Error> {
+        use arrow_array::RecordBatchReader;
+        if filter.is_all() {
+            return Ok(Self::All);
+        }
+        FilterMask::new(filter, &reader.schema()).map(Self::Mask)
+    }
+
+    fn of(&self, batch: &RecordBatch) -> Result<BooleanBuffer, Error> {
+        match self {
+            Self::None => Ok(BooleanBuffer::new_unset(batch.num_rows())),
+            Self::All => Ok(BooleanBuffer::new_set(batch.num_rows())),
+            Self::Mask(mask) => mask.of(batch).map(|mask| mask.values().clone()),
+        }
+    }
+}
+
+/// A reader of the batches of one row group.
+struct GroupReader<'r> {
+    request: &'r RowRequest,
+    filter: Tested<'r>,
+    count_filters: Vec<Tested<'r>>,
+    doubtful: Vec<FieldId>,
+    /// The number of rows of the group that were read.
+    rows: usize,
+}
+
+/// Reads a row group. No row behind `bound` is on the page.
+pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
+    use arrow_array::RecordBatchReader;
+    let Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful } = group;
+    let mut batches = catch_panics(|| {
+        let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaves);
+        ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
+            .with_row_groups(vec![number])
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+    })?;
+    let plan = Plan::new(&batches.schema(), request.catalog())?;
+    let tested = |filter| if is_skipped { Ok(Tested::None) } else { Tested::new(filter, &batches) };
+    let count_filters = request.count_filters().map(tested);
+    let mut reader = GroupReader {
+        request,
+        count_filters: count_filters.collect::<Result<_, _>>()?,
+        filter: tested(request.filter())?,
+        doubtful,
+        rows: 0,
+    };
+    let mut block = request.block(bound, rows);
+    while let Some(batch) = catch_panics(|| batches.next().transpose())? {
+        request.check_stop().map_err(Unread::Stopped)?;
+        reader.read(&plan, &batch, &mut block)?;
+    }
+    // The numbers of rows are computed from the number of rows that the footer declares.
+    if reader.rows == rows { Ok(block.finish()) } else { Err(Unread::Unfit) }
+}
+
+impl<'r> GroupReader<'r> {
+    fn read(&mut self, plan: &Plan, batch: &RecordBatch, block: &mut RowBlock<'_>) -> Result<(), Unread> {
+        let case = bind(&plan.members, batch).ok_or(Unread::Unfit)?;
+        let count = batch.num_rows();
+        for id in &self.doubtful {
+            let field = self.request.catalog().field(*id);
+            Place::Case(&case, count).find(&Checked { id: *id, field })?;
+        }
+        let ids = self.ids(&case, count, block)?;
+        let selected = self.filter.of(batch)?;
+        block.add_selected(selected.count_set_bits());
+        if block.wants_rows() {
+            self.rank(&case, &ids, &selected, block)?;
+        }
+        if !self.count_filters.is_empty() {
+            self.count(&case, batch, block)?;
+        }
+        self.rows = self.rows.saturating_add(count);
+        Ok(())
+    }
+
+    /// Adds the ids of all rows. Returns their column.
+    fn ids<'b>(
+        &self,
+        case: &'b Object<'b>,
+        count: usize,
+        block: &mut RowBlock<'_>,
+    ) -> Result<Scalar<'b>, Unread> {
+        let field = self.request.catalog().field(FieldId::ID);
+        let ids = Scalar::find(case, FieldId::ID).ok_or(Unread::Unfit)?;
+        for at in 0..count {
+            match ids.value(field, at) {
+                Some(Ok(Value::String(id))) if (1..=MAX_ID_BYTES).contains(&id.len()) => block.push_id(&id),
+                _ => return Err(Unread::Unfit),
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Offers the selected rows for the page.
+    fn rank<'b>(
+        &self,
+        case: &'b Object<'b>,
+        ids: &Scalar<'b>,
+        selected: &BooleanBuffer,
+        block: &mut RowBlock<'_>,
+    ) -> Result<(), Unread> {
+        let catalog = self.request.catalog();
+        let default_of = |id| catalog.defaults().iter().find(|(field, _)| *field == id);
+        let column = |id: FieldId| (id, catalog.field(id), Scalar::find(case, id), default_of(id));
+        let columns: Vec<(FieldId, &Field, Option<Scalar<'b>>, _)> =
+            self.request.sort_fields().map(column).collect();
+        let id_field = catalog.field(FieldId::ID);
+        let mut row = Row::default();
+        for at in selected.set_indices() {
+            row.clear();
+            for (id, field, scalar, default) in &columns {
+                match scalar.as_ref().and_then(|scalar| scalar.value(field, at)) {
+                    Some(value) => row.push(*id, value?),
+                    None => {
+                        if let Some((_, value)) = default {
+                            row.push(*id, value.clone());
+                        }
+                    }
+                }
+            }
+            let Some(Ok(Value::String(id))) = ids.value(id_field, at) else { return Err(Unread::Unfit) };
+            block.offer(self.rows.saturating_add(at), &id, &row);
+            if !block.wants_rows() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the values of the rows that the filters of the counts select.
+    fn count(&self, case: &Object<'_>, batch: &RecordBatch, block: &mut RowBlock<'_>) -> Result<(), Unread> {
+        let catalog = self.request.catalog();
+        let masks = self.count_filters.iter().map(|filter| filter.of(batch));
+        let masks = masks.collect::<Result<Vec<BooleanBuffer>, Error>>()?;
+        let any = masks.iter().skip(1).fold(masks.first().cloned(), |any, mask| any.map(|any| &any | mask));
+        let Some(any) = any else { return Ok(()) };
+        let mut rows = RowReader::new(catalog, case_limit(self.request.limits()));
+        for at in any.set_indices() {
+            rows.read(case, at)?;
+            complete(&mut rows.row, &rows.rejected, 0, catalog)?;
+            block.count(&rows.row, |number| masks.get(number).is_some_and(|mask| mask.value(at)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Finds row groups in which a filter selects no case, by the statistics of their columns.
+
+use arrow_array::{Array, Float64Array, Int32Array, Int64Array, make_array};
+use arrow_schema::DataType;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+
+use super::projection::LeafColumn;
+use super::value::value_of;
+use super::values::values;
+use crate::catalog::{Catalog, Field, FieldId, IdType};
+use crate::filter::Filter;
+use crate::predicate::{Leaf, Set, Test};
+use crate::value::Value;
+
+/// A row group with the statistics of its columns.
+pub(super) struct Zone<'z> {
+    pub(super) group: &'z RowGroupMetaData,
+    pub(super) leaves: &'z [LeafColumn],
+    pub(super) catalog: &'z Catalog,
+}
+
+impl Zone<'_> {
+    /// Returns false if the filter selects no case of the row group.
+    pub(super) fn may_select(&self, filter: &Filter) -> bool {
+        filter.predicate().evaluate(|leaf| self.may_hold(leaf))
+    }
+
+    /// Returns false if the test is false for all cases of the row group. Recurses as deeply as arrays nest in the catalogue.
+    fn may_hold(&self, leaf: &Leaf) -> bool {
+        match &leaf.test {
+            Test::Any(set) | Test::All(set) => self.may_have(leaf.field, set),
+            // Some element passes the tests, so the tests that need a value hold for some value of the column.
+            Test::Elem(elements) => elements.tree.evaluate(|leaf| self.may_hold(leaf)),
+            Test::None(_) | Test::NotAll(_) | Test::NoElem(_) => true,
+        }
+    }
+
+    /// Returns false if no case of the row group has a value of the set.
+    fn may_have(&self, field: FieldId, set: &Set) -> bool {
+        let default = self.catalog.defaults().iter().find(|(other, _)| *other == field);
+        if default.is_some_and(|(_, value)| set.contains(value)) {
+            return true;
+        }
+        let Some(column) = self.leaves.iter().find(|column| column.field == Some(field)) else {
+            return false;
+        };
+        let Some(chunk) = self.group.columns().get(column.leaf) else { return true };
+        let Some(statistics) = chunk.statistics() else { return true };
+        let values = u64::try_from(chunk.num_values()).ok();
+        if values.is_some() && statistics.null_count_opt() == values {
+            return false;
+        }
+        let field = self.catalog.field(field);
+        match set {
+            Set::Strings(_) => may_have_text(field, &column.kind, statistics, set),
+            Set::Ordered(intervals) => {
+                let Some((least, greatest)) = ordinals(field, &column.kind, statistics) else { return true };
+                intervals.as_slice().iter().any(|(low, high)| *low <= greatest && *high >= least)
+            }
+            Set::Booleans(_) | Set::Matching(_) => true,
+        }
+    }
+}
+
+/// Returns false if no text of the set is between the least and the greatest text of a column.
+fn may_have_text(field: &Field, kind: &DataType, statistics: &Statistics, set: &Set) -> bool {
+    let Statistics::ByteArray(_) = statistics else { return true };
+    // The values of other ids are not their texts.
+    let is_text = *kind == DataType::Utf8View && field.id_type() == IdType::String;
+    if !is_text || statistics.is_min_max_deprecated() {
+        return true;
+    }
+    // A truncated bound is still a bound.
+    let bounds = statistics.min_bytes_opt().zip(statistics.max_bytes_opt());
+    let Some((least, greatest)) = bounds else { return true };
+    set.points().iter().any(|point| {
+        let Value::String(text) = point else { return true };
+        (least..=greatest).contains(&text.as_bytes())
+    })
+}
+
+/// Returns the ordinals of the least and the greatest value of a column. `None` if they are not known.
+fn ordinals(field: &Field, kind: &DataType, statistics: &Statistics) -> Option<(i64, i64)> {
+    if statistics.is_min_max_deprecated() && !statistics.is_min_max_backwards_compatible() {
+        return None;
+    }
+    let data = match statistics {
+        Statistics::Int32(found) => Int32Array::from(vec![*found.min_opt()?, *found.max_opt()?]).into_data(),
+        Statistics::Int64(found) => Int64Array::from(vec![*found.min_opt()?, *found.max_opt()?]).into_data(),
+        Statistics::Double(found) => {
+            Float64Array::from(vec![*found.min_opt()?, *found.max_opt()?]).into_data()
+        }
+        _ => return None,
+    };
+    let has_same_layout = matches!(
+        (data.data_type(), kind),
+        (DataType::Int32, DataType::Int32 | DataType::Date32)
+            | (DataType::Int64, DataType::Int64 | DataType::Timestamp(..))
+            | (DataType::Float64, DataType::Float64)
+    );
+    if !has_same_layout {
+        return None;
+    }
+    let array = make_array(data.into_builder().data_type(kind.clone()).build().ok()?);
+    let found = values(&array)?;
+    let ordinal = |at| value_of(field, &found, at).ok()?.ordinal().map(|(_, ordinal)| ordinal);
+    Some((ordinal(0)?, ordinal(1)?))
+}

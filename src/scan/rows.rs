@@ -1,0 +1,238 @@
+//! Scans of sources that have rows instead of documents, such as Parquet files.
+//!
+//! The host of such a scan tests the filters on columns. It reads the values of a row only if the row is selected, and the document
+//! of a row only if the row is on the page. The counts, the order and the page are those of a scan of documents.
+
+use std::cell::Cell;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::answer::{RowGroups, ScanAnswer, answer};
+use super::block::{Block, ReadBlock};
+use super::count::{Counting, Counts};
+use super::merge::{Complete, Merged};
+use super::rank::{Rank, Ranking};
+use super::settings::Settings;
+use super::top::Top;
+use crate::batch::Row;
+use crate::catalog::{Catalog, FieldId};
+use crate::engine::ImportReport;
+use crate::error::Error;
+use crate::facet::Facet;
+use crate::filter::{Filter, PreparedFilter, SearchRequest};
+use crate::limits::Limits;
+
+/// The request of a scan of rows. All threads share it.
+#[derive(Clone)]
+pub(crate) struct RowRequest {
+    request: SearchRequest,
+    settings: Arc<Settings>,
+}
+
+/// A scan of rows: the results of all blocks of rows that were added so far.
+pub(crate) struct RowScan {
+    request: RowRequest,
+    sought: Vec<String>,
+    merged: Merged,
+}
+
+/// A row behind which no row is on the page.
+#[derive(Clone)]
+pub(crate) struct RowBound(Option<Arc<Rank>>);
+
+/// The results of consecutive rows of one source, all of which are valid cases.
+pub(crate) struct RowBlock<'s> {
+    settings: &'s Settings,
+    ids: Vec<u64>,
+    selected: u64,
+    top: Top<()>,
+    sought: Vec<Box<str>>,
+    counts: Option<Counts>,
+    /// True if no row of the block can be on the page.
+    is_behind: bool,
+}
+
+/// The results of a complete block of rows.
+pub(crate) struct ReadRows(ReadBlock);
+
+impl RowRequest {
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.settings.catalog
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    /// Returns the filter of the search.
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.request.filter
+    }
+
+    /// Returns the filters of the counts by value, by their number.
+    pub(crate) fn count_filters(&self) -> impl Iterator<Item = &Filter> {
+        self.settings.counting.iter().map(Arc::as_ref).flat_map(Counting::filters).map(PreparedFilter::filter)
+    }
+
+    /// Returns the fields by which the rows are ordered.
+    pub(crate) fn sort_fields(&self) -> impl Iterator<Item = FieldId> {
+        self.settings.ranking.keys().iter().map(|key| key.field)
+    }
+
+    /// Returns the fields whose values are counted.
+    pub(crate) fn counted_fields(&self) -> impl Iterator<Item = FieldId> {
+        let counting = self.settings.counting.iter();
+        counting.flat_map(|counting| counting.request().facets.iter().map(Facet::field_id))
+    }
+
+    /// Returns an error if the search or the counts must stop.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn check_stop(&self) -> Result<(), Error> {
+        self.request.stop.verdict_now()?;
+        let counting = self.settings.counting.as_ref();
+        counting.map_or(Ok(()), |counting| counting.request().stop.verdict_now())
+    }
+
+    /// Starts a block of about `rows` rows.
+    pub(crate) fn block(&self, bound: RowBound, rows: usize) -> RowBlock<'_> {
+        let settings = &*self.settings;
+        let ranking = &settings.ranking;
+        let RowBound(bound) = bound;
+        // In insertion order, every later row comes behind the bound.
+        let is_behind = settings.wanted == 0 || ranking.is_by_place() && bound.is_some();
+        let bound = bound.filter(|_| !ranking.is_by_place());
+        let wanted = if ranking.is_behind_place() { usize::MAX } else { settings.wanted };
+        RowBlock {
+            settings,
+            ids: Vec::with_capacity(rows),
+            selected: 0,
+            top: Top::new(wanted, bound),
+            sought: Vec::new(),
+            counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),
+            is_behind,
+        }
+    }
+}
+
+impl RowScan {
+    pub(super) fn new(request: SearchRequest, settings: Arc<Settings>, sought: Vec<String>) -> Self {
+        let merged = Merged::new(&settings);
+        Self { request: RowRequest { request, settings }, sought, merged }
+    }
+
+    pub(crate) fn request(&self) -> &RowRequest {
+        &self.request
+    }
+
+    pub(crate) fn bound(&self) -> RowBound {
+        RowBound(self.merged.bound())
+    }
+
+    /// Adds the next block, in the order of the sources.
+    pub(crate) fn add(&mut self, ReadRows(block): ReadRows) {
+        // A block of valid rows has no error.
+        let added = self.merged.add(&self.request.settings, block);
+        debug_assert!(added.is_ok(), "all rows were valid");
+    }
+
+    /// Returns the answer. `documents` returns the documents of the rows with these numbers, which count from 0 over all sources
+    /// and ascend.
+    ///
+    /// Returns `None` if an id may be repeated, or if `documents` returns `None`.
+    ///
+    /// # Errors
+    /// Returns an error if the cursor behind the page would be too long, or if a histogram has too many buckets.
+    pub(crate) fn finish(
+        self,
+        (bytes, row_groups): (u64, RowGroups),
+        documents: impl FnOnce(&[u64]) -> Option<Vec<Box<str>>>,
+    ) -> Result<Option<ScanAnswer>, Error> {
+        let Self { request: RowRequest { request, settings }, sought, merged } = self;
+        let Ok(mut complete) = merged.finish(&settings) else { return Ok(None) };
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let Complete { top, .. } = &mut complete;
+        let mut page: Vec<(u64, &mut Box<str>)> = top
+            .iter_mut()
+            .skip(number(request.offset))
+            .take(number(request.limit))
+            // No id is repeated, so the place of a case is the number of its row.
+            .map(|(rank, document)| (rank.place, document))
+            .collect();
+        page.sort_unstable_by_key(|(row, _)| *row);
+        if settings.keeps_documents && !page.is_empty() {
+            let rows: Vec<u64> = page.iter().map(|(row, _)| *row).collect();
+            let Some(texts) = documents(&rows).filter(|texts| texts.len() == rows.len()) else {
+                return Ok(None);
+            };
+            page.into_iter().zip(texts).for_each(|((_, document), text)| *document = text);
+        }
+        let answer = answer(&request, &settings, sought, complete, bytes)?;
+        Ok(Some(ScanAnswer { row_groups: Some(row_groups), ..answer }))
+    }
+}
+
+impl RowBlock<'_> {
+    /// Adds the id of the next row.
+    #[inline]
+    pub(crate) fn push_id(&mut self, id: &str) {
+        self.ids.push(self.settings.hasher.hash_one(id));
+        if !self.settings.sought.is_empty() && self.settings.sought.contains(id) {
+            self.sought.push(id.into());
+        }
+    }
+
+    /// Counts selected rows.
+    pub(crate) fn add_selected(&mut self, rows: usize) {
+        self.selected = self.selected.saturating_add(rows as u64);
+    }
+
+    /// Returns true if a later row of the block may be on the page.
+    pub(crate) fn wants_rows(&self) -> bool {
+        let is_full = self.settings.ranking.is_by_place() && self.top.bound().is_some();
+        !self.is_behind && !is_full
+    }
+
+    /// Offers a selected row for the page. `at` is its number in the block. `row` has the values of the sort fields.
+    #[inline]
+    pub(crate) fn offer(&mut self, at: usize, id: &str, row: &Row<'_>) {
+        let ranking: &Ranking = &self.settings.ranking;
+        let keys = ranking.keys_of(row);
+        if ranking.is_by_place() || ranking.takes_keys(&keys, id, self.top.bound().map(|bound| &**bound)) {
+            self.top.push(ranking, Rank::new(&keys, id, at as u64), ());
+        }
+    }
+
+    /// Counts the values of a row. `selects` returns true if the filter with a number selects the row; see
+    /// [`count_filters`](RowRequest::count_filters).
+    pub(crate) fn count(&mut self, row: &Row<'_>, selects: impl Fn(usize) -> bool) {
+        if let (Some(counting), Some(counts)) = (&self.settings.counting, &mut self.counts) {
+            // The filters are asked for in the order of their numbers.
+            let next = Cell::new(0_usize);
+            counting.add(counts, row, &self.settings.limits, |_| {
+                let number = next.get();
+                next.set(number.saturating_add(1));
+                selects(number)
+            });
+        }
+    }
+
+    pub(crate) fn finish(self) -> ReadRows {
+        let Self { settings, ids, selected, top, sought, counts, .. } = self;
+        let found = top.into_unsorted(&settings.ranking).into_iter();
+        let mut found: Vec<(Rank, Box<str>)> = found.map(|(rank, ())| (rank, "".into())).collect();
+        found.sort_unstable_by_key(|(rank, _)| rank.place);
+        ReadRows(ReadBlock {
+            ids,
+            selected,
+            found,
+            repeated: Vec::new(),
+            sought,
+            counts,
+            report: ImportReport::default(),
+            failed: None,
+            memory: Block::default(),
+        })
+    }
+}

@@ -1,0 +1,478 @@
+//! Tests that a scan of Parquet files gives the answer and the report of an engine that has imported the same files.
+
+#[expect(dead_code, reason = "of the worlds, what is checked in them is checked elsewhere")]
+mod world;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, TimestampMillisecondArray,
+};
+use arrow_schema::{DataType, Field as ArrowField};
+use bytes::Bytes;
+use casefilter::arrow::{DocumentEncoder, ParquetWriter};
+use casefilter::{
+    CancelToken, Catalog, DocumentNote, DocumentNoteKind, Engine, ErrorKind, Facet, FacetsRequest, Filter,
+    FilterBuilder, ImportError, ImportMode, ImportReport, Limits, Order, Scan, ScanAnswer, ScanError,
+    SearchAnswer, SearchParams, SearchRequest,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use proptest::prelude::*;
+
+use world::choices::Choices;
+use world::generate::{Size, World};
+
+const MODES: [ImportMode; 2] = [ImportMode::Strict, ImportMode::Lenient];
+
+fn by_engine(
+    catalog: &Catalog,
+    mode: ImportMode,
+    files: &[Bytes],
+) -> Result<(Engine, ImportReport), ImportError> {
+    let engine = Engine::new(catalog.clone());
+    let mut import = engine.import(mode);
+    for file in files {
+        import.parquet("", file.clone())?;
+    }
+    let report = import.commit()?;
+    Ok((engine, report))
+}
+
+/// Returns all parts of an answer but the number of examined rows.
+fn parts(answer: &SearchAnswer) -> (Vec<&str>, Vec<&str>, Option<u64>, Option<String>, String) {
+    let next = answer.next().map(ToString::to_string);
+    (answer.ids().collect(), answer.documents().collect(), answer.total(), next, answer.to_json())
+}
+
+/// Checks a scan against an engine. Returns the answer of the scan, if there is one.
+#[track_caller]
+fn check(
+    catalog: &Catalog,
+    mode: ImportMode,
+    files: &[Bytes],
+    request: &SearchRequest,
+    counts: Option<&FacetsRequest>,
+) -> Option<ScanAnswer> {
+    let mut scan = Scan::new(catalog, &Limits::default(), mode, request).unwrap();
+    if let Some(counts) = counts {
+        scan = scan.with_facets(counts).unwrap();
+    }
+    let scanned = scan.parquet(files.to_vec());
+    let (engine, report) = match by_engine(catalog, mode, files) {
+        Ok(loaded) => loaded,
+        Err(refusal) => {
+            assert!(matches!(scanned, Ok(None)), "{scanned:?}, but an import fails: {refusal}");
+            return None;
+        }
+    };
+    let expected = match counts {
+        None => engine.search(request).map(|answer| (answer, None)),
+        Some(counts) => {
+            engine.search_with_facets(request, counts).map(|(answer, counts)| (answer, Some(counts)))
+        }
+    };
+    let is_plain = report.errors.is_empty() && report.notes.is_empty() && report.replaced == 0;
+    match (scanned, expected) {
+        (Ok(Some(own)), Ok((answer, counts))) => {
+            assert_eq!(parts(&own.answer), parts(&answer), "{request:?}");
+            assert_eq!(own.facets, counts);
+            assert_eq!(own.report, report);
+            assert_eq!(own.documents, engine.len() as u64);
+            assert_eq!(own.selected, engine.count(&request.filter).unwrap());
+            Some(own)
+        }
+        (Ok(None), _) => {
+            assert!(!is_plain, "an import has nothing to report");
+            None
+        }
+        (Err(ScanError::Search(own)), Err(expected)) => {
+            assert_eq!(own, expected);
+            None
+        }
+        (own, expected) => panic!("{own:?}, expected {expected:?}"),
+    }
+}
+
+/// The properties of the files of a test.
+#[derive(Clone, Copy)]
+struct Form {
+    group_rows: usize,
+    is_flat: bool,
+    has_statistics: bool,
+    has_dictionaries: bool,
+}
+
+impl Form {
+    fn any(choices: &mut Choices<'_>, documents: usize) -> Self {
+        Self {
+            group_rows: [1, 2, 3, 7, 50, 100_000][choices.below(6)].max(documents / 20),
+            is_flat: choices.chance(1, 3),
+            has_statistics: choices.chance(2, 3),
+            has_dictionaries: choices.chance(1, 2),
+        }
+    }
+
+    fn write(self, batches: &[RecordBatch]) -> Bytes {
+        let statistics = if self.has_statistics { EnabledStatistics::Page } else { EnabledStatistics::None };
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(self.group_rows))
+            .set_data_page_row_count_limit(self.group_rows.div_ceil(3))
+            .set_write_batch_size(2)
+            .set_statistics_enabled(statistics)
+            .set_offset_index_disabled(!self.has_statistics)
+            .set_dictionary_enabled(self.has_dictionaries)
+            .build();
+        let schema = batches[0].schema();
+        let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        Bytes::from(writer.into_inner().unwrap())
+    }
+
+    /// Writes documents. Documents that are no JSON objects are left out.
+    fn file(self, catalog: &Catalog, documents: &[String]) -> Bytes {
+        let mut encoder = DocumentEncoder::new(catalog);
+        let mut batches = Vec::new();
+        for document in documents {
+            let _ = encoder.push(document);
+            if encoder.len() >= 1000 {
+                batches.push(encoder.finish());
+            }
+        }
+        batches.push(encoder.finish());
+        if self.is_flat {
+            batches = batches.iter().map(flat).collect();
+        }
+        self.write(&batches)
+    }
+}
+
+/// Returns the same cases with one column for each leaf.
+fn flat(batch: &RecordBatch) -> RecordBatch {
+    let mut columns: Vec<(String, ArrayRef)> = Vec::new();
+    let schema = batch.schema();
+    for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        flatten(field.name().clone(), column, &mut columns);
+    }
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+        .unwrap()
+}
+
+fn flatten(name: String, column: &ArrayRef, columns: &mut Vec<(String, ArrayRef)>) {
+    match column.data_type() {
+        DataType::Struct(members) => {
+            for (member, child) in members.iter().zip(column.as_struct().columns()) {
+                flatten(format!("{name}.{}", member.name()), child, columns);
+            }
+        }
+        DataType::List(element) => match element.data_type() {
+            DataType::Struct(members) => {
+                let list = column.as_list::<i32>();
+                let children = list.values().as_struct().columns().iter();
+                // A list of structs with lists stays as it is: each lane has one level.
+                if members.iter().any(|member| member.data_type().is_nested()) {
+                    columns.push((name, Arc::clone(column)));
+                    return;
+                }
+                for (member, child) in members.iter().zip(children) {
+                    let element = Arc::new(ArrowField::new_list_field(member.data_type().clone(), true));
+                    let lane = ListArray::new(
+                        element,
+                        list.offsets().clone(),
+                        Arc::clone(child),
+                        list.nulls().cloned(),
+                    );
+                    columns.push((format!("{name}.{}", member.name()), Arc::new(lane)));
+                }
+            }
+            _ => columns.push((name, Arc::clone(column))),
+        },
+        _ => columns.push((name, Arc::clone(column))),
+    }
+}
+
+fn facets(catalog: &Catalog, choices: &mut Choices<'_>) -> Vec<Facet> {
+    const FORMS: [&str; 8] =
+        ["", ":limit=1", ":stats", ":month", ":width=10", ":edges=0", ":edges=-1,0,9", ":hour"];
+    let mut facets = Vec::new();
+    for field in catalog.fields() {
+        let form = FORMS[choices.below(FORMS.len())];
+        if let Ok(facet) = Facet::parse(catalog, &format!("{}{form}", field.name()))
+            && choices.chance(1, 3)
+        {
+            facets.push(facet.with_own_criteria_apart(choices.chance(1, 2)));
+        }
+    }
+    facets.truncate(Limits::default().facets);
+    facets
+}
+
+/// Returns the documents on whose rows an import has nothing to report.
+fn plain_documents(world: &World) -> Vec<String> {
+    let engine = Engine::new(world.catalog.clone());
+    let is_plain = |document: &&String| {
+        let mut import = engine.import(ImportMode::Strict);
+        let report = import.push(document.as_bytes()).and_then(|()| import.commit());
+        report.is_ok_and(|report| {
+            let is_kept = |note: &DocumentNote| note.kind == DocumentNoteKind::ImplausibleMillis;
+            report.stored == 1 && !report.notes.iter().any(is_kept)
+        })
+    };
+    world.documents.iter().filter(is_plain).cloned().collect()
+}
+
+/// Returns the number of answers of scans.
+fn check_world(world: &World, choices: &mut Choices<'_>) -> usize {
+    let plain = if choices.chance(3, 4) { Some(plain_documents(world)) } else { None };
+    let documents = plain.as_ref().unwrap_or(&world.documents);
+    let (first, second) = documents.split_at(choices.below(documents.len() + 1));
+    let files =
+        [first, second].map(|documents| Form::any(choices, documents.len()).file(&world.catalog, documents));
+    let mut answers = 0;
+    for query in &world.requests {
+        let params = SearchParams::new()
+            .order(query.params.order.as_deref())
+            .offset(query.params.offset.as_deref())
+            .limit(query.params.limit.as_deref())
+            .count(query.params.count.as_deref());
+        let Ok(request) =
+            FilterBuilder::new(&query.catalog).request(query.body.to_string().as_bytes(), &params)
+        else {
+            continue;
+        };
+        let counts = FacetsRequest::new(request.filter.clone()).with_facets(facets(&query.catalog, choices));
+        let mode = MODES[choices.below(2)];
+        check(&world.catalog, mode, &files, &request, Some(&counts));
+        let mut request = request.with_cursor(choices.chance(1, 2));
+        if choices.chance(1, 3) {
+            request = request.with_limit(1).with_offset(0).with_cursor(true);
+        }
+        for _ in 0..4 {
+            let Some(found) = check(&world.catalog, mode, &files, &request, None) else { break };
+            answers += 1;
+            let Some(next) = found.answer.next() else { break };
+            request = request.with_after(next.clone()).with_offset(0);
+        }
+    }
+    answers
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn scans_and_engines_agree_in_small_worlds(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let mut choices = Choices::new(&bytes);
+        let world = World::small(&mut choices);
+        check_world(&world, &mut choices);
+    }
+
+    #[test]
+    fn scans_and_engines_agree_in_full_worlds(seed in any::<u64>()) {
+        let mut choices = Choices::seeded(seed);
+        let world = World::small(&mut choices);
+        check_world(&world, &mut choices);
+    }
+}
+
+#[test]
+fn scans_and_engines_agree_on_many_documents() {
+    let mut answers = 0;
+    for seed in 0..4 {
+        let mut choices = Choices::seeded(seed);
+        let size = Size { documents: 2000, requests: 5, repeats: false, faults: false };
+        let world = World::new(&mut choices, size);
+        answers += check_world(&world, &mut choices);
+    }
+    for seed in 0..20 {
+        let mut choices = Choices::seeded(seed);
+        let world = World::small(&mut choices);
+        answers += check_world(&world, &mut choices);
+    }
+    assert!(answers > 5, "{answers}");
+}
+
+fn line(id: impl std::fmt::Display, amount: i64) -> String {
+    format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{amount},\"tags\":[\"t{}\"]}}", amount % 3)
+}
+
+const FORM: Form = Form { group_rows: 100, is_flat: false, has_statistics: true, has_dictionaries: true };
+
+#[test]
+fn pages_of_all_orders_are_those_of_an_engine() {
+    let catalog = Catalog::cases();
+    let lines: Vec<String> = (0..1000).map(|at| line(at, at * 7 % 100)).collect();
+    let files = [FORM.file(&catalog, &lines[..433]), FORM.file(&catalog, &lines[433..])];
+    for filter in ["true", "tags = t1", "totalAmountInDefaultCurrency > 90", "false", "id = 7"] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        for order in ["", "totalAmountInDefaultCurrency", "-totalAmountInDefaultCurrency", "-id", "name,-id"]
+        {
+            let order = Order::parse_list(&catalog, order).unwrap();
+            for (offset, limit) in [(0, 3), (2, 2), (0, 0), (0, 100), (100, 3), (990, 20)] {
+                let request = SearchRequest::new(filter.clone()).with_order(order.clone());
+                let mut request = request
+                    .with_offset(offset)
+                    .with_limit(limit)
+                    .with_count(limit != 2)
+                    .with_cursor(limit == 2);
+                for _ in 0..4 {
+                    let found = check(&catalog, ImportMode::Strict, &files, &request, None).unwrap();
+                    let Some(next) = found.answer.next() else { break };
+                    request = request.with_after(next.clone()).with_offset(0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn row_groups_without_selected_cases_are_skipped() {
+    let catalog = Catalog::cases();
+    let lines: Vec<String> = (0..1000)
+        .map(|at| {
+            format!(
+                "{{\"id\":\"{at:04}\",\"totalAmountInDefaultCurrency\":{at},\"createdAt\":\"2026-01-01 {:02}:{:02}:00+0000\",\"amlCases\":[{{\"amlCaseId\":\"c{at:04}\"}}]}}",
+                at / 60,
+                at % 60
+            )
+        })
+        .collect();
+    let file = FORM.file(&catalog, &lines);
+    let bare = Form { has_statistics: false, ..FORM }.file(&catalog, &lines);
+    for (filter, tested) in [
+        ("true", 10),
+        ("totalAmountInDefaultCurrency > 949", 1),
+        ("totalAmountInDefaultCurrency in (1, 555)", 2),
+        ("not totalAmountInDefaultCurrency > 949", 10),
+        ("id = 0333", 1),
+        ("id in (0333, 0777) and totalAmountInDefaultCurrency < 500", 1),
+        ("id = 0333 or totalAmountInDefaultCurrency < 150", 3),
+        ("id = 0333 and name = x", 0),
+        ("id = 0333 and name is absent", 1),
+        ("createdAt >= \"2026-01-01 15:00:00\"", 1),
+        ("amlCases.amlCaseId = c0001", 1),
+        ("id starts with 03", 10),
+    ] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        let request = SearchRequest::new(filter.clone()).with_order(Order::parse(&catalog, "-id").unwrap());
+        let found = check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, None).unwrap();
+        let groups = found.row_groups.unwrap();
+        assert_eq!((groups.tested, groups.skipped), (tested, 10 - tested), "{filter}");
+        let found = check(&catalog, ImportMode::Strict, std::slice::from_ref(&bare), &request, None).unwrap();
+        assert_eq!(found.row_groups.unwrap().skipped, 0);
+        let counts = FacetsRequest::new(filter).with_facet(Facet::values(&catalog, "id").unwrap());
+        check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, Some(&counts)).unwrap();
+    }
+}
+
+#[test]
+fn repeated_ids_need_an_import() {
+    let catalog = Catalog::cases();
+    let request = SearchRequest::new(Filter::compile_text(&catalog, "tags = t1").unwrap());
+    let mut lines: Vec<String> = (0..500).map(|at| line(at, at)).collect();
+    let file = FORM.file(&catalog, &lines);
+    assert!(check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, None).is_some());
+    assert!(check(&catalog, ImportMode::Strict, &[file.clone(), file], &request, None).is_none());
+    lines.push(line(7, 3));
+    assert!(check(&catalog, ImportMode::Strict, &[FORM.file(&catalog, &lines)], &request, None).is_none());
+}
+
+fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+fn texts<const N: usize>(texts: [Option<&str>; N]) -> ArrayRef {
+    Arc::new(StringArray::from(texts.to_vec()))
+}
+
+/// Values of columns that the request does not need are checked as well.
+#[test]
+fn malformed_values_and_notes_need_an_import() {
+    let catalog = Catalog::cases();
+    let request = SearchRequest::new(Filter::compile_text(&catalog, "name = x").unwrap());
+    let ids = || texts([Some("a"), Some("b")]);
+    let utc = |ticks: [i64; 2]| -> ArrayRef {
+        Arc::new(TimestampMillisecondArray::from(ticks.to_vec()).with_timezone("+00:00"))
+    };
+    let amount = "totalAmountInDefaultCurrency";
+    let floats = |floats: [f64; 2]| Arc::new(Float64Array::from(floats.to_vec())) as ArrayRef;
+    let integers = |integers: [i64; 2]| Arc::new(Int64Array::from(integers.to_vec())) as ArrayRef;
+    let local = Arc::new(TimestampMillisecondArray::from(vec![0, 1])) as ArrayRef;
+    let cases = [
+        (columns([("id", ids())]), true),
+        (columns([("id", texts([Some("a"), None]))]), false),
+        (columns([("id", texts([Some("a"), Some("")]))]), false),
+        (columns([("id", texts([Some("a"), Some("a")]))]), false),
+        (columns([("id", ids()), (amount, floats([1.0, 2.0]))]), true),
+        (columns([("id", ids()), (amount, floats([1.0, f64::NAN]))]), false),
+        (columns([("id", ids()), (amount, floats([1.0, f64::INFINITY]))]), false),
+        (columns([("id", ids()), (amount, integers([1, 2]))]), true),
+        (columns([("id", ids()), (amount, integers([1, (1 << 53) + 1]))]), false),
+        (columns([("id", ids()), ("createdAt", utc([0, 1]))]), true),
+        (columns([("id", ids()), ("createdAt", utc([0, i64::MAX]))]), false),
+        (columns([("id", ids()), ("createdAt", utc([i64::MIN, 0]))]), false),
+        (columns([("id", ids()), ("createdAt", local)]), false),
+        (columns([("id", ids()), ("createdAt", texts([None, Some("2026-01-31 00:00:00+0000")]))]), true),
+        (columns([("id", ids()), ("createdAt", texts([None, Some("2026-01-31 00:00:00")]))]), false),
+        (columns([("id", ids()), ("createdAt", texts([None, Some("yesterday")]))]), false),
+        (columns([("id", ids()), ("name", integers([1, 2]))]), false),
+        (columns([("id", ids()), ("other", integers([1, 2]))]), true),
+        (columns([("id", ids()), ("status", texts([None, Some("open")]))]), false),
+        (columns([("id", ids()), ("Name", texts([None, Some("open")]))]), false),
+        (columns([("name", ids())]), false),
+    ];
+    for (number, (batch, is_plain)) in cases.iter().enumerate() {
+        for has_statistics in [false, true] {
+            for group_rows in [1, 2] {
+                let file = Form { has_statistics, group_rows, ..FORM }.write(std::slice::from_ref(batch));
+                for mode in MODES {
+                    let found = check(&catalog, mode, std::slice::from_ref(&file), &request, None);
+                    assert_eq!(found.is_some(), *is_plain, "{number}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_files_need_an_import() {
+    let catalog = Catalog::cases();
+    let request = SearchRequest::new(Filter::all(&catalog));
+    let lines: Vec<String> = (0..100).map(|at| line(at, at)).collect();
+    let whole = FORM.file(&catalog, &lines);
+    for length in [0, 1, 8, 100, whole.len() / 2, whole.len() - 1] {
+        check(&catalog, ImportMode::Strict, &[whole.slice(..length)], &request, None);
+    }
+    let scan = |file: Bytes| {
+        let scan = Scan::new(&catalog, &Limits::default(), ImportMode::Strict, &request).unwrap();
+        scan.parquet([file])
+    };
+    for at in (0..whole.len()).step_by(13) {
+        let mut bytes = whole.to_vec();
+        bytes[at] ^= 0x55;
+        // No panic, and no error.
+        assert!(scan(bytes.into()).is_ok());
+    }
+}
+
+#[test]
+fn scans_stop_and_find_unknown_ids() {
+    let catalog = Catalog::cases();
+    let mut writer = ParquetWriter::new(Vec::new(), &catalog, None).unwrap();
+    (0..20_000).for_each(|at| writer.push(&line(at, at)).unwrap());
+    let file = Bytes::from(writer.finish().unwrap());
+    let token = CancelToken::new();
+    let request = SearchRequest::new(Filter::all(&catalog)).with_cancel(token.clone());
+    let scan = || Scan::new(&catalog, &Limits::default(), ImportMode::Strict, &request).unwrap();
+    let found = scan().seek_ids(["7", "x", "19999"]).parquet([file.clone()]).unwrap().unwrap();
+    assert_eq!((found.documents, found.unknown_ids), (20_000, vec!["x".to_owned()]));
+    assert!(found.bytes > 0);
+    token.cancel();
+    match scan().parquet([file]) {
+        Err(ScanError::Search(error)) => assert_eq!(error.kind, ErrorKind::SearchCancelled),
+        other => panic!("{other:?}"),
+    }
+}
