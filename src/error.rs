@@ -76,7 +76,8 @@ pub enum ErrorKind {
     /// A field that occurs twice in an order.
     DuplicateSortField,
     /// A cursor that is not valid: it was altered, or it belongs to another order, another catalogue or another version of its
-    /// format.
+    /// format. [`SearchParams::parse`](crate::SearchParams::parse) returns this error for a cursor of a client. A search returns it
+    /// only for a cursor from [`SearchRequest::with_after`](crate::SearchRequest::with_after).
     BadCursor,
     /// An `offset` or `limit` that is not a non-negative decimal integer.
     BadInteger,
@@ -85,7 +86,8 @@ pub enum ErrorKind {
     PageTooLarge,
     /// More facets in a request than [`Limits::facets`](crate::Limits::facets).
     TooManyFacets,
-    /// A histogram of more buckets than [`Limits::facet_buckets`](crate::Limits::facet_buckets).
+    /// A histogram of more buckets than [`Limits::facet_buckets`](crate::Limits::facet_buckets). If the number depends on the
+    /// documents, [`Engine::facets`](crate::Engine::facets) returns this error. The request is the cause, not the host program.
     TooManyBuckets,
     /// A `countTotalItems` that is not `true` or `false`.
     BadFlag,

@@ -7,7 +7,7 @@
 //! | [`criteria`] | write filters, and know the result of each operator for absent, single and multiple values |
 //! | [`counting`] | count documents by value, by month or by amount |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
-//! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, an HTTP handler, tests |
+//! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, a handler, tests |
 //! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
 //! | [`performance`] | know what is fast and why, and measure your own requests |
 //! | [`service`] | serve the operations of the compliance domain over HTTP (feature `service`) |
@@ -16,6 +16,9 @@
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
 //! The reference documentation of most types has an example. That of a function lists its errors. Complete programs to start from
 //! are in `examples/` of the repository, such as `first_search`, `own_catalogue` and `axum_search`.
+//!
+//! Read the guide in rustdoc: `cargo doc --no-deps --features store --open`. The files in `docs/guide` have links to types, which
+//! work only in rustdoc. Their programs also have lines that begin with `# `, which rustdoc compiles but does not show.
 
 #[doc = include_str!("../docs/guide/criteria.md")]
 pub mod criteria {}

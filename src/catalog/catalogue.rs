@@ -258,7 +258,8 @@ impl Catalog {
     }
 
     /// Returns a catalogue with the same fields, in which JSON bodies may also use the [extended](crate::Operator::is_extended)
-    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`.
+    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`. [`SearchParams`](crate::SearchParams) may
+    /// then have `pageCursor`, `after` and an `order` by several fields.
     ///
     /// In a catalogue that is not extended, bodies may use only the operators of the interface document. Any other operator is an
     /// error. Filters in the text syntax may always use all operators. An engine of either catalogue accepts filters of both
@@ -285,7 +286,7 @@ impl Catalog {
         }
     }
 
-    /// Returns true if JSON bodies may use the [extended](Self::extended) operators.
+    /// Returns true if JSON bodies may use the [extended](Self::extended) operators, and parameters may ask for cursors.
     #[must_use]
     pub fn is_extended(&self) -> bool {
         self.inner.grammar == Grammar::Extended
@@ -339,6 +340,9 @@ impl Catalog {
     }
 
     /// Returns the names and aliases that requests may use, in the order of the fields.
+    ///
+    /// To [narrow](Self::allow) a catalogue to all fields but one, use [`visible_fields`](Self::visible_fields) instead: an alias
+    /// in the list would show its field.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["status"])?;

@@ -78,6 +78,9 @@ impl Document {
     /// The result is the same as for the JSON that `serde_json` would print: `null` for `None`, the names of variants for enums,
     /// and objects for maps with keys that are strings, numbers or characters.
     ///
+    /// To read a text, use [`parse`](Self::parse), not a `serde_json::Value` of the text. Such a value has rounded decimals and large
+    /// numbers to doubles, and has only the last of two equal keys.
+    ///
     /// ```
     /// use casefilter::{Catalog, Document, Field, FieldType, Filter};
     /// #[derive(serde::Serialize)]

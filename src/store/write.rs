@@ -20,8 +20,9 @@ impl Store {
     /// Returns an error if the document is malformed, or if the file cannot be read or written. Then nothing is stored. After a
     /// failure of the file, the next write first [recovers](Self::recover). If that fails, the write also fails.
     ///
-    /// For a malformed document, the error contains the first error in the document. [The
-    /// guide](crate::guide::durability#rejected-documents) shows how to get all errors.
+    /// For a malformed document, the error contains the first error in the document.
+    /// [`Document::parse_within`](crate::Document::parse_within) returns up to ten. [The
+    /// guide](crate::guide::durability#rejected-documents) has an example.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<UpsertOutcome, StoreError> {
         let outcomes = self.upsert_each([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(UpsertOutcome::Stored))

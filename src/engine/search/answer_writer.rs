@@ -51,7 +51,8 @@ impl SearchAnswer {
     /// order.
     ///
     /// This function also creates an answer from changed documents, for example to [show only the allowed
-    /// members](crate::guide::catalogues#show-only-the-allowed-members).
+    /// members](crate::guide::catalogues#show-only-the-allowed-members). The answer has no cursor until
+    /// [`with_next`](Self::with_next) sets the cursor of the found page.
     ///
     /// A document is a JSON object. It is copied unchanged. If a document is an empty string, its item in the answer is an object
     /// with only the id. The catalogue of the filter gives the name of its member.
