@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::{PageIndexPolicy, RowGroupMetaData};
+use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::bind::bind;
@@ -88,8 +88,10 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             !plan.column_errors.is_empty() || plan.members.iter().any(|member| member.stray.is_some());
         let leaves = leaf_columns(&plan, &schema, metadata.parquet_schema().num_columns())?;
         let is_list = |field| leaves.iter().any(|leaf| leaf.field == Some(field) && leaf.is_list);
-        let rows: i64 = metadata.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).sum();
-        let bytes = u64::try_from(rows).ok()?.checked_mul(ROW_BYTES)?;
+        let mut groups = metadata.metadata().row_groups().iter();
+        let rows =
+            groups.try_fold(0_u64, |rows, group| rows.checked_add(u64::try_from(group.num_rows()).ok()?))?;
+        let bytes = rows.checked_mul(ROW_BYTES)?;
         let is_too_large = bytes > max_document_bytes(reader.len());
         if has_notes || is_too_large || request.sort_fields().chain([FieldId::ID]).any(is_list) {
             return None;
