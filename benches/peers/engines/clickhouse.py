@@ -20,7 +20,7 @@ class Dialect(sql.Dialect):
     has_part = "position({column}, {value}) > 0"
     instant = "toDateTime('{}', 'UTC')"
     month = "toStartOfMonth({column})"
-    unnest = "arrayJoin({column})"
+    unnest = "arrayJoin(if(empty({column}), [NULL], {column}))"
 
 
 class Engine:

@@ -53,7 +53,8 @@ class Dialect:
     has_part = "contains({column}, {value})"
     matches = "{column} ILIKE {value}"
     month = "date_trunc('month', {column})"
-    unnest = "unnest({column})"
+    # A case without values has one row, whose value is null.
+    unnest = "unnest(CASE WHEN cardinality({column}) > 0 THEN {column} ELSE [NULL] END)"
 
     def literal(self, field, value):
         kind = TYPED.get(field)
