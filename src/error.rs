@@ -105,7 +105,8 @@ pub enum ErrorKind {
     /// A filter, an order or a field that was built with a different catalogue. This is a bug in the host program, not in a
     /// request.
     CatalogMismatch,
-    /// A filter with `$match` that cannot be translated to SQL, because the SQL table has no folded column for the field.
+    /// A filter with `$match` that cannot be translated to SQL, because the table has no folded column for the field. A folded
+    /// column contains the strings without case and accents.
     NoFoldedColumn,
     /// A filter with criteria on the elements of an array (`$elem`). It cannot be translated to SQL, because the SQL table has no
     /// element columns for the array.

@@ -14,7 +14,7 @@
 //! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
 //! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
-//! The reference documentation of most types has an example. That of a function lists its errors. Complete programs to start from
+//! In the reference documentation, most types have an example, and functions list their errors. Complete programs to start from
 //! are in `examples/` of the repository, such as `first_search`, `own_catalogue` and `axum_search`.
 //!
 //! Read the guide in rustdoc: `cargo doc --no-deps --features store --open`. The files in `docs/guide` have links to types, which

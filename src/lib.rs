@@ -60,8 +60,8 @@
 //! # Limits and non-goals
 //!
 //! - **Criteria** have no regular expressions, no arithmetic and no comparison of two fields. The operator
-//!   [`<>`](guide::criteria#truth-table) is true for absent values. In request bodies, `$not`, `$elem`, `$exists` and the searches
-//!   in strings need an [extended](Catalog::extended) catalogue.
+//!   [`<>`](guide::criteria#truth-table) is true for absent values. In request bodies, `$not`, `$elem`, `$exists`, the searches in
+//!   strings and the order of known values need an [extended](Catalog::extended) catalogue.
 //! - **Types** are strings, doubles, integers of 64 bits, exact decimals, timestamps and booleans. In a field of doubles, integers
 //!   beyond 2^53 are rounded. The id is a string, an integer or a UUID.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different

@@ -266,7 +266,8 @@ impl ColumnInserter<'_> {
         Ok(inserted)
     }
 
-    /// Adds a member. If there are already flat columns with the same path, merges the struct column with them.
+    /// Adds a member. If a struct column and the flat columns of its members, such as `caseReview.status`, have the same path,
+    /// merges them.
     fn place(&self, members: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Error> {
         let Some(found) = members.iter_mut().find(|member| *member.key == *key) else {
             members.push(member(key, node));

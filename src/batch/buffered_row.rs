@@ -39,8 +39,8 @@ pub(crate) struct BufferedRow {
     pub(crate) place: u64,
 }
 
-/// A value of a buffered row. A string is stored as its start and end in `text`. A number, an integer or a timestamp is stored as
-/// its ordinal.
+/// A value of a buffered row. A string is stored as its start and end in `text`. A value of an ordered type, such as a decimal, is
+/// stored as its ordinal.
 #[derive(Clone, Copy, Debug)]
 enum Scalar {
     String(u32, u32),

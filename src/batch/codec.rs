@@ -31,11 +31,11 @@ fn version(catalog: &Catalog, part: Part) -> u8 {
     }
 }
 
-/// The tag of consecutive numbers. Only the first number is stored.
+/// The byte before consecutive insertion-order or document numbers. Only the first number is stored.
 const FROM: u8 = 0;
-/// The tag of arbitrary numbers. All of them are stored.
+/// The byte before insertion-order or document numbers that are not consecutive. All numbers are stored.
 const EACH: u8 = 1;
-/// The tag of a batch whose documents have no document numbers.
+/// The byte that stands for document numbers in a batch whose documents have none.
 const NO_NUMBERS: u8 = 2;
 
 /// One part of a serialised batch.

@@ -54,7 +54,8 @@ pub(super) struct Inner {
 pub(super) const MOST_ANCESTORS: usize = 16;
 
 impl Catalog {
-    /// Returns the catalogue of the Case resource. It contains every filterable leaf.
+    /// Returns the catalogue of compliance cases. It contains every field of the interface document's Case resource that criteria
+    /// can test.
     ///
     /// ```
     /// let catalog = casefilter::Catalog::cases();
@@ -258,8 +259,9 @@ impl Catalog {
     }
 
     /// Returns a catalogue with the same fields, in which JSON bodies may also use the [extended](crate::Operator::is_extended)
-    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`. [`SearchParams`](crate::SearchParams) may
-    /// then have `pageCursor`, `after` and an `order` by several fields.
+    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`. They may also compare known values of
+    /// strings by their order, as in `>=`. [`SearchParams`](crate::SearchParams) may then have `pageCursor`, `after` and an `order`
+    /// by several fields.
     ///
     /// In a catalogue that is not extended, bodies may use only the operators of the interface document. Any other operator is an
     /// error. Filters in the text syntax may always use all operators. An engine of either catalogue accepts filters of both

@@ -13,7 +13,8 @@ use super::room::Room;
 use super::schemas;
 use crate::store::Store;
 
-/// The stored record of a share token. The key of the record is the hash of the token.
+/// The stored record of a share token. A client with the token can preview the profile of one applicant until the token expires or
+/// is redeemed. The key of the record is the hash of the token.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ShareToken {

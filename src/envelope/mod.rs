@@ -35,7 +35,7 @@ pub struct Envelope {
     /// The `errorCode` of the first error, from the table [`ErrorCode::ALL`].
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub error_code: Option<u32>,
-    /// The `type` of the first error, from the same table.
+    /// The `type` of the first error, from the table [`ErrorCode::ALL`].
     #[cfg_attr(feature = "serde", serde(rename = "type", skip_serializing_if = "Option::is_none"))]
     pub error_type: Option<&'static str>,
 }

@@ -177,8 +177,8 @@ impl<'a> Parser<'a, '_> {
         Reading::Whole
     }
 
-    /// Reports an error for a value with wildcards after `=` or `<>`, and skips it. Returns false if such a value is not next in
-    /// `lexer`.
+    /// Reports an error for a value with wildcards after `=` or `<>`, and skips the value. Does the same for a regular expression
+    /// after an operator of another language, such as `== /x/`. Returns false if no such value is next in `lexer`.
     pub(super) fn wildcards(
         &mut self,
         operator: Operator,

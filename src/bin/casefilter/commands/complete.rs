@@ -195,8 +195,8 @@ fn filter(before: &[String], written: &str, last: &str, shell: Shell) -> Vec<Can
     candidates
 }
 
-/// Returns the part of the last word before the written value: `--where=`, or nothing. Bash usually passes `=` as a separate word,
-/// which is not replaced.
+/// Returns the flag that precedes the written value in the last word, such as `--where=`. Returns an empty text if the last word
+/// has no flag. That is usual in bash, which passes `=` as a separate word and does not replace it.
 fn flag_before<'w>(last: &'w str, written: &str) -> &'w str {
     last.strip_suffix(written).filter(|flag| flag.len() > 1).unwrap_or_default()
 }

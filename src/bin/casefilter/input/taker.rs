@@ -31,7 +31,7 @@ pub(crate) trait Taker {
     /// Starts a new text file (JSON or NDJSON) with this name.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
-    /// Adds the next bytes of the text file.
+    /// Adds the next bytes of the text file that [`begin_source`](Self::begin_source) started.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 
     /// Adds the document that begins at a line of the file, or the error that takes its place.
@@ -141,7 +141,8 @@ impl Taker for ServiceTaker<'_> {
         self.upload.push(bytes)
     }
 
-    /// Sends the document as a line of NDJSON, after empty lines, so that the service counts the same lines.
+    /// Sends the document as a line of NDJSON. Empty lines before it make its line number the same as in the file. An error is not
+    /// sent: in strict mode it is returned, otherwise it is kept for [`left_out`](ServiceTaker::left_out).
     fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
         let document = match document {
             Ok(document) => document,

@@ -13,7 +13,7 @@ use crate::output::part::Part;
 /// The endings of database files.
 const DATABASES: [&str; 3] = ["db", "redb", "casefilter"];
 
-/// The endings of all other formats.
+/// The endings of all formats of files except databases.
 const FORMATS: [&str; 9] = ["csv", "tsv", "xlsx", "parquet", "json", "ndjson", "jsonl", "zst", "gz"];
 
 /// The format of an output file of cases.

@@ -53,8 +53,8 @@ pub(crate) fn to_file(path: &Path, columns: Columns<'_>, fill: Fill<'_>) -> Resu
     replace(path, &mut |mut file| pack(&extension.to_string_lossy(), columns, fill, &mut file))
 }
 
-/// Does the same as [`to_file`], for lines that are read from a database. `fill` closes the database when it has read everything.
-/// At that time, a part may not have been written to standard output yet.
+/// Does the same as [`to_file`], for lines that are read from a database. `fill` closes the database when it has read all lines. On
+/// standard output, some of these lines may be written only after that.
 pub(crate) fn from_database(
     database: &Path,
     path: &Path,
