@@ -56,7 +56,7 @@ pub struct ValueCounts {
     pub values: Vec<(Value<'static>, u64)>,
     /// The number of values that documents have, but the list does not contain.
     pub other_values: u64,
-    /// The sum of the counts of these values.
+    /// The sum of the counts of the values that the list does not contain.
     pub other_count: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct Bucket {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FacetStats {
-    /// The number of values. A document adds its distinct values.
+    /// The number of values. Equal values of one document count once.
     pub count: u64,
     /// The smallest value.
     pub min: Option<Value<'static>>,

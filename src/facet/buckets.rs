@@ -23,7 +23,8 @@ pub(crate) enum Buckets {
     NumberWidth(Number),
 }
 
-/// The bound of the numbers of buckets of doubles, 2^52. Below it, each product of a number and the width is a different double.
+/// The exclusive bound of the absolute bucket numbers for doubles: 2^52. Below this bound, no two buckets have the same lower edge
+/// after rounding to doubles.
 pub(crate) const MOST_STEPS: f64 = 4_503_599_627_370_496.0;
 
 impl Buckets {

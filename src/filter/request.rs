@@ -86,8 +86,8 @@ impl SearchRequest {
         Self { limit, ..self }
     }
 
-    /// Requests a cursor if `cursor` is true: [`SearchAnswer::next`](crate::SearchAnswer::next), and `pageInfo.next` in JSON,
-    /// unless the page is the last page. See [`Cursor`].
+    /// Requests a cursor for the next page if `cursor` is true. [`SearchAnswer::next`](crate::SearchAnswer::next) returns it, and
+    /// the JSON form has it as `pageInfo.next`. The last page has no cursor. See [`Cursor`].
     #[must_use]
     pub fn with_cursor(self, cursor: bool) -> Self {
         Self { cursor, ..self }

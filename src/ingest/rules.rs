@@ -75,7 +75,7 @@ pub(crate) fn stored_id<'t>(catalog: &Catalog, text: &'t str) -> Cow<'t, str> {
     canonical_id(catalog.id_type(), text).unwrap_or(Cow::Borrowed(text))
 }
 
-/// Returns the id for its text in a document. Returns `None` if the text is not an id of the type.
+/// Converts the text of an id in a document to a value in canonical form. Returns `None` if the text is not an id of the type.
 pub(super) fn id_of<'a>(id_type: IdType, text: Cow<'a, str>) -> Option<Value<'a>> {
     match text {
         Cow::Borrowed(text) => canonical_id(id_type, text).map(Value::String),

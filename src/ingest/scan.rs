@@ -22,7 +22,7 @@ pub(super) fn key(text: &str) -> Option<(Cow<'_, str>, &str)> {
     Some((key, skip_space(rest).strip_prefix(':')?))
 }
 
-/// Returns the part of `text` before `rest`. `rest` must be the end of `text`.
+/// Returns the part of `text` before `rest`, which must be the end of `text`. Returns `None` if `rest` is longer than `text`.
 pub(super) fn before<'t>(text: &'t str, rest: &str) -> Option<&'t str> {
     text.get(..text.len().checked_sub(rest.len())?)
 }

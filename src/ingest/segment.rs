@@ -61,7 +61,7 @@ pub(super) struct Segment {
     pub(super) keys: Keys,
     /// The keys of the array elements that end in the text. The next element may contain these keys again.
     pub(super) ended: Option<Keys>,
-    /// The array of each element of an array of objects that begins in the text.
+    /// For each element that begins in the text: the array of objects that it belongs to.
     pub(super) begun: Box<[ArrayId]>,
     pub(super) to: SlotIndex,
     pub(super) form: Form,

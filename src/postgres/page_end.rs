@@ -67,7 +67,7 @@ impl PageEnd {
         take(row.id, row.document)
     }
 
-    /// Returns the cursor for the next page, unless it is the last page.
+    /// Returns the cursor for the next page. Returns `None` if this page is the last page.
     ///
     /// # Errors
     /// Returns an error if the cursor would be too long, or if the document is not valid.

@@ -49,9 +49,9 @@ pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
 /// Flags that tell if a criterion names the given field, and if it names other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Names {
-    /// True if it names the field that is counted.
+    /// True if the criterion names the given field.
     own: bool,
-    /// True if it names another field.
+    /// True if the criterion names another field.
     others: bool,
 }
 

@@ -221,7 +221,7 @@ fn is_ranked(field: &Field, operator: Operator) -> bool {
     field.field_type() == FieldType::String && operator.ray().is_some()
 }
 
-/// Returns the error of an order comparison after which the comparisons have too many known values.
+/// Returns the error of the order comparison with which the known values of all order comparisons exceed [`MOST_RANKED`].
 fn too_many_ranked(field: &Field, offset: usize) -> Error {
     Error::new(
         ErrorKind::TooManyValues,

@@ -1,4 +1,4 @@
-//! The set of rows that all other code uses: each operation is a `match` over the representations.
+//! A set of rows of one batch in any representation (`RowSet`). Each operation is a `match` over the representations.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -27,8 +27,9 @@ const CHUNK_BYTES: usize = 1 << 16;
 
 /// A search that answers one request while documents are read.
 ///
-/// The answer is that of an [`Engine`](crate::Engine) that has imported the same sources, and so are the errors and the report. A scan
-/// is for a single request: it takes a fraction of the time of an import, and a few megabytes of memory for sources of any size. For several requests, use an engine.
+/// The answer, the errors and the report are those of an [`Engine`](crate::Engine) that has imported the same sources. A scan is
+/// for a single request. It takes a fraction of the time of an import, and a few megabytes of memory for sources of any size. For
+/// several requests, use an engine.
 ///
 /// Sources have the layouts of an [`Import`](crate::Import). With the feature `parallel`, other threads read the documents.
 ///
@@ -329,7 +330,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Reads the block that is being filled, and merges all blocks. A short source is read on this thread.
+    /// Merges all blocks of the queue. Then reads the block that is being filled on this thread, and merges it too. So no other
+    /// thread reads a short source.
     fn drain(&mut self) -> Result<(), Failed> {
         while let Some(read) = self.queue.next() {
             self.merge(read)?;

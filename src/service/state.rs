@@ -48,9 +48,9 @@ pub(super) struct ServiceState {
     pub(super) import_lock: Arc<Semaphore>,
     /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
-    /// The temporary files for large bodies of unverified requests.
+    /// The temporary files for large bodies of requests whose signature is not verified yet.
     pub(super) spool: Arc<BodySpool>,
-    /// The memory budget for bodies of verified requests. It is for the bytes beyond `body_allowance`.
+    /// The memory budget for bodies of requests whose signature is verified. It is for the bytes beyond `body_allowance`.
     pub(super) bodies: Arc<Budget>,
     /// The number of bytes that every body may use without a reservation.
     pub(super) body_allowance: usize,

@@ -54,7 +54,7 @@ impl ElementNumbers {
         all
     }
 
-    /// Returns true if the column is part of a table in which `$elem` can test the arrays for which `is_chosen` returns true.
+    /// Returns true if `$elem` needs the column to test the chosen arrays: those for which `is_chosen` returns true.
     pub(super) fn is_needed(&self, is_chosen: impl Fn(ArrayId) -> bool) -> bool {
         let is_inner = |inner| inner == self.array || is_chosen(inner);
         is_chosen(self.array)

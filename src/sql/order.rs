@@ -17,8 +17,8 @@ use crate::filter::order::{Position, SortKey, SortValue};
 use crate::value::ValueClass;
 
 impl Table {
-    /// Returns the `ORDER BY` list. In ascending order, known values come before other strings. Absent values come last in both
-    /// directions. Cases with equal values are sorted by `id`.
+    /// Returns the `ORDER BY` list. Without keys, this is the insertion order. In ascending order, known values come before other
+    /// strings. Absent values come last in both directions. Cases with equal values are sorted by `id`.
     pub(super) fn order_by(&self, syntax: &dyn Syntax, keys: &[SortKey]) -> String {
         if keys.is_empty() {
             return quote(syntax, PLACE);

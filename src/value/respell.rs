@@ -10,7 +10,7 @@ pub(crate) struct Span {
     pub(crate) start: String,
     /// The first instant after the span, if the span is a whole day or minute. `None` for a single instant.
     pub(crate) end: Option<String>,
-    /// True if the string is an instant with a fraction of a second. It is then within the second that begins at `start`.
+    /// True if the string is an instant with a fraction of a second. This instant is within the second that begins at `start`.
     pub(crate) is_within: bool,
 }
 
