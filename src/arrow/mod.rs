@@ -15,7 +15,7 @@
 //! | a string | `Utf8` | `LargeUtf8`, `Utf8View`, and dictionaries of these |
 //! | a number | `Float64` | any integer, any float, a decimal of up to 38 digits |
 //! | an integer | `Int64` | any integer type |
-//! | a decimal | `Decimal128(19, s)`, where `s` is the scale of the field | any integer type, a decimal of up to 38 digits, strings |
+//! | a decimal | `Decimal128(19, s)`, where `s` is the scale of the field | any integer, a decimal of up to 38 digits, strings |
 //! | a boolean | `Boolean` | |
 //! | a timestamp in a text form | `Timestamp(Millisecond, "+00:00")` | timestamps of any unit and zone, dates, strings in the form of the field |
 //! | a timestamp in Unix seconds or milliseconds | `Utf8` | integers, timestamps, dates |

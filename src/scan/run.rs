@@ -28,8 +28,8 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// A search that answers one request while documents are read.
 ///
 /// The answer, the errors and the report are those of an [`Engine`](crate::Engine) that has imported the same sources. A scan is
-/// for a single request. It takes a fraction of the time of an import, and a few megabytes of memory for sources of any size. For
-/// several requests, use an engine.
+/// for a single request. It takes a fraction of the time of an import. For sources of any size, it takes a few megabytes of memory.
+/// For several requests, use an engine.
 ///
 /// Sources have the layouts of an [`Import`](crate::Import). With the feature `parallel`, other threads read the documents.
 ///
