@@ -1,4 +1,7 @@
 //! The plan of a source: maps the columns of a schema to the nodes of a case. It is created once per source.
+//!
+//! Columns are combined into nested objects by the paths in their names, and each value gets its field. A column that does not fit
+//! the catalogue is an error. `bind.rs` binds the plan to the arrays of each record batch.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
-//! A Parquet file that is scanned: the columns that are needed, and the documents of single rows.
+//! A Parquet file that is scanned. This file opens it, loads the needed columns of a row group into memory, and reads the documents
+//! of single rows.
+//!
+//! Each of these steps gives up (`None`) if an import has to read the file instead. `scan_group` evaluates the loaded row groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

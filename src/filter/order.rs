@@ -1,4 +1,6 @@
-//! The order of the documents in the answer to a search.
+//! The order of the documents in the answer to a search: parses an [`Order`], checks its fields against a catalogue, and prints it.
+//!
+//! Execution sorts by `SortKeys`. `position` defines the values of one document in the sort fields, which a cursor contains.
 
 mod position;
 

@@ -13,7 +13,8 @@
 //! | find misspelt members | `members` |
 //! | find cases in objects that other systems wrote | `envelope` |
 //!
-//! A rule for documents must hold in four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`.
+//! A rule for documents must hold in four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`. A limit that `template`
+//! checks also changes `segments`. `arrow/{read,scan_file,scan_group}.rs` pass the limits to `arrow/rows.rs`.
 
 mod envelope;
 mod members;

@@ -3,7 +3,10 @@
 //! # How to add an ordered type
 //!
 //! To add an ordered type, change the files below. To find the lists of types in docs, help and tests, use `grep -rli decimal src
-//! docs tests README.md`. Many places match with an arm `_`, so the compiler does not report them.
+//! docs tests README.md`. For a type that is a time, use also `grep -rlE '(FieldType|Value|OrderedType)::Timestamp' src`. Many
+//! places match with an arm `_`, so the compiler does not report them.
+//!
+//! Days in documents are already a form of timestamps: `catalog/timestamp_form.rs`.
 //!
 //! - `value/field_type.rs`: the enum below;
 //! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;
@@ -13,13 +16,13 @@
 //! - `catalog/file/words.rs`: the advice for type names of other systems; `catalog/serialized.rs`: the names of types in messages;
 //! - `error.rs` and `envelope/error_codes.rs`: the kind of error for a malformed value;
 //! - `arrow/{value,leaf}.rs` and `sql/datum.rs`: the types of columns;
-//! - `sql/{copy,dialect/*}.rs`, `postgres/{parameter,check}.rs` and `bin/casefilter/output/rows/flat_parquet.rs`, if no SQL type of
-//!   another field type fits;
+//! - `sql/{copy,dialect/*}.rs`, `postgres/{parameter,check}.rs`, `bin/casefilter/output/rows/flat_parquet.rs` and
+//!   `tests/sql/tokens.rs`, if no SQL type of another field type fits;
 //! - `catalog/{field,parse_name}.rs` and `catalog/file/{fields,values,write}.rs`, if the type has a property such as a scale;
 //! - `bin/casefilter/output/case_table.rs`, if the values are aligned to the right in tables;
 //! - `service/openapi.rs`: the type in the schema of values;
-//! - `facet/{definition,parse,json}.rs`, `engine/search/facets/stats.rs`, `exec/reference/facets.rs`, `sql/facets.rs` and
-//!   `bin/casefilter/commands/complete.rs`: counts by value, histograms and statistics;
+//! - `facet/{definition,parse,json}.rs`, `engine/search/facets/stats.rs`, `exec/reference/facets.rs`, `sql/facets.rs`,
+//!   `scan/count.rs`, `postgres/facets.rs` and `bin/casefilter/commands/complete.rs`: counts by value, histograms and statistics;
 //! - `store/FORMAT.md`: the names of types;
 //! - `batch/codec.rs` (`check_stored_batch`), `column/merge.rs` and `tests/world`: the tests.
 

@@ -15,6 +15,9 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 //!
+//! If the total is [`WithPage`](TotalStrategy::WithPage), a page strategy that does not evaluate all batches must not apply, because
+//! it would not count all selected cases.
+//!
 //! For an order by several fields and for a page after a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]. This strategy
 //! searches by one field at a time, and each of these searches tries the strategies of the table.
 

@@ -9,6 +9,8 @@
 //! | `branch` | several criteria on one field in one branch |
 //! | `elements` | criteria on two members of an array of objects |
 //!
+//! The time of a check must be linear, because a criterion may have 65,536 values. Collecting stops at [`MOST_WARNINGS`] warnings.
+//!
 //! `warning` defines the kinds, also those of the hints in `engine/hints.rs` and `store/members.rs`.
 
 mod branch;

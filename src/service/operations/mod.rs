@@ -1,7 +1,10 @@
 //! The endpoints of the public port: one file for each endpoint, and the table of all endpoints.
 //!
 //! To add an endpoint, add a new file here, a `mod` line in this file, and a line in `table`. Also add the operation to
-//! `../openapi.json`, and a row to the tables in `service/mod.rs` and `docs/guide/service.md`. Raise the length of `ENDPOINTS`.
+//! `../openapi.json`, and a row to the tables in `service/mod.rs` and `docs/guide/service.md`. Raise the length of `ENDPOINTS`, and
+//! the number of operations in `tests/service/answers.rs`. Tests require of each operation in `../openapi.json`: all status codes,
+//! an example, and the sentence `Permission: …`.
+//!
 //! Tests are in `tests/service/answers.rs`, and take the path from `tests/service/server.rs`. The only id that a path can have is
 //! `{applicantId}`. For another id, also change `endpoint.rs`, `../http/router.rs` and `../dispatch.rs`.
 

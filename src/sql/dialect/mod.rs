@@ -1,5 +1,8 @@
 //! The SQL dialects, one per file.
 //!
+//! A database needs a type for lists, and functions on lists: `syntax::Syntax` tests whether a list contains values and which
+//! elements do, and splits a list into rows.
+//!
 //! To add a dialect, change these files. `grep -rli clickhouse` finds most of them:
 //!
 //! - `sql/dialect`: a file that implements `syntax::Syntax`, and the enum `Dialect` here;
@@ -8,7 +11,7 @@
 //! - `bin/casefilter/commands/export.rs`: the help;
 //! - `sql/copy.rs`, only if the script loads another text format;
 //! - `sql/mod.rs`, `sql/statement.rs` (the form of placeholders), `lib.rs`, `guide.rs`, `docs`, `README.md`: the tables and lists
-//!   of   dialects;
+//!   of dialects;
 //! - `tests/sql.rs`, `tests/sql/tokens.rs` (tokeniser), `tests/sql/engines.py` (runs the database) and `tests/sql/run` (installs
 //!   it).
 
