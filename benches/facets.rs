@@ -44,6 +44,9 @@ const LINES: &[(&str, &str, &[&str], FacetStrategy)] = &[
     ),
 ];
 
+/// Above this number of cases, there are full batches, and each line uses its strategy.
+const FULL_BATCHES: u64 = 500_000;
+
 /// Checks a request for counts by value against the reference evaluator.
 fn check(oracle: &Oracle, request: &FacetsRequest) {
     let documents: Vec<&str> = oracle.documents.iter().map(String::as_str).collect();
@@ -67,7 +70,10 @@ fn facets(criterion: &mut Criterion) {
         let request = FacetsRequest::new(filter(text)).with_facets(facets);
         check(&oracle, &request);
         let answered = &engine.explain_facets(&request).unwrap()[0].answered;
-        assert!(answered.iter().any(|(own, _)| own == strategy), "{name}: {answered:?}");
+        // Few cases may be counted by another strategy.
+        if case_count() > FULL_BATCHES {
+            assert!(answered.iter().any(|(own, _)| own == strategy), "{name}: {answered:?}");
+        }
         group.bench_function(*name, |bencher| {
             bencher.iter(|| engine.facets(black_box(&request)).unwrap().total);
         });

@@ -80,6 +80,13 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns these limits without those of single documents. A stored document was within the limits when it was stored, and is read
+    /// again whatever the limits are now.
+    #[cfg(any(feature = "arrow", feature = "sql", feature = "store"))]
+    pub(crate) fn for_stored_documents(self) -> Self {
+        Self { document_bytes: usize::MAX, document_depth: usize::MAX, ..self }
+    }
+
     /// Sets [`body_bytes`](Self::body_bytes).
     #[must_use]
     pub fn with_body_bytes(self, body_bytes: usize) -> Self {

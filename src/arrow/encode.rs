@@ -74,7 +74,7 @@ impl DocumentEncoder {
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
         // There are no limits here, because the documents come from an engine, which has checked its own limits.
-        let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
+        let limits = Limits::default().for_stored_documents();
         Self {
             catalog: catalog.clone(),
             limits,

@@ -77,7 +77,7 @@ impl PageEnd {
             Position::Inserted(place.and_then(|place| u64::try_from(place).ok()).unwrap_or_default())
         } else {
             let mut row = Row::default();
-            read_case(&document, catalog, &Limits::default(), &mut row)?;
+            read_case(&document, catalog, &Limits::default().for_stored_documents(), &mut row)?;
             let value = |key: &SortKey| row.values(key.field).next().map_or(SortValue::Absent, sort_value);
             Position::Sorted { values: keys.iter().map(value).collect(), id: row.id().into() }
         };

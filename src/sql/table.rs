@@ -358,7 +358,7 @@ impl Table {
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
         // The size of the case was checked when the case was stored.
-        let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
+        let limits = Limits::default().for_stored_documents();
         read_case(document, &self.catalog, &limits, &mut row)?;
         let numbered: Vec<ElementNumbers> =
             self.columns.iter().filter_map(|column| column.elements).collect();

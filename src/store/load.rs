@@ -54,8 +54,7 @@ pub(super) fn load(
         let pieces = transaction.open_table(BATCHES)?;
         let live_rows = transaction.open_table(LIVE)?;
 
-        let limits_of_stored =
-            Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..limits.clone() };
+        let limits_of_stored = limits.clone().for_stored_documents();
         let mut slots: Vec<(BatchId, Arc<Batch>, Selection)> = Vec::new();
         let mut stored = HashMap::new();
         let mut found: usize = 0;

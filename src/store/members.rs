@@ -81,7 +81,7 @@ impl Store {
         let Some(documents) = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>()) else {
             return (0, Vec::new());
         };
-        let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
+        let limits = Limits::default().for_stored_documents();
         let mut template = DocumentTemplate::default();
         let mut report = ImportReport::default();
         let (mut cases, mut bytes): (u64, usize) = (0, 0);

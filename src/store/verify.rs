@@ -110,7 +110,7 @@ fn compare(
     documents: &impl ReadableTable<u64, &'static [u8]>,
 ) -> Result<u64, Fault> {
     let batch: &Batch = &slot.batch;
-    let limits = Limits { document_bytes: usize::MAX, document_depth: usize::MAX, ..Limits::default() };
+    let limits = Limits::default().for_stored_documents();
     let rows: Vec<usize> = slot.live.iter(batch.rows()).collect();
     let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
     for row in &rows {
