@@ -153,16 +153,12 @@ struct Outcome<'s> {
 
 impl<'s> Outcome<'s> {
     fn new(settings: &'s Settings, bound: Option<Arc<Rank>>, documents: usize) -> Self {
-        let ranking = &settings.ranking;
-        // In insertion order, every new id comes behind the bound. Places are only known when the block is merged.
-        let is_behind = settings.wanted == 0 || ranking.is_by_place() && bound.is_some();
-        let bound = bound.filter(|_| !ranking.is_by_place());
-        let wanted = if ranking.is_behind_place() { usize::MAX } else { settings.wanted };
+        let (top, is_behind) = settings.top_of_block(bound);
         Self {
             settings,
             ids: Vec::with_capacity(documents),
             selected: 0,
-            top: Top::new(wanted, bound),
+            top,
             repeated: Vec::new(),
             sought: Vec::new(),
             counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),

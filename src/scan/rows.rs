@@ -98,17 +98,13 @@ impl RowRequest {
     /// Starts a block of about `rows` rows.
     pub(crate) fn block(&self, bound: RowBound, rows: usize) -> RowBlock<'_> {
         let settings = &*self.settings;
-        let ranking = &settings.ranking;
         let RowBound(bound) = bound;
-        // In insertion order, every later row comes behind the bound.
-        let is_behind = settings.wanted == 0 || ranking.is_by_place() && bound.is_some();
-        let bound = bound.filter(|_| !ranking.is_by_place());
-        let wanted = if ranking.is_behind_place() { usize::MAX } else { settings.wanted };
+        let (top, is_behind) = settings.top_of_block(bound);
         RowBlock {
             settings,
             ids: Vec::with_capacity(rows),
             selected: 0,
-            top: Top::new(wanted, bound),
+            top,
             sought: Vec::new(),
             counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),
             is_behind,

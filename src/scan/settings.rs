@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::count::Counting;
-use super::rank::Ranking;
+use super::rank::{Rank, Ranking};
+use super::top::Top;
 use crate::batch::{OwnedRow, Row};
 use crate::catalog::{Catalog, FieldId};
 use crate::engine::ImportMode;
@@ -109,6 +110,17 @@ impl Settings {
 
     pub(super) fn selects(&self, filter: &PreparedFilter, values: &OwnedRow) -> bool {
         filter.filter().is_all() || filter.selects(values, &self.catalog)
+    }
+
+    /// Returns an empty collector for the documents of a block that may be on the page, and true if none of them can be. No document
+    /// after `bound` is on the page.
+    pub(super) fn top_of_block<T>(&self, bound: Option<Arc<Rank>>) -> (Top<T>, bool) {
+        let ranking = &self.ranking;
+        // In insertion order, every later document comes after the bound. Numbers are only known when the block is merged.
+        let is_behind = self.wanted == 0 || ranking.is_by_place() && bound.is_some();
+        let bound = bound.filter(|_| !ranking.is_by_place());
+        let wanted = if ranking.is_behind_place() { usize::MAX } else { self.wanted };
+        (Top::new(wanted, bound), is_behind)
     }
 
     pub(super) fn take_reader(&self) -> Reader {
