@@ -21,6 +21,7 @@ import numpy as np
 import data
 import engines
 import ingest
+import once
 import requests
 from engines import casefilter
 
@@ -29,6 +30,7 @@ ENOUGH_S = 1.0
 MOST_RUNS = 100_000
 WORKER_S = 1800
 GROWTH = (1_000_000, 3_000_000, 10_000_000)
+ONCE = (100_000, 1_000_000, 10_000_000)
 
 
 def arguments():
@@ -52,7 +54,8 @@ def arguments():
         choices=ingest.CASES,
         help="how fast each takes in the same NDJSON: of `casefilter generate`, or of the tables (default: %(const)s)",
     )
-    parser.add_argument("--sizes", default=",".join(map(str, GROWTH)), help="other sizes for --growth")
+    parser.add_argument("--once", action="store_true", help="the first answer from a file, beside DuckDB: a process for each answer")
+    parser.add_argument("--sizes", metavar="N,N", help="other sizes for --growth and --once")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", metavar="DIR")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "casefilter-peers", metavar="DIR")
     parser.add_argument("--casefilter", metavar="FILE", help="a binary to use instead of building one")
@@ -217,10 +220,14 @@ def side_by_side(args, binary):
     return result
 
 
+def sizes(args, usual):
+    return [int(size) for size in args.sizes.split(",")] if args.sizes else usual
+
+
 def growth(args, binary):
     result = {"shape": args.shape, "requests": args.requests, "note": args.note, "machine": machine(), "version": casefilter.version(binary, not args.casefilter)}
     result["sizes"] = {}
-    for size in map(int, args.sizes.split(",")):
+    for size in sizes(args, GROWTH):
         say(f"growth: {size:,}")
         file = casefilter.cases(binary, args.work, size, args.shape, args.ndjson)
         measured, summary = casefilter.bench(binary, file, requests.of_set(args.requests, size), args.work)
@@ -240,8 +247,8 @@ def main():
     if args.worker:
         work_one(args)
         return
-    if args.ingest and (args.growth or args.ndjson or args.shape != "arrival"):
-        raise SystemExit("--ingest takes neither --shape, --growth nor --ndjson with it")
+    if (args.ingest or args.once) and (args.growth or args.ndjson or args.shape != "arrival" or args.ingest and args.once):
+        raise SystemExit("--ingest and --once take neither --shape, --growth, --ndjson nor each other with them")
     import table  # the workers have no matplotlib
 
     binary = args.casefilter or casefilter.build()
@@ -257,6 +264,15 @@ def main():
         print(text)
         failed = [f"{engine}: {found['error']}" for engine, found in result["engines"].items() if "error" in found]
         end(failed)
+        return
+    if args.once:
+        version = casefilter.version(binary, not args.casefilter)
+        result = once.measure(Path(binary).resolve(), version, args.work, sizes(args, ONCE))
+        result |= {"note": args.note, "machine": machine()}
+        (args.out / "once.json").write_text(json.dumps(result, indent=1) + "\n")
+        text = f"{once.table(result)}\n{table.about(result['machine'])}. {args.note}".rstrip() + "\n"
+        (args.out / "once.md").write_text(text)
+        print(text)
         return
     if args.growth:
         result, stem = growth(args, binary), f"growth-{args.shape}"
