@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::run::{Folder, OPEN, THREE, data, gzip, run, run_with, zst};
+use super::run::{Folder, OPEN, THREE, casefilter, data, ended, gzip, run, run_with, zst};
 
 #[derive(Deserialize)]
 struct Vector<'a> {
@@ -378,10 +378,15 @@ fn commands_on_files_print_what_they_print_on_standard_input() {
             }
             let (command, more) = request.split_at(1);
             let scanned = run(&[command, &[&path], more].concat());
-            let loaded = run_with(&[command, &["-"], more].concat(), &bytes);
-            assert_eq!(scanned.code, loaded.code, "{request:?}");
-            assert_eq!(scanned.out, loaded.out, "{request:?}");
-            assert_eq!(scanned.err, loaded.err.replace("standard input", &path), "{request:?}");
+            let args = [command, &["-"], more].concat();
+            let piped = run_with(&args, &bytes);
+            // Without a folder for its copy, standard input is loaded into an engine.
+            let loaded = ended(casefilter(&args).env("TMPDIR", "/nonexistent").write_stdin(bytes.clone()));
+            for (run, name) in [(&scanned, path.as_str()), (&piped, "standard input")] {
+                assert_eq!(run.code, loaded.code, "{request:?}");
+                assert_eq!(run.out, loaded.out, "{request:?}");
+                assert_eq!(run.err, loaded.err.replace("standard input", name), "{request:?}");
+            }
         }
         let table = run(&["search", &path, "--format", "table", "--lenient"]).out;
         assert!(table.contains(" · read and searched in "), "{table}");

@@ -96,11 +96,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     out.finish()?;
-    if let Some(bytes) = args.cases.scannable_bytes()? {
+    if args.cases.are_scannable()? {
+        let bytes =
+            args.cases.size_bytes().map_or("all".to_owned(), |bytes| format!("all {}", thousands(bytes)));
         note(format!(
-            "`search` and `stats` scan these files: they read all {} bytes for each request, without an index. The explanation is for \
-             the loaded cases, as with --requests.\n",
-            thousands(bytes)
+            "`search` and `stats` scan these files: they read {bytes} bytes for each request, without an index. The explanation \
+             is for the loaded cases, as with --requests.\n"
         ));
     } else if let Some(scanned) =
         scan(&args.cases, (&catalog, mode), &request, None, Documents::Kept)?.map(|scanned| scanned.answer)

@@ -23,7 +23,7 @@ use crate::output::refusals::case_refused;
 /// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
 const MOST_KEPT: u64 = 100_000;
 
-/// The same number for a page of ids.
+/// The same maximum for a request that needs only ids, without documents.
 pub(crate) const MOST_IDS: u64 = 1_000_000;
 
 /// The answer of a scan, and the time that it took.
@@ -36,8 +36,8 @@ pub(crate) struct ScannedFiles {
 
 /// Answers a request while the files are read, and counts values if `facets` is given.
 ///
-/// Returns `None` if the files or the request need an engine: databases, streams that cannot be read twice, and
-/// requests for long pages. Also for a request that an engine rejects, so that the caller gets its error.
+/// Returns `None` if the files need an engine: databases, and Parquet files that need an import. Also returns `None` for requests for long pages. The same holds for requests that an engine rejects, so that the caller gets the
+/// error of the engine.
 pub(crate) fn scan(
     cases: &Cases,
     (catalog, mode): (&Catalog, ImportMode),
@@ -53,7 +53,7 @@ pub(crate) fn scan(
     let are_parquet = cases.are_parquet()?;
     #[cfg(not(feature = "arrow"))]
     let are_parquet = false;
-    if !are_parquet && cases.scannable_bytes()?.is_none() {
+    if !are_parquet && !cases.are_scannable()? {
         return Ok(None);
     }
     let sought = ids::sought(&request.filter);
@@ -134,7 +134,7 @@ impl ScannedFiles {
     }
 }
 
-/// The target of files that are scanned.
+/// A scan as a target: it receives the files one by one, as an import does.
 struct ScanTaker {
     scan: Scan,
     mode: ImportMode,

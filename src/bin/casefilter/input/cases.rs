@@ -15,6 +15,7 @@ use crate::input::reading::read_all;
 use crate::input::selection::{Selection, unpaged};
 use crate::input::served::Served;
 use crate::input::service::Service;
+use crate::input::streams::{Streams, is_stream};
 use crate::input::taker::{CaseTaker, Taker};
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::ending::check_database;
@@ -51,6 +52,9 @@ pub(crate) struct Cases {
 
     #[command(flatten)]
     csv: CsvArgs,
+
+    #[arg(skip)]
+    streams: Streams,
 }
 
 /// Determines whether documents are kept in memory.
@@ -86,7 +90,7 @@ impl Files {
 
     /// Reads every file. `catalog` determines the fields of CSV files.
     pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
-        read_all(&self.paths, &self.csv.columns(catalog)?, taker)
+        read_all(&self.paths, &self.csv.columns(catalog)?, &Streams::default(), taker)
     }
 }
 
@@ -128,21 +132,26 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns the total size of the files in bytes, if all files are JSON or CSV and can be read twice. Otherwise returns `None`.
-    pub(crate) fn scannable_bytes(&self) -> Result<Option<u64>, Failure> {
-        if self.db.is_some() {
-            return Ok(None);
+    /// Returns true if all files are JSON or CSV, so that a request can be answered while they are read. Streams among them will be
+    /// copied when they are read, because a scan may read its files twice. Returns false if a stream cannot be copied.
+    pub(crate) fn are_scannable(&self) -> Result<bool, Failure> {
+        if self.db.is_some() || self.paths.is_empty() {
+            return Ok(false);
         }
-        let mut bytes = 0_u64;
         for path in &self.paths {
-            let file = path.metadata().ok().filter(|found| found.is_file() && !is_stdin(path));
-            let Some(file) = file else { return Ok(None) };
             if !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
-                return Ok(None);
+                return Ok(false);
             }
-            bytes = bytes.saturating_add(file.len());
         }
-        Ok(Some(bytes))
+        Ok(self.paths.iter().filter(|path| is_stream(path)).all(|path| self.streams.keep(path)))
+    }
+
+    /// Returns the total size of the files in bytes, or `None` if one of them is a stream.
+    pub(crate) fn size_bytes(&self) -> Option<u64> {
+        self.paths.iter().try_fold(0_u64, |total, path| {
+            let file = path.metadata().ok().filter(|_| !is_stream(path))?;
+            Some(total.saturating_add(file.len()))
+        })
     }
 
     /// Returns true if all files are Parquet files.
@@ -158,7 +167,7 @@ impl Cases {
 
     /// Reads every file. `catalog` determines the fields of CSV files.
     pub(crate) fn read_all(&self, catalog: &Catalog, taker: &mut dyn Taker) -> Result<(), Failure> {
-        read_all(&self.paths, &self.csv.columns(catalog)?, taker)
+        read_all(&self.paths, &self.csv.columns(catalog)?, &self.streams, taker)
     }
 
     /// Returns the path of the database if the arguments name a database and no other file.
@@ -170,7 +179,7 @@ impl Cases {
         }
     }
 
-    /// Returns the first database, whose catalogue is that of the cases.
+    /// Returns the first database among the files. Without --catalog, the cases have its catalogue.
     pub(crate) fn first_database(&self) -> Option<&Path> {
         self.files().iter().map(PathBuf::as_path).find(|path| Store::exists(path))
     }

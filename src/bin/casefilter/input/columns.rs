@@ -55,7 +55,7 @@ impl Columns {
         ))
     }
 
-    /// Returns all fields of a catalogue.
+    /// Returns all fields of a catalogue that requests may name.
     pub(crate) fn all(catalog: &Catalog) -> Self {
         let fields = catalog.visible_fields();
         Self::new(fields.map(|(_, field)| Named { name: field.name().to_owned(), field: field.clone() }))

@@ -168,7 +168,7 @@ struct Node {
     key: String,
     /// The key as JSON, with its colon.
     written: String,
-    /// The number of arrays that the key holds.
+    /// The number of nested arrays in the value of the key: 1 for `tags[]`.
     arrays: usize,
     /// The number of the column whose path ends here.
     column: Option<usize>,
@@ -320,7 +320,7 @@ impl<'c> CsvColumns<'c> {
         Ok(())
     }
 
-    /// Returns an error if no file has a column that --map names.
+    /// Returns an error if --map names a column that no file has.
     pub(super) fn check_found(&self) -> Result<(), Failure> {
         let found = self.found.borrow();
         match self.maps.iter().find(|(theirs, _)| !found.contains(theirs)) {

@@ -157,7 +157,7 @@ fn too_long(line: u64, found: String) -> Fault {
     Fault::Contents(line, Error::new(ErrorKind::BadFile, 0, found, expected))
 }
 
-/// Checks the first bytes of a file.
+/// Returns an error if the first bytes show a ZIP file, a compressed file, or another encoding than UTF-8.
 fn check_start(bytes: &[u8]) -> Result<(), Error> {
     let start = bytes.get(..START_BYTES).unwrap_or(bytes);
     let fault = |found: &str, from: &str| {

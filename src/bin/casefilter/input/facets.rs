@@ -59,7 +59,7 @@ pub(crate) struct FacetsQuestion {
 }
 
 impl FacetsQuestion {
-    /// Asks how each facet is counted, instead of the counts.
+    /// Returns a copy of the question that asks how each facet is counted, instead of the counts.
     pub(crate) fn explaining(&self) -> Self {
         Self { explain: true, ..self.clone() }
     }

@@ -22,7 +22,8 @@ pub(crate) fn parse<P: Parser>() -> P {
 }
 
 /// Replaces clap's suggestion in the error for an unknown command by the advice of this program. Clap would suggest the command
-/// with the most similar name, even if it does something else.
+/// with the most similar name, even if it does something else. Also explains an unknown `--source` if this build cannot search
+/// PostgreSQL.
 fn advised(mut error: Error, command: &Command) -> Error {
     if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg)
         && written.starts_with("--source")

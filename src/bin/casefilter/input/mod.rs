@@ -38,5 +38,6 @@ pub(crate) mod selection;
 pub(crate) mod served;
 pub(crate) mod service;
 pub(crate) mod source;
+pub(crate) mod streams;
 pub(crate) mod taker;
 pub(crate) mod unpack;

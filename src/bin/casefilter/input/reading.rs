@@ -10,6 +10,7 @@ use crate::input::csv_cases::CsvColumns;
 use crate::input::database::open_to_read;
 use crate::input::file_format::FileFormat;
 use crate::input::loaded::LoadedCases;
+use crate::input::streams::Streams;
 use crate::input::taker::{Taker, no_records};
 use crate::input::unpack::{Packed, unpacked};
 use crate::output::dash::is_stdin;
@@ -24,14 +25,15 @@ const CHUNK_BYTES: usize = 1 << 16;
 pub(super) fn read_all(
     paths: &[PathBuf],
     columns: &CsvColumns<'_>,
+    streams: &Streams,
     taker: &mut dyn Taker,
 ) -> Result<(), Failure> {
     let progress = Progress::of_bytes(total_bytes(paths));
-    paths.iter().try_for_each(|path| read(path, columns, taker, &progress))?;
+    paths.iter().try_for_each(|path| read(path, columns, streams, taker, &progress))?;
     columns.check_found()
 }
 
-/// Returns the total size of all files, in bytes. Returns `None` if one of them is a stream.
+/// Returns the total size of all files, in bytes. Returns `None` if one of them is a stream or a database.
 fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
@@ -48,6 +50,7 @@ fn name_of(path: &Path) -> String {
 fn read(
     path: &Path,
     columns: &CsvColumns<'_>,
+    streams: &Streams,
     taker: &mut dyn Taker,
     progress: &Progress,
 ) -> Result<(), Failure> {
@@ -86,7 +89,7 @@ fn read(
         })?;
         return cases.close();
     }
-    let mut source = text_of(path, format, &name, progress)?;
+    let mut source = text_of(path, (format, &name), streams, progress)?;
     if let FileFormat::Csv(_) = format {
         return columns.read(&name, source, taker);
     }
@@ -104,22 +107,24 @@ fn read(
 /// Returns a reader of the decompressed text of a file.
 fn text_of<'p>(
     path: &Path,
-    format: FileFormat,
-    name: &str,
+    (format, name): (FileFormat, &str),
+    streams: &'p Streams,
     progress: &'p Progress,
 ) -> Result<Box<dyn Read + 'p>, Failure> {
     let fail = |error: io::Error| Failure::io("cannot read", name, &error);
-    let (file, by_name): (Box<dyn Read + 'p>, _) = if is_stdin(path) {
+    let by_name = match format {
+        FileFormat::Json(packed) | FileFormat::Csv(packed) => packed,
+        FileFormat::Parquet | FileFormat::Database => Packed::No,
+    };
+    let file = streams.open(path, || {
+        if !is_stdin(path) {
+            return Ok(Box::new(File::open(path)?) as Box<dyn Read>);
+        }
         if io::stdin().is_terminal() {
             note("reading from the terminal, one document a line; end with Ctrl-D\n");
         }
-        (Box::new(Watched::new(io::stdin().lock(), progress)), Packed::No)
-    } else {
-        let by_name = match format {
-            FileFormat::Json(packed) | FileFormat::Csv(packed) => packed,
-            FileFormat::Parquet | FileFormat::Database => Packed::No,
-        };
-        (Box::new(Watched::new(File::open(path).map_err(fail)?, progress)), by_name)
-    };
-    unpacked(file, by_name, CHUNK_BYTES).map_err(fail)
+        Ok(Box::new(io::stdin().lock()))
+    });
+    let watched = Watched::new(file.map_err(fail)?, progress);
+    unpacked(watched, by_name, CHUNK_BYTES).map_err(fail)
 }

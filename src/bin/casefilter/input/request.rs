@@ -41,7 +41,7 @@ impl Asked {
 /// The members of a request line. The value of each member is text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// The body. `None` if there is no valid body; then `faults` contains an error.
+    /// The body. `None` if the line has `facets`, or no valid body; in the second case `faults` contains an error.
     body: Option<Vec<u8>>,
     /// The body of a request for counts by value, which a line can have in place of `body`.
     facets: Option<Vec<u8>>,
@@ -60,7 +60,7 @@ impl Line {
     /// [`request`](Self::request), together with the errors of the body.
     ///
     /// # Errors
-    /// Returns an error if the line is not a JSON object.
+    /// Returns an error if the line is too long, is not UTF-8, or is not a JSON object.
     pub(crate) fn read(line: &[u8]) -> Result<Self, Errors> {
         let text = utf8(line)?;
         let members = members(text)?;
@@ -251,7 +251,8 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
     })
 }
 
-/// Returns the value of a member as text. For a string, this is its contents. Any other value is returned in its JSON spelling.
+/// Returns the value of a member as text, or `None` for `null`. For a string, this is its contents. Any other value is returned in
+/// its JSON spelling.
 fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     match value.get() {
         "null" => Ok(None),

@@ -81,13 +81,13 @@ pub(crate) struct Criteria {
     catalog: CatalogFile,
 }
 
-/// Returns the catalogue. If it is extended, JSON filters may use the extended operators.
+/// Returns the catalogue. If `is_extended`, JSON filters for the returned catalogue may use the extended operators.
 pub(crate) fn extended(catalog: Catalog, is_extended: bool) -> Catalog {
     if is_extended { catalog.extended() } else { catalog }
 }
 
 impl Criteria {
-    /// Returns the catalogue for which the filter is compiled: that of --catalog, or else that of the database.
+    /// Returns the catalogue for the filter: that of --catalog, else that of the database, else that of cases.
     pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
         Ok(extended(self.catalog.or_stored(database, admin)?, self.extended))
     }
@@ -107,7 +107,7 @@ impl Criteria {
         self.body.is_some() || self.text.is_some()
     }
 
-    /// Returns the offset from UTC of days.
+    /// Returns the UTC offset of the days in the filter.
     pub(crate) fn utc_offset(&self) -> FixedOffset {
         self.utc_offset
     }
@@ -147,7 +147,7 @@ impl Criteria {
 
 impl Selection {
     /// Returns the catalogue for which filters are compiled, including the filters of --requests. This is the catalogue of
-    /// --catalog, or otherwise the catalogue of the database.
+    /// --catalog, else that of the database, else that of cases.
     pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
         self.criteria.catalog(database, admin)
     }

@@ -40,7 +40,8 @@ struct Question {
     offset: u64,
     limit: u64,
     count: bool,
-    /// If there is no cursor, both members are omitted, as `timeout_ms` is.
+    /// True if the answer should contain a cursor. If `cursor` and `after` are not used, they are omitted, for the same reason as
+    /// `timeout_ms`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cursor: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

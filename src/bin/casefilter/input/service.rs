@@ -53,7 +53,7 @@ impl Upload {
 /// The part of the description of a service that has the catalogue of its database.
 #[derive(serde::Deserialize)]
 struct Catalogued {
-    /// Services of earlier versions have the catalogue of cases.
+    /// `None` for a service of an earlier version, whose database has the catalogue of cases.
     catalog: Option<Catalog>,
 }
 

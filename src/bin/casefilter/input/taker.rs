@@ -28,7 +28,7 @@ pub(crate) trait Taker {
     /// Returns true if the files contain records instead of cases.
     fn takes_records(&self) -> bool;
 
-    /// Starts a new text file (JSON or NDJSON) with this name.
+    /// Starts a new file with this name: JSON or CSV, or a database, whose documents are passed as NDJSON.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
     /// Adds the next bytes of the text file that [`begin_source`](Self::begin_source) started.
