@@ -33,8 +33,8 @@ pub enum CatalogError {
         /// True if the field is multi-valued.
         is_many: bool,
     },
-    /// A wrong known value or default. A known value is not a value of the field's type, or is repeated. A default is not a value
-    /// of the field's type, or is not among the known values.
+    /// A wrong known value: it is repeated, or is not a value of the field's type. Or a wrong default: it is not a value of the
+    /// field's type, or is not among the known values.
     BadSetting {
         /// The name of the field.
         field: String,

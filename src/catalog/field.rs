@@ -78,7 +78,7 @@ impl Field {
         self
     }
 
-    /// Sets the default, in the form that criteria use: the value of the field in documents without a value. For a multi-valued
+    /// Sets the default: the value of the field in documents without a value. It has the form that criteria use. For a multi-valued
     /// field, it is the only value of such documents.
     ///
     /// The default of a field with [known values](Self::with_known) is one of them. Fields below an array of objects have no

@@ -25,7 +25,7 @@ struct Node {
     children: Vec<(Box<str>, PathId)>,
 }
 
-/// The properties of a node that the reader of document templates needs.
+/// The properties of a node, which the readers of documents need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathNode {
     /// The id of the parent. The root is its own parent.

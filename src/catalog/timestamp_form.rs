@@ -2,8 +2,8 @@
 
 /// The form in which documents contain the values of a timestamp field.
 ///
-/// The form affects only documents. In criteria, timestamps are always in the form of the interface document: `yyyy-MM-dd
-/// HH:mm:ss`, with or without an offset.
+/// The form affects only documents. In JSON bodies, timestamps are always in the form of the interface document: `yyyy-MM-dd
+/// HH:mm:ss`, with or without an offset. Filters in the text syntax accept the same forms for every field.
 ///
 /// ```
 /// use casefilter::{Catalog, Field, FieldType, Filter, TimestampForm};
@@ -19,7 +19,8 @@ pub enum TimestampForm {
     /// is in UTC.
     #[default]
     Interface,
-    /// RFC 3339, such as `2025-12-01T10:00:00Z`, with at most three digits of a fraction. More digits are an error.
+    /// RFC 3339, such as `2025-12-01T10:00:00Z`, with at most three digits of a fraction. More digits are an error, unless they are
+    /// zeros.
     Rfc3339,
     /// Either of the two forms above.
     InterfaceOrRfc3339,

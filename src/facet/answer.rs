@@ -50,9 +50,9 @@ pub enum FacetCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ValueCounts {
-    /// The values with their counts, the greatest count first. Values with equal counts are in ascending order. The known values of
-    /// a string field come before its other values, in their own order. Known values without a document follow with a count of 0,
-    /// if the limit allows.
+    /// The values with their counts, the greatest count first. Among equal counts, the known values of a string field come first,
+    /// in their own order. Other values with equal counts follow in ascending order. Known values without a document are at the end
+    /// with a count of 0, if the limit allows.
     pub values: Vec<(Value<'static>, u64)>,
     /// The number of values that documents have, but the list does not contain.
     pub other_values: u64,

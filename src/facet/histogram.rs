@@ -49,7 +49,7 @@ impl HistogramCounts {
     /// given edges are always listed.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::TooManyBuckets`] if the list exceeds [`Limits::facet_buckets`].
+    /// Returns [`ErrorKind::TooManyBuckets`], without a place, if the list exceeds [`Limits::facet_buckets`].
     pub(crate) fn into_buckets(
         self,
         buckets: &Buckets,
@@ -90,7 +90,5 @@ fn too_many(buckets: &Buckets, (field, kind): (&Field, OrderedType), limits: &Li
         Buckets::Edges(_) => "fewer edges",
         Buckets::Width(_) | Buckets::NumberWidth(_) => "a greater width, or criteria that bound the field",
     };
-    Error::new(ErrorKind::TooManyBuckets, 0, found, expected)
-        .at("facets")
-        .suggest(Some(Suggestion::explain(advice)))
+    Error::new(ErrorKind::TooManyBuckets, 0, found, expected).suggest(Some(Suggestion::explain(advice)))
 }

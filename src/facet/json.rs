@@ -19,8 +19,8 @@ impl FacetsAnswer {
     ///     {"field": name, "stats": {"count": n, "min": v, "max": v, "sum": v, "mean": v}, "absent": n}]}
     /// ```
     ///
-    /// The bucket below the first given edge has no `from`, and the bucket from the last one on has no `to`. Statistics of no value
-    /// have only a `count`. Timestamps have no `sum`.
+    /// The bucket below the first given edge has no `from`. The bucket that starts at the last given edge has no `to`. Statistics
+    /// of no value have only a `count`. Timestamps have no `sum`.
     #[must_use]
     pub fn to_json(&self) -> String {
         answer(self)

@@ -38,6 +38,6 @@ pub use self::given::{FacetDefaults, parse_facet};
 pub(crate) use self::histogram::HistogramCounts;
 pub use self::interval::Interval;
 pub(crate) use self::ranking::ranked;
-pub(crate) use self::request::FacetGroup;
 pub use self::request::FacetsRequest;
+pub(crate) use self::request::{FacetGroup, place_of};
 pub(crate) use self::stats::StatsCounts;

@@ -174,3 +174,8 @@ pub(super) fn too_many_facets(count: usize, limits: &Limits, offset: usize) -> E
     let expected = format!("at most {} facets", limits.facets);
     Error::new(ErrorKind::TooManyFacets, offset, format!("{count} facets"), expected)
 }
+
+/// Returns the place of a facet in a request, for errors. `number` counts from 0.
+pub(crate) fn place_of(number: usize) -> String {
+    format!("facets[{number}]")
+}

@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 
 use super::compiled::Filter;
 use crate::catalog::{Field, FieldId, TimestampForm};
-use crate::predicate::Node;
 
 /// The start of the text that is hashed. The number must change when the normal form or the hashed properties of fields change.
 const VERSION: &str = "casefilter fingerprint 1\n";
 
 impl Filter {
-    /// Returns the fields that the normal form tests, in the order of the catalogue.
+    /// Returns the fields that the normal form tests, in the order of the catalogue. Fields that it tests in the elements of arrays
+    /// are included.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -25,11 +25,7 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn fields(&self) -> Vec<FieldId> {
-        let leaves = self.predicate().nodes().iter().filter_map(|node| match node {
-            Node::Leaf(leaf) => Some(leaf.field),
-            Node::Constant(_) | Node::Branch(..) => None,
-        });
-        let mut fields: Vec<FieldId> = leaves.collect();
+        let mut fields = self.predicate().fields();
         fields.sort_unstable();
         fields.dedup();
         fields
@@ -124,6 +120,19 @@ mod tests {
         for (place, filter) in filters.iter().enumerate() {
             assert_eq!(filters.iter().position(|other| other == filter), Some(place));
         }
+    }
+
+    #[test]
+    fn the_fields_of_tests_of_elements_are_fields_of_the_filter() {
+        let [first, second] = ["legs[].mode", "legs[].kind"].map(|other| {
+            let fields = ["legs[].carrier", other].map(|path| Field::new(path, FieldType::String));
+            Catalog::new(fields).unwrap()
+        });
+        let compile = |catalog, text| Filter::compile_text(catalog, text).unwrap();
+        let one = compile(&first, "legs has (carrier = a and mode = b)");
+        let two = compile(&second, "legs has (carrier = a and kind = b)");
+        assert_eq!(one.fields().len(), 2);
+        assert!(one != two && one.fingerprint() != two.fingerprint());
     }
 
     #[test]

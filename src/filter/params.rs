@@ -15,8 +15,8 @@ pub const DEFAULT_PAGE: u64 = 100;
 ///
 /// With the feature `serde`, the members are `offset`, `limit`, `order`, `countTotalItems`, `pageCursor` and `after`. Each member
 /// is an optional string. Other members are ignored. To reject other members, or to use other names, deserialise a type of your own
-/// and call the setters; see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error is always one of the
-/// names above.
+/// and call the setters; see [the guide](crate::guide::embedding#a-handler-of-your-own). The path of an error of
+/// [`parse`](Self::parse) is always one of the names above.
 ///
 /// ```
 /// use casefilter::{Catalog, Limits, SearchParams};
@@ -70,7 +70,8 @@ pub struct Paging {
 }
 
 impl<'a> SearchParams<'a> {
-    /// Returns parameters that are all absent. They request the first [`DEFAULT_PAGE`] documents in stored order, without a count.
+    /// Returns parameters that are all absent. They request the first [`DEFAULT_PAGE`] documents in insertion order, without a
+    /// count.
     ///
     /// If [`Limits::page`] is smaller than [`DEFAULT_PAGE`], they request [`Limits::page`] documents.
     #[must_use]
@@ -244,9 +245,23 @@ const EXTENDED_NAMES: [&str; 6] = ["offset", "limit", "order", "countTotalItems"
 /// Returns the error for a name that is not one of `names`.
 fn unknown_name(name: &str, names: &[&'static str]) -> Error {
     let found = format!("the query parameter {}", quote(name));
-    let expected = format!("one of {}", quote_all(names.iter().copied()));
-    let near = nearest(name, names.iter().copied()).map(quote);
+    let mut expected = format!("one of {}", quote_all(NAMES));
+    if names.len() > NAMES.len() {
+        expected.push_str(", or with an extended catalogue `pageCursor` or `after`");
+    }
+    let near = other_name(name).or_else(|| nearest(name, names.iter().copied())).map(quote);
     Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(near)
+}
+
+/// Returns the parameter for a name that other interfaces use for it.
+fn other_name(name: &str) -> Option<&'static str> {
+    match name.to_lowercase().replace(['_', '-', '$'], "").as_str() {
+        "count" | "total" | "totalcount" | "withtotal" | "totalitems" => Some("countTotalItems"),
+        "skip" | "start" | "startat" | "from" => Some("offset"),
+        "size" | "pagesize" | "perpage" | "top" | "take" | "max" | "maxresults" => Some("limit"),
+        "sort" | "sortby" | "orderby" => Some("order"),
+        _ => None,
+    }
 }
 
 /// Parses `limit`. It must not exceed the largest page.
@@ -322,7 +337,12 @@ mod tests {
         let unknown = "unknown_key";
         assert_eq!(
             found,
-            [("duplicate_key", None), (unknown, None), (unknown, Some("order")), (unknown, None)],
+            [
+                ("duplicate_key", None),
+                (unknown, Some("countTotalItems")),
+                (unknown, Some("order")),
+                (unknown, None)
+            ],
             "{errors}"
         );
         let owned = SearchParams::from_pairs(vec![("order".to_owned(), "-id".to_owned())]).unwrap();

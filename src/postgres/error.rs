@@ -25,8 +25,8 @@ pub enum PostgresErrorKind {
     Table,
     /// The server rejected a statement, or sent an invalid response.
     Rejected,
-    /// The filter or the order was built with a different catalogue than the catalogue of the table. This is a bug in the host
-    /// program.
+    /// The filter or the order was built with a different catalogue than that of the table: a bug in the host program. Errors of
+    /// histograms with too many buckets and of cursors that are too long also have this kind.
     Request,
     /// The filter needs a folded column or element columns that the table does not have.
     Unsupported,
@@ -123,8 +123,8 @@ impl PostgresError {
         Self::new(kind, message)
     }
 
-    /// Converts an error of SQL generation. The request was built with a different catalogue, or it needs columns that the table
-    /// does not have.
+    /// Converts an error of a request. For example, the request was built with a different catalogue, or the table lacks a column
+    /// that it needs.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
             ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => PostgresErrorKind::Unsupported,

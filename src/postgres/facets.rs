@@ -10,6 +10,7 @@ use tokio_postgres::types::FromSql;
 
 use super::error::{PostgresError, PostgresErrorKind};
 use crate::catalog::{Field, FieldType};
+use crate::error::Error;
 use crate::facet::{
     Facet, FacetAnswer, FacetCounts, FacetForm, FacetStats, HistogramCounts, ValueCounts, ranked,
 };
@@ -101,16 +102,11 @@ impl<'f> FacetRows<'f> {
 
     /// Returns the answer. `total` is the number of documents that the facet counts. If it is `None`, it is computed from the rows,
     /// which is possible in a single-valued field.
-    pub(super) fn finish(
-        self,
-        total: Option<u64>,
-        with_own_criteria: bool,
-    ) -> Result<FacetAnswer, PostgresError> {
+    pub(super) fn finish(self, total: Option<u64>, with_own_criteria: bool) -> Result<FacetAnswer, Error> {
         let counts = match (self.form, ValueClass::of_field(self.field.field_type())) {
-            (FacetForm::Histogram(buckets), ValueClass::Ordered(kind)) => {
-                let buckets = self.buckets.into_buckets(buckets, (self.field, kind), &self.limits);
-                FacetCounts::Histogram(buckets.map_err(PostgresError::of_request)?)
-            }
+            (FacetForm::Histogram(buckets), ValueClass::Ordered(kind)) => FacetCounts::Histogram(
+                self.buckets.into_buckets(buckets, (self.field, kind), &self.limits)?,
+            ),
             (FacetForm::Stats, _) => FacetCounts::Stats(self.stats),
             (FacetForm::Values(limit), _) => {
                 let ValueCounts { values, other_values, other_count } = self.values;

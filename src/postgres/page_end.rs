@@ -29,7 +29,8 @@ pub(crate) struct Ending {
     pub(crate) next: Option<Cursor>,
 }
 
-/// The rows of a page that asks for a cursor. The statement returns one row more than the page has.
+/// The state that receives the rows of a page, if the request asks for a cursor. The statement returns one row more than the page
+/// has.
 pub(super) struct PageEnd {
     limit: u64,
     met: u64,

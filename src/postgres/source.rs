@@ -24,7 +24,7 @@ use super::parameter::Parameter;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, SearchAnswer};
 use crate::error::Error;
-use crate::facet::{FacetsAnswer, FacetsRequest};
+use crate::facet::{FacetsAnswer, FacetsRequest, place_of};
 use crate::filter::{Filter, SearchRequest};
 use crate::sql::{Dialect, Statement, Table};
 use crate::stop::StopConditions;
@@ -332,7 +332,7 @@ impl PostgresSource {
             connection.client.batch_execute(BEGIN).await.map_err(PostgresError::of_driver)?;
             let total = self.prepare(connection, counting.total).await?.count(&connection.client).await?;
             let mut answers = Vec::with_capacity(facets.len());
-            for (mut rows, statement, count, with_own_criteria) in facets {
+            for (number, (mut rows, statement, count, with_own_criteria)) in facets.into_iter().enumerate() {
                 let text = rows.select(&statement.to_sql());
                 let statement = self.prepare_as(connection, text, statement).await?;
                 statement.each_row(&connection.client, |row| rows.add(row)).await?;
@@ -343,7 +343,9 @@ impl PostgresSource {
                         Some(self.prepare(connection, count).await?.count(&connection.client).await?)
                     }
                 };
-                answers.push(rows.finish(own, with_own_criteria)?);
+                let answer = rows.finish(own, with_own_criteria);
+                let answer = answer.map_err(|error| PostgresError::of_request(error.at(place_of(number))))?;
+                answers.push(answer);
             }
             connection.client.batch_execute("COMMIT").await.map_err(PostgresError::of_driver)?;
             Ok(FacetsAnswer { total, facets: answers })
@@ -503,8 +505,8 @@ fn count_in(rows: &[Row]) -> Result<u64, PostgresError> {
     Ok(u64::try_from(count).unwrap_or_default())
 }
 
-/// Runs the page and the count in one transaction. The four messages are sent in this order, without waiting for the responses in
-/// between.
+/// Runs the page and the count in one transaction. Sends the start, the page, the count and the commit in this order, without
+/// waiting for the responses in between.
 async fn page_and_count(
     client: &Client,
     page: &PreparedStatement,

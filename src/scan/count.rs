@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, Field};
 use crate::error::Error;
 use crate::facet::{
     Facet, FacetAnswer, FacetCounts, FacetForm, FacetGroup, FacetsAnswer, FacetsRequest, HistogramCounts,
-    StatsCounts, ValueCounts, ranked,
+    StatsCounts, ValueCounts, place_of, ranked,
 };
 use crate::filter::PreparedFilter;
 use crate::limits::Limits;
@@ -73,7 +73,7 @@ impl Counting {
         self.groups.iter().map(|group| &group.filter)
     }
 
-    /// Returns the counts of no documents, to which those of blocks are added.
+    /// Returns empty counts, to which the counts of blocks are added.
     pub(super) fn none(&self, catalog: &Catalog) -> Counts {
         self.counts(|facet| {
             let class = ValueClass::of_field(catalog.field(facet.field_id()).field_type());
@@ -84,7 +84,7 @@ impl Counting {
         })
     }
 
-    /// Returns the counts of no documents, for those of one block.
+    /// Returns empty counts, to which the documents of one block are added.
     pub(super) fn of_block(&self, catalog: &Catalog) -> Counts {
         self.counts(|facet| {
             Values::new(facet, ValueClass::of_field(catalog.field(facet.field_id()).field_type()))
@@ -135,12 +135,13 @@ impl Counting {
             for ((number, with_own_criteria), tally) in group.facets.iter().zip(tallies) {
                 let Some(facet) = self.request.facets.get(*number) else { continue };
                 let field = catalog.field(facet.field_id());
+                let counts = tally.values.finish(facet, field, limits);
                 let answer = FacetAnswer {
                     field: field.name().to_owned(),
                     total,
                     absent: total.saturating_sub(tally.with_value),
                     with_own_criteria: *with_own_criteria,
-                    counts: tally.values.finish(facet, field, limits)?,
+                    counts: counts.map_err(|error| error.at(place_of(*number)))?,
                 };
                 answers.push((*number, answer));
             }
@@ -220,7 +221,7 @@ impl FacetTally {
 }
 
 impl Values {
-    /// Returns the counts of no documents of a block.
+    /// Returns empty counts for the documents of a block.
     fn new(facet: &Facet, class: ValueClass) -> Self {
         match (facet.form(), class) {
             (FacetForm::Histogram(_), ValueClass::Ordered(_)) => Self::Histogram(HistogramCounts::default()),

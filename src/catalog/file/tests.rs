@@ -128,6 +128,11 @@ fn every_fault_is_reported_at_its_place() {
             "found the key `field`, expected one of `extends`, `extended_operators`, `rfc3339`, `fields`, `id`; did you mean `fields`?",
         ),
         (
+            r#"{|"extended":true,"fields":[]}"#,
+            "",
+            "found the key `extended`, expected one of `extends`, `extended_operators`, `rfc3339`, `fields`, `id`; did you mean `extended_operators`?",
+        ),
+        (
             r#"{"extends":|"case"}"#,
             "extends",
             "found `case`, expected `cases`, the only catalogue that a file can extend; did you mean `cases`?",

@@ -81,9 +81,6 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
     {
         return Some(Suggestion::explain("`[]` after the key in `path`, for a multi-valued field"));
     }
-    if let Some(near) = nearest(written, allowed.iter().copied()) {
-        return Some(Suggestion::replace_by(near));
-    }
     let words = match word {
         Word::Type => TYPES,
         Word::Form => FORMS,
@@ -91,7 +88,11 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
         Word::FieldKey => FIELD_KEYS,
         Word::FileKey => FILE_KEYS,
     };
-    let meant = words.iter().find(|(words, _)| words.contains(&&*plain)).map(|(_, meant)| *meant)?;
+    // A word of the table has one meaning, although it may be similar to another allowed word: `extended` to `extends`.
+    let Some(meant) = words.iter().find(|(words, _)| words.contains(&&*plain)).map(|(_, meant)| *meant)
+    else {
+        return nearest(written, allowed.iter().copied()).map(Suggestion::replace_by);
+    };
     Some(match (word, &*plain) {
         (Word::Type, "date") => Suggestion::replace_by(meant)
             .with_explanation("with `form = \"date\"` if documents have no time of day"),

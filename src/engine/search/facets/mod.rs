@@ -32,7 +32,7 @@ use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Collector, Need, Scan, Visit};
-use crate::facet::{FacetAnswer, FacetGroup, FacetsAnswer, FacetsRequest};
+use crate::facet::{FacetAnswer, FacetGroup, FacetsAnswer, FacetsRequest, place_of};
 use crate::filter::SearchRequest;
 use crate::limits::Limits;
 use crate::stop::{Pace, StopCheck};
@@ -241,7 +241,8 @@ impl Engine {
         let mut facets = Vec::with_capacity(tallies.len());
         for ((number, tally), (_, with_own_criteria)) in tallies.into_iter().zip(&group.facets) {
             let answered = tally.uses.list();
-            let answer = tally.finish((total, *with_own_criteria), &self.limits, &pace)?;
+            let answer = tally.finish((total, *with_own_criteria), &self.limits, &pace);
+            let answer = answer.map_err(|error| error.at(place_of(number)))?;
             let field = answer.field.clone();
             facets.push((number, answer, FacetExplanation { field, answered }));
         }
