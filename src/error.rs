@@ -31,13 +31,13 @@ pub enum ErrorKind {
     Syntax,
     /// A JSON value of an unexpected type.
     WrongType,
-    /// A body that has neither `ids` nor `criteria`.
+    /// A body that has neither `ids` nor `criteria`, an empty text filter, or an update without members.
     EmptyBody,
     /// An unknown key.
     UnknownKey,
     /// A key that occurs twice in its object.
     DuplicateKey,
-    /// A criterion without a required key.
+    /// An object without a required key, such as a criterion without `op` or a facet without `field`.
     MissingKey,
     /// A criterion that has keys of both a complex criterion and a field criterion.
     MixedCriterion,
@@ -57,7 +57,7 @@ pub enum ErrorKind {
     BadTimestamp,
     /// A value that is not `true` or `false`.
     BadBoolean,
-    /// A string that is empty or contains no word, where the operator needs a word.
+    /// An empty string where the operator needs text, or a string without a word where the operator needs a word.
     EmptyText,
     /// Criteria, or a document, nested too deeply.
     TooDeep,
@@ -89,7 +89,7 @@ pub enum ErrorKind {
     /// A histogram of more buckets than [`Limits::facet_buckets`](crate::Limits::facet_buckets). If the number depends on the
     /// documents, [`Engine::facets`](crate::Engine::facets) returns this error. The request is the cause, not the host program.
     TooManyBuckets,
-    /// A `countTotalItems` that is not `true` or `false`.
+    /// A `countTotalItems` or a `pageCursor` that is not `true` or `false`.
     BadFlag,
     /// A document without a usable `id`.
     BadId,
@@ -181,7 +181,8 @@ impl serde::Serialize for ErrorKind {
 
 /// An error in a request or a document.
 ///
-/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction.
+/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. Errors
+/// that are not about a part of the input, such as that of a stopped search, have no position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -448,8 +449,8 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// Returns the candidate most similar to `word`, if one is similar enough. A candidate that differs only in case is
-/// preferred. The second choice is a candidate with the same last path segment, the third is the smallest edit distance.
+/// Returns the candidate most similar to `word`, if one is similar enough. A candidate that differs only in case is preferred. The
+/// second choice is a candidate whose last path segment is `word`, ignoring case. The third is the smallest edit distance.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     nearest_two(word, candidates).first().copied()
 }

@@ -1,9 +1,9 @@
 //! The configurable limits on requests and documents (`Limits`), and their defaults.
 //!
-//! Stored documents are read without the limits on documents, because a host may lower a limit later. A new limit on documents must
-//! be lifted in `store/load.rs`, `store/verify.rs`, `store/members.rs`, `sql/table.rs` and `arrow/encode.rs`. A new limit on bodies
-//! must be lifted in `filter/limits.rs`, and raised in `service/admin/search.rs`. `grep -rn 'read_case(' src` finds further readers,
-//! such as `postgres/page_end.rs`. A limit on documents that the template checks also changes `ingest/segments.rs`.
+//! Stored documents are read without the limits on documents, because a host may lower a limit later.
+//! `Limits::for_stored_documents` lifts these limits, and must also lift a new one. `grep -rn 'read_case(' src` finds the readers
+//! of documents. A new limit on bodies must be lifted in `filter/limits.rs`, and raised in `service/admin/search.rs`. A limit on
+//! documents that the template checks also changes `ingest/segments.rs`.
 //!
 //! A new kind of error needs a case in `tests/data/errors.txt`, or a line in `elsewhere` in `tests/errors.rs`.
 

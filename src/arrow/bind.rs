@@ -20,11 +20,11 @@ pub(super) struct BoundNode<'b> {
 /// A [`Kind`] of the plan, with its values in one record batch.
 pub(super) enum BoundKind<'b> {
     Object(Object<'b>),
-    /// A list: the start offset of each case, then one end offset; and the elements. The last part is the array of objects that
-    /// the list is.
+    /// A list: its offsets and its elements. The offsets are the start of each list among the elements, then the end of the last
+    /// list. The last part is the id of the list in the catalogue, if it is an array of objects.
     List(&'b [i32], Box<BoundNode<'b>>, Option<ArrayId>),
     /// A list of objects that is stored as parallel list columns. Contains, for each member, its label (the key as JSON) and its
-    /// list. The last part is the array of objects that the list is.
+    /// list. The last part is the id of this array in the catalogue, if it has one.
     Zip(Vec<(&'b str, BoundNode<'b>)>, Option<ArrayId>),
     Value(Option<FieldId>, Values<'b>),
 }
@@ -43,7 +43,7 @@ pub(super) struct BoundMember<'b> {
     pub(super) node: BoundNode<'b>,
     /// True if the member is a child of the struct column. Then the member is absent in rows in which the struct is null.
     pub(super) is_struct_child: bool,
-    /// The field with a similar name, if the member is not a field.
+    /// The path and the similar fields of a member that is not a field, but looks like one.
     pub(super) stray: Option<&'b Arc<Stray>>,
 }
 

@@ -123,7 +123,8 @@ impl Place<'_, '_> {
         }
     }
 
-    /// Searches the entries: in each part of the case, until one returns the entries that were found.
+    /// Evaluates a search on the entries of this place. Returns the entries that it finds: none if no node of the case belongs to
+    /// the search.
     pub(super) fn find(&self, search: &impl Seek) -> Result<BooleanBuffer, Error> {
         let found = match self {
             Self::Case(case, rows) => search.object(case, &BooleanBuffer::new_set(*rows), None),
@@ -138,7 +139,7 @@ impl Place<'_, '_> {
 /// objects as its longest list has elements.
 pub(super) struct Lanes<'s, 'b> {
     lanes: &'s [(&'b str, BoundNode<'b>)],
-    /// The rows in which the object around is present.
+    /// The rows in which the enclosing object is present.
     there: &'s BooleanBuffer,
     /// The end of the objects of each row.
     ends: Vec<usize>,
@@ -192,7 +193,7 @@ fn lane_range(lane: &BoundNode<'_>, there: &BooleanBuffer, row: usize) -> Range<
 
 struct Columns<'f> {
     filter: &'f Filter,
-    /// The catalogue of the plan, which numbers its arrays.
+    /// The catalogue that the plan was made for. The array ids in the plan are ids of this catalogue.
     planned: Catalog,
 }
 

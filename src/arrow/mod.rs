@@ -24,14 +24,14 @@
 //! A value of a number field becomes a double. A timestamp loses its offset from UTC. An import also truncates a timestamp to the
 //! precision of its field's form, such as whole seconds. An export omits members that are not fields of the catalogue. An import
 //! adds columns that are not fields to the document. If JSON cannot represent the type of such a column, this is an error in strict
-//! mode. In a Parquet file, the time zone is UTC.
+//! mode. In an exported Parquet file, the time zone of timestamps is `UTC` instead of `+00:00`.
 //!
 //! With the feature `parallel`, one thread decodes batches, and the other threads import them in groups. The number of groups in
 //! memory is at most the number of threads plus one. Each group has at most 128 MiB of columns. The result of an import, and the
 //! line of an error, do not depend on the number of threads.
 //!
 //! An import copies all values, because an engine's columns are more compact than Arrow's. [`Filter::mask`](crate::Filter::mask)
-//! does not copy the values of a column if its type is `Utf8View` or one of the types under "exported as".
+//! copies no values of a column of type `Utf8View`, or of a type under "exported as" except decimals.
 
 mod bind;
 mod cast;
@@ -83,6 +83,7 @@ impl Import<'_> {
     /// | string | any string type, also in dictionaries |
     /// | number | any integer, any float, a decimal of up to 38 digits |
     /// | integer | any integer type |
+    /// | decimal | any integer, a decimal of up to 38 digits, any string type |
     /// | timestamp | timestamps of any unit and time zone, dates, strings in the form of the field; for fields in Unix seconds or [milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
     /// | boolean | booleans |
     ///
@@ -154,7 +155,8 @@ impl Import<'_> {
 
     /// Imports the documents of record batches, by the same rules as [`parquet`](Self::parquet).
     ///
-    /// Dictionaries, large lists, and all string types except `Utf8View` are cast first. All other columns are read without a copy.
+    /// Dictionaries, all list types except `List`, and all string types except `Utf8View` are cast first. Decimals, and numbers and
+    /// dates of less than 64 bits, are then copied. All other columns are read without a copy.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -23,7 +23,7 @@ const BATCH_ROWS: usize = 8192;
 /// A writer of Parquet files. The columns are those of [`schema_of`](super::schema_of), compressed with Zstandard.
 ///
 /// Row groups and pages have statistics. If the documents are sorted by a timestamp, a reader can skip the row groups outside a
-/// time range. In that case, the file also records the sort order.
+/// time range. If [`new`](Self::new) gets an order, the file also records it, up to the first field that Parquet sorts differently.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, ImportMode, Order, arrow::ParquetWriter};

@@ -22,9 +22,9 @@ pub(super) struct Plan {
     pub(super) members: Vec<Member>,
     /// The indexes of the columns that are read, in ascending order. [`Origin::Column`] is an index into this list.
     pub(super) columns: Vec<usize>,
-    /// Errors about columns. They fail a strict import, and a lenient import reports them. There are two errors. JSON cannot
-    /// represent the type of the column, which is then not read. Or an alias of a field names the column. The path of each error is
-    /// the name of the column.
+    /// Errors about columns. They fail a strict import, and a lenient import reports them. There are two kinds. Either JSON cannot
+    /// represent the type of the column; then the column is not read. Or the name of the column is an alias of a field. The path of
+    /// each error is the name of the column.
     pub(super) column_errors: Vec<Error>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Member {
     /// The key as a JSON string, followed by a colon.
     pub(super) label: Box<str>,
     pub(super) node: Node,
-    /// The field with a similar name, if the member is not a field.
+    /// The path and the similar fields of a member that is not a field, but looks like one.
     pub(super) stray: Option<Arc<Stray>>,
 }
 
@@ -64,7 +64,7 @@ pub(super) enum Origin {
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Member>),
-    /// A list, with the array of objects that it is.
+    /// A list: the node of its elements. If the list is an array of objects, also its id in the catalogue.
     List(Box<Node>, Option<ArrayId>),
     /// A list of objects that is stored as parallel list columns: one column for each member of the objects.
     Zip(Vec<Member>, Option<ArrayId>),
@@ -118,7 +118,8 @@ impl Plan {
     /// the plan was made for.
     ///
     /// # Errors
-    /// Returns the same errors as [`new`](Self::new), except that a column `id` is not required.
+    /// Returns the same errors as [`new`](Self::new), except that a column of the id is not required. Also returns an error for a
+    /// column whose name is an alias of a field that has no column.
     pub(super) fn of_fields(
         schema: &Schema,
         catalog: &Catalog,

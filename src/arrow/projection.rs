@@ -30,7 +30,7 @@ pub(super) struct LeafColumn {
 enum Doubtful {
     /// No value.
     None,
-    /// Only values less than a valid value, or greater than one.
+    /// Only the extremes: if the least and the greatest value are valid, all values are valid.
     Extremes,
     Any,
 }

@@ -26,8 +26,8 @@ impl<'b> Scalar<'b> {
         Self::find_in(case, field, &Nulls::new(), None)
     }
 
-    /// `around` are the bitmaps of the enclosing node, and `own` those of the struct column. Recurses as deeply as the plan nests,
-    /// which is limited.
+    /// Finds the column in an object. `around` has the bitmaps of the enclosing node, and `own` has the bitmaps of the struct
+    /// column. Recurses as deeply as the plan nests, which is limited.
     fn find_in(
         object: &'b Object<'b>,
         field: FieldId,
@@ -57,7 +57,8 @@ impl<'b> Scalar<'b> {
     }
 }
 
-/// A search for a value of a field that is malformed, or that an import notes in its report. Returns it as an error.
+/// A search for a value of a field that is malformed, or that an import notes in its report. If there is such a value, the search
+/// returns an error.
 pub(super) struct Checked<'s> {
     pub(super) id: FieldId,
     pub(super) field: &'s Field,

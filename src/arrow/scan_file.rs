@@ -28,7 +28,7 @@ use crate::catalog::{ArrayId, FieldId};
 use crate::ingest::{case_limit, complete};
 use crate::scan::RowRequest;
 
-/// The number of rows of the documents that are built at a time.
+/// The number of documents that are built at a time.
 const DOCUMENT_ROWS: usize = 256;
 
 /// A Parquet file whose columns fit the catalogue, and cause no note in the report of an import.

@@ -21,12 +21,13 @@ pub(super) struct Zone<'z> {
 }
 
 impl Zone<'_> {
-    /// Returns false if the filter selects no case of the row group.
+    /// Returns false if the statistics show that the filter selects no case of the row group.
     pub(super) fn may_select(&self, filter: &Filter) -> bool {
         filter.predicate().evaluate(|leaf| self.may_hold(leaf))
     }
 
-    /// Returns false if the test is false for all cases of the row group. Recurses as deeply as arrays nest in the catalogue.
+    /// Returns false if the statistics show that the test is false for all cases of the row group. Recurses as deeply as arrays
+    /// nest in the catalogue.
     fn may_hold(&self, leaf: &Leaf) -> bool {
         match &leaf.test {
             Test::Any(set) | Test::All(set) => self.may_have(leaf.field, set),
@@ -36,7 +37,7 @@ impl Zone<'_> {
         }
     }
 
-    /// Returns false if no case of the row group has a value of the set.
+    /// Returns false if the statistics show that no case of the row group has a value of the set.
     fn may_have(&self, field: FieldId, set: &Set) -> bool {
         let default = self.catalog.defaults().iter().find(|(other, _)| *other == field);
         if default.is_some_and(|(_, value)| set.contains(value)) {

@@ -105,7 +105,8 @@ impl<'a> Row<'a> {
         self.elements.push((array, u32::try_from(self.values.len()).unwrap_or(u32::MAX)));
     }
 
-    /// Returns the start of each element of an array of objects, in document order: the array, and the number of values before it.
+    /// Returns the start of each element of an array of objects, in document order. A start is the array of the element, and the
+    /// number of values before the element.
     pub(crate) fn elements(&self) -> &[(ArrayId, u32)] {
         &self.elements
     }

@@ -279,7 +279,7 @@ impl ForeignOperator {
         }
     }
 
-    /// Returns true for a negation without an operator, such as `$not`.
+    /// Returns true if the spelling means `not` or `<>`, such as `$not`, `!=` or `not equal`.
     pub(super) fn is_negation(self) -> bool {
         matches!(
             (self.meaning, self.is_negated),

@@ -26,7 +26,8 @@ pub(crate) enum Criterion {
     /// `{"op": "$and" | "$or" | "$not", "children": […]}`, or `{"op": "$elem", "field": …, "children": […]}`.
     Complex {
         operator: Complex,
-        /// The path of the array, for `$elem` alone. It is not looked up yet, so the operator is [`Complex::ELEM`].
+        /// The path of the array, only for `$elem`. The path has not been looked up yet, so `operator` is the placeholder
+        /// [`Complex::ELEM`], which stands for any array.
         array: Option<TextId>,
         /// The count of children: at least one, and exactly one for a negation. The children are the subtrees directly before
         /// this criterion.

@@ -78,8 +78,8 @@ pub(super) struct Merged {
 /// applicant.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
-/// and `review.reviewDate`. An exported record also has its own `infoChangedAt`. For a member that it contains, its time is a
-/// fourth date. Times are compared with a precision of one second.
+/// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. Its time for a member is a fourth date of this
+/// member. Times are compared with a precision of one second. If the imported applicant is a company, all members are replaced.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.

@@ -16,7 +16,7 @@ pub enum DomainErrorKind {
     Unauthorized,
     /// The request is invalid: status 400.
     Invalid,
-    /// The store could not be read or written: status 500.
+    /// The store could not be read or written, or the system returned no random numbers: status 500.
     Store,
     /// There is not enough memory for the answer at the moment: status 503.
     Busy,

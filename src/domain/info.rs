@@ -25,8 +25,9 @@ type Change = (&'static str, Option<String>);
 /// Changes the extracted data of an applicant (its `info`), and returns the complete `info` as JSON.
 ///
 /// The body is an object with at least one of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and `stateOfBirth`.
-/// `null` clears a member. A text is rejected if it is empty, has only invisible characters, or contains control characters. A
-/// `dob` after the date of `now` is also rejected.
+/// `null` clears a member. A text is rejected if it is empty, too long, has only invisible characters, or contains control
+/// characters. `dob` must be a date `yyyy-MM-dd` that is not after the date of `now`. `countryOfBirth` must be a code of
+/// ISO 3166-1 alpha-3.
 ///
 /// The change is on disk when the call returns, and the next read sees it. Concurrent changes are serialized. `firstNameEn`,
 /// `lastNameEn` and `placeOfBirthEn` are transliterated again. If the original of a transliteration is cleared, the transliteration

@@ -1,9 +1,8 @@
 //! The records of the compliance domain (applicants, their verification steps, documents and AML cases), and the operations on
 //! them.
 //!
-//! The *interface document* is the specification that the module [`service`](crate::service) implements. It numbers its operations
-//! from 1 to
-//! 5. Operation 1 searches cases. This module implements the other four, which read records:
+//! The *interface document* is the specification that the module [`service`](crate::service) implements. It has the operations 1
+//! to 5. Operation 1 searches cases. This module implements the other four, which read or change records:
 //!
 //! | operation | function |
 //! |---|---|
@@ -50,6 +49,8 @@
 //! | `minDocuments` | the minimum number of documents; by default 1, or 0 for steps with `fields` or `questionnaireId` |
 //! | `minImages` | for each type of document, the minimum number of its images, such as `{"ID_CARD":2}`; 1 by default |
 //! | `dependsOn` | another step of the level that must be approved first; cycles are errors |
+//! | `parts` | the parts that the status of the step `COMPANY` lists; all five if absent |
+//! | `fields`, `questionnaireId` | the members of `fixedInfo`, and the questionnaire, that the step requires of the applicant |
 //! | `videoRequired`, `nfcVerificationSettings` | shown in the preview. They do not *decide*; all other optional members of a step do |
 //!
 //! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are those that the
@@ -136,8 +137,8 @@
 //!   step requires. This follows the wording of the interface document.
 //! - `forbidden` is true if the step does not accept the type or the country of one of its documents.
 //! - A step without documents and data is `null`. A step that has only data has no `reviewResult`.
-//! - Each part in `stepStatuses` is `init` if it has no documents, `pending` if any of its images is unreviewed, and otherwise
-//!   `completed`.
+//! - `stepStatuses` has one entry for each part of the step `COMPANY`. A part without documents is `init`. It is `pending` if the
+//!   step is unchecked, or if one of its images or checks has no review. Otherwise, it is `completed`.
 
 mod aml;
 mod changes;

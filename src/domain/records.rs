@@ -166,7 +166,7 @@ pub(super) struct LevelStep {
     /// For each type of document, the minimum number of images. The default is 1.
     pub(super) min_images: Option<HashMap<String, Option<usize>>>,
     pub(super) depends_on: Option<String>,
-    /// The required parts of the step `COMPANY`. By default, all parts are required.
+    /// The parts of the step `COMPANY` that its status lists. By default, it lists all parts.
     pub(super) parts: Option<Vec<String>>,
     /// The names of the members of `fixedInfo` that the step requires.
     pub(super) fields: Option<Vec<String>>,
@@ -195,7 +195,8 @@ impl Document {
         self.part.as_deref().unwrap_or("company")
     }
 
-    /// Returns the index of the document's part in [`PARTS`]. It is 0 for documents of other steps, because they have no part.
+    /// Returns the index of the document's part in [`PARTS`], or `None` for an unknown part. It is 0 for documents of other steps,
+    /// because they have no part.
     pub(super) fn part_place(&self) -> Option<usize> {
         PARTS.iter().position(|part| *part == self.part())
     }

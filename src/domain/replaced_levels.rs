@@ -1,7 +1,7 @@
 //! Compares the levels that an import replaces with the stored applicants of these levels.
 //!
-//! The level of an applicant is stored before the applicant, and the import of the applicant checks it. So a level is unchecked
-//! only if a later import replaces it.
+//! The import of an applicant compares the applicant with its level, which must be stored already. If a later import replaces the
+//! level, the new level must be compared with the applicants that are stored.
 
 use std::collections::HashMap;
 
@@ -62,8 +62,8 @@ impl ReplacedLevels {
         }
     }
 
-    /// Returns one note for each pair of level and applicant type, if stored applicants of this type cannot have all steps of the
-    /// level.
+    /// For each level and applicant type, returns a note if stored applicants of the type cannot have all steps. If some levels
+    /// were not compared, returns one more note about these levels.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a stored applicant is damaged.

@@ -62,9 +62,9 @@ pub struct ImportNote {
 pub enum ImportNoteKind {
     /// A step that the interface document does not list. It is kept and served. An import notes each such step once.
     UnknownStep,
-    /// A level with steps that some of its applicants cannot have. Answers leave out these steps. The note is added by the import
-    /// of an applicant, or by the import of a level that replaces the level of stored applicants. There is one note for each pair
-    /// of level and applicant type.
+    /// A level with steps that some of its applicants cannot have. Answers leave out these steps. The import
+    /// of an applicant adds the note, and so does an import that replaces the level of stored applicants. There is one note for
+    /// each pair of level and applicant type. A note that replaced levels were not compared also has this kind.
     #[serde(rename = "steps_of_others")]
     InapplicableSteps,
     /// Members of `info` that operation 5 had changed, and that the import kept.

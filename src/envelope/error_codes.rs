@@ -157,7 +157,11 @@ impl ErrorCode {
             ErrorKind::PageTooLarge,
             "a `limit` above the largest page, or a `limit` of a facet above its limit",
         ),
-        parameters(4121, ErrorKind::BadFlag, "a `countTotalItems` that is not `true` or `false`"),
+        parameters(
+            4121,
+            ErrorKind::BadFlag,
+            "a `countTotalItems` or `pageCursor` that is not `true` or `false`",
+        ),
         parameters(4122, ErrorKind::BodyTooLarge, "a body over the limit of the parser"),
         parameters(4123, ErrorKind::TooDeep, "criteria nested too deeply"),
         parameters(4124, ErrorKind::TooManyCriteria, "more criteria than the limit"),

@@ -32,10 +32,11 @@ pub struct Envelope {
     pub correlation_id: String,
     /// A description of all errors.
     pub description: String,
-    /// The `errorCode` of the first error, from the table [`ErrorCode::ALL`].
+    /// The `errorCode` of the first error, from the table [`ErrorCode::ALL`]. `None` if `error_type` is not from this table.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub error_code: Option<u32>,
-    /// The `type` of the first error, from the table [`ErrorCode::ALL`].
+    /// The `type` of the first error, from the table [`ErrorCode::ALL`]. On the admin socket of the service, it may be a kind of
+    /// store error instead.
     #[cfg_attr(feature = "serde", serde(rename = "type", skip_serializing_if = "Option::is_none"))]
     pub error_type: Option<&'static str>,
 }

@@ -48,7 +48,7 @@ pub(super) enum ElementTest<'p> {
 }
 
 impl ElementTests<'_> {
-    /// Returns the number of values that are read to test all rows.
+    /// Returns the work of testing all rows: the number of rows plus the number of values that are read.
     pub(super) fn work(&self) -> usize {
         let of_node = |node: &Node<ElementTest<'_>>| match node {
             Node::Leaf(ElementTest::Values { column, tests, .. }) => column.values_len() * tests.len(),

@@ -98,7 +98,8 @@ fn prepare_test<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_>) -> Elemen
 }
 
 /// Splits a test into tests of single values. Ignores the negation of the test. The test is true if at least one value passes each
-/// of the returned tests. Different values may pass different tests. Returns `None` if no value of the column passes one of them.
+/// of the returned tests. Different values may pass different tests. Returns `None` if the test is known to be false for all rows.
+/// An example is a string that is not in the dictionary.
 fn value_tests<'p>(
     test: &'p Test,
     column: &'p Column,

@@ -226,8 +226,9 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Counts the selected rows without a bitmap of the rows of instruction `at`. Returns `None` if its access path is not the last
-    /// set, or if it needs such a bitmap.
+    /// Counts the selected rows without a bitmap of the rows of instruction `at`. Returns `None` if the count needs such a bitmap.
+    /// Also returns `None` if the instruction is negated or is not the last set. The rows before it must be one bitmap of the
+    /// outermost group, with no other open group.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [

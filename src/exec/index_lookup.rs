@@ -119,7 +119,7 @@ pub(super) fn look_up<'q, 'b>(
             IndexLookup::Strings(found.collect(), texts.len())
         }
         FieldIndex::Keys(_) => {
-            /// The minimum initial capacity in rows. Even a string of a key field may be in a few rows.
+            /// The minimum initial capacity in rows. Several rows may have the same string of a key field.
             const LIKELY: usize = 4;
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
             // If keys are looked up together, their cache misses overlap.

@@ -1,5 +1,5 @@
-//! Evaluates a predicate on at most 64 rows, row by row. It is used for small batches, whose columns would be decoded for only one
-//! filter, and for top rows in many batches.
+//! Evaluates a predicate on at most 64 rows, row by row. It is used for small batches, because decoding their columns for one
+//! filter would take longer. It is also used for top rows in many batches.
 //!
 //! A set of rows is a word with one bit per row. A leaf is tested on all rows whose result is not known yet.
 #![expect(

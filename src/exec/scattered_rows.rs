@@ -40,8 +40,8 @@ struct LeafCodes<'b> {
     codes: SmallVec<[u32; 2]>,
 }
 
-/// The maximum number of strings in a test for which the test compares codes. The codes of the strings are looked up in each batch,
-/// and compared with the codes of a row. For more strings, the strings of a row are compared instead.
+/// The maximum number of strings for which a test compares codes. The codes of the strings are looked up in each batch, and
+/// compared with the codes of a row. For more strings, the strings of a row are compared instead.
 const FEW_STRINGS: usize = 8;
 
 impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {

@@ -6,7 +6,7 @@ use crate::catalog::FieldId;
 use crate::operator::{Complex, Connective};
 use crate::predicate;
 
-/// A filter without the criteria that name only one field.
+/// A filter without the criteria that name only a given field.
 pub(crate) struct FilterApart {
     pub(crate) filter: Filter,
     /// True if the filter still has criteria on the field.

@@ -13,8 +13,8 @@ impl Filter {
     /// Creates the filter that tests one field: `field operator values`, like a field criterion of a body.
     ///
     /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can stand for a value
-    /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. No [`Limits`](crate::Limits)
-    /// apply.
+    /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. Only numbers, integers and
+    /// decimals can stand for each other, and integers can stand for integer ids. No [`Limits`](crate::Limits) apply.
     ///
     /// Strings, booleans, `i32`, `u32`, `i64` and timestamps convert to values. Doubles, `u64` and `usize` convert by
     /// `Value::try_from`.
@@ -252,7 +252,8 @@ impl std::ops::Not for Filter {
     }
 }
 
-/// Returns one error for each value whose type is not the type of the field. Strings are not errors, since they are parsed later.
+/// Returns one error for each value whose type does not fit the field. All numeric types fit each other, and integers fit integer
+/// ids. Strings are not errors, since they are parsed later.
 fn of_other_types(catalog: &Catalog, field: &str, values: &[Value<'_>]) -> Vec<Error> {
     let Some(field) = catalog.find(field).and_then(|id| catalog.get(id)) else { return Vec::new() };
     let is_numeric =

@@ -215,7 +215,8 @@ fn of_text(catalog: &Catalog, clock: Clock, limits: &Limits, text: &str) -> Resu
     }
 }
 
-/// Returns the properties of a field that the text syntax and suggestions depend on, in a language with these operators.
+/// Returns the properties of a field that the text syntax and suggestions depend on. `grammar` says which operators are allowed.
+/// Returns `None` if the catalogue has no such field.
 pub(super) fn holds(catalog: &Catalog, grammar: Grammar, name: &str) -> Option<Holds> {
     let field = catalog.field(catalog.find(name)?);
     Some(Holds {

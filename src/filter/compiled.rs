@@ -50,7 +50,8 @@ pub(super) struct Inner {
     /// The normal form with the [necessary conditions](predicate::with_necessary_conditions) of tests of elements, made by the
     /// first search. `None` if there are no necessary conditions.
     pub(super) searched: OnceLock<Option<Box<Tree<Leaf>>>>,
-    /// The normal form for tests of parsed documents, made by the first such test.
+    /// The program of the normal form, which tests parsed documents. The first such test compiles it. `None` if it would be too
+    /// large.
     pub(super) program: OnceLock<Option<Program>>,
 }
 

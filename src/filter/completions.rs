@@ -24,8 +24,8 @@ use crate::value::{ValueClass, is_bare_word};
 pub struct Completions {
     /// The byte range of the text that a candidate replaces.
     pub range: Range<usize>,
-    /// The candidates that begin with the part of the word before the cursor, in any letter case. Names that contain a `.` may also
-    /// begin with it after the dot.
+    /// The candidates that begin with the part of the word before the cursor, in any letter case. For a name with dots, a part
+    /// after a dot may begin with it instead.
     pub candidates: Vec<Completion>,
     /// The field whose values can come next at the cursor, and the part of the value before the cursor.
     pub(crate) wanted: Option<(FieldId, String)>,
@@ -51,7 +51,7 @@ pub enum CompletionKind {
     Field,
     /// An operator that fits the field.
     Operator,
-    /// A known value of the field, or a value that a document has.
+    /// A known value of the field, or a value that a document has. Also one of the words `true`, `false`, `today` and `now`.
     Value,
     /// `and`, `or` or `not`.
     Connective,

@@ -355,7 +355,7 @@ impl fmt::Display for Order {
 
 /// Splits the text of an order into its direction and the name of its field.
 ///
-/// A `+` is a sign only before another sign, so that `+x` is the field with that name.
+/// A `+` is a sign only before another sign. So `+x` is the field `+x`, and `+-x` is the field `-x` in ascending order.
 fn signed(text: &str) -> (Direction, &str) {
     match text.strip_prefix('-') {
         Some(name) => (Direction::Descending, name),

@@ -53,7 +53,7 @@ pub struct SearchRequest {
 }
 
 impl SearchRequest {
-    /// Creates the request for the first [`DEFAULT_PAGE`] documents that the filter selects, in stored order, without a count.
+    /// Creates the request for the first [`DEFAULT_PAGE`] documents that the filter selects, in insertion order, without a count.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
         Self {

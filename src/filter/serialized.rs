@@ -57,7 +57,7 @@ impl Visitor<'_> for Text<'_> {
 }
 
 impl Serialize for Order {
-    /// Serialises the text that [`Order::parse`] parses.
+    /// Serialises the text that [`Order::parse_list`] parses.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }

@@ -193,7 +193,8 @@ impl Filter {
         if nodes.iter().any(has_elements) { copies } else { 0 }
     }
 
-    /// Computes [`size_bytes`](Self::size_bytes) without the filters that this filter was joined from.
+    /// Returns the part of [`size_bytes`](Self::size_bytes) of this filter alone. Leaves out the filters that it was joined from,
+    /// its program, and its tree of searches.
     fn own_bytes(&self) -> usize {
         let origin = match &self.inner.origin {
             Origin::Json(text) | Origin::Text(text, _) => text.len(),

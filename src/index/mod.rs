@@ -5,7 +5,7 @@
 //!
 //! Rows and counts of the string index and the key index include deleted rows. `View::known_count` in `engine/snapshot/view.rs`
 //! subtracts the deleted rows. The zone index has no counts: it only excludes batches, or makes a test constant in a batch
-//! (`exec/pruning.rs`). `exec/program.rs` removes deleted rows there.
+//! (`exec/pruning.rs`). The program of a batch removes the deleted rows of the batch (`exec/program.rs`).
 //!
 //! | fields | index | file |
 //! |---|---|---|

@@ -19,7 +19,8 @@ pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the `expected …` text of the error for an envelope: a document, with the command that extracts the cases.
+/// Returns the `expected …` text of the error for an envelope. The text says that a document is expected, and has a command that
+/// extracts the cases.
 pub(crate) fn expected_case(name: &str) -> String {
     format!("a document; extract those in `{name}` with `jq -c '.{name}[]'`")
 }

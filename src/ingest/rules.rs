@@ -70,7 +70,8 @@ fn bad_id(offset: usize, found: impl Into<Found>, catalog: &Catalog) -> Error {
     Error::new(ErrorKind::BadId, offset, found, catalog.id_type().expected())
 }
 
-/// Returns the text by which documents with this id are found. If the text is not an id, no document has it.
+/// Returns the canonical form of an id, by which documents are found. If the text is not an id of the catalogue's type, returns the
+/// text unchanged. No document has such an id.
 pub(crate) fn stored_id<'t>(catalog: &Catalog, text: &'t str) -> Cow<'t, str> {
     canonical_id(catalog.id_type(), text).unwrap_or(Cow::Borrowed(text))
 }

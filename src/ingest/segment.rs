@@ -59,7 +59,7 @@ pub(super) struct Segment {
     pub(super) len: usize,
     /// The keys in the text.
     pub(super) keys: Keys,
-    /// The keys of the array elements that end in the text. The next element may contain these keys again.
+    /// The keys that the array elements that begin in the text can contain. An earlier element may have had the same keys.
     pub(super) ended: Option<Keys>,
     /// For each element that begins in the text: the array of objects that it belongs to.
     pub(super) begun: Box<[ArrayId]>,

@@ -97,7 +97,7 @@ impl Segments {
         Some(segment)
     }
 
-    /// Adds a new segment to a slot. `begun` has the array of each element that begins in it.
+    /// Adds a new segment to a slot. `begun` has the array of each element that begins in the segment.
     ///
     /// If the slot is full, the last segment of the slot is dropped. The new segment is inserted in the middle, so that the next
     /// new segment does not replace it.

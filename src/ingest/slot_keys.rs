@@ -36,6 +36,6 @@ impl Keys {
     }
 }
 
-/// The maximum number of slots that have a key. Further keys get no slot, and the fast path compares each of them with the other
-/// keys without a slot.
+/// The maximum number of slots that have a key. A further unknown key gets no slot, and the slot of a further field has no key. The
+/// fast path compares each of these keys with the others.
 pub(super) const MAX_KEYS: usize = 128;

@@ -25,8 +25,8 @@ const PLAIN_ID: &str = "id";
 
 /// Reads a case into `row`, which is cleared first.
 ///
-/// If the value of a field has the wrong type, this is recorded in [`Row::faults`], and the field is absent. Absent fields get
-/// their default.
+/// If the value of a field has the wrong type or is malformed, the field is absent. [`Row::faults`] then
+/// contains the fault. Absent fields get their default.
 ///
 /// Complexity: linear in the length of `text`, without recursion.
 ///
@@ -122,7 +122,7 @@ struct Walk<'a, 'w> {
     open: SmallVec<[Open<'a>; 8]>,
     /// The keys of all open objects, except keys that lead to fields. The keys of the innermost object are last.
     keys: Vec<Cow<'a, str>>,
-    /// The fields that have a value of the wrong type.
+    /// The fields that have a value of the wrong type, or a malformed value.
     rejected: Vec<FieldId>,
     /// The offset of the value of `id`, or 0 until the value has been read.
     id_offset: usize,

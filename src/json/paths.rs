@@ -158,6 +158,6 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
     }
 }
 
-/// The maximum length of a path in bytes. Longer paths are cut. This constant also limits the number of segments, because each
-/// segment except the first adds at least one byte to the path.
+/// The length in bytes after which a path is cut. The segment that exceeds it is the last one. This constant also limits the number
+/// of segments. Each segment except the first adds at least one byte to the path.
 const LONGEST_PATH_BYTES: usize = 2000;

@@ -2,8 +2,8 @@
 
 /// Converts bytes to text. If they are not UTF-8, the error is the offset of the first invalid byte.
 pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
-    /// The minimum length, in bytes, for which vector instructions are faster. A shorter text is checked word by word, because the
-    /// bytes after its last whole vector would cost more than that.
+    /// The minimum length, in bytes, for which vector instructions are faster. A shorter text is checked word by word. For such a
+    /// text, checking the bytes after the last whole vector would cost more time than the vectors save.
     const MANY: usize = 256;
     if bytes.len() < MANY {
         return std::str::from_utf8(bytes).map_err(|fault| fault.valid_up_to());

@@ -1,4 +1,5 @@
-//! The operators of complex criteria (`$and`, `$or` and `$not`), with their spellings in JSON and in the text syntax.
+//! The operators of complex criteria (`$and`, `$or`, `$not` and `$elem`), with their spellings in JSON and in the text syntax. Also
+//! the syntaxes and languages of requests.
 
 use crate::catalog::{ElementArray, FieldId, Grammar};
 

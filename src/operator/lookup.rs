@@ -57,9 +57,9 @@ impl Operator {
         }
     }
 
-    /// Returns the spellings, in backquotes, of the operators that requests in this language may use on a field. `class` is the
-    /// class of its values, and true if they [compare by rank](Field::is_ranked). If `class` is `None`, returns the operators for
-    /// all fields.
+    /// Returns the spellings, in backquotes, of the operators that requests in this language may use on a field. `class` is a pair:
+    /// the class of the field's values, and true if they [compare by rank](Field::is_ranked). If `class` is `None`, returns the
+    /// operators for all fields.
     pub(crate) fn listed(language: Language, class: Option<(ValueClass, bool)>) -> Vec<String> {
         let mut listed = Vec::new();
         for operator in Self::allowed(language.grammar()) {

@@ -1,4 +1,4 @@
-//! Leaves out the criteria that name only one field, as an option of counts by value asks for.
+//! Leaves out the criteria that name only a given field, as an option of counts by value asks for.
 
 use super::tree::{Node, NodeId, Written};
 use crate::catalog::FieldId;
@@ -14,8 +14,8 @@ pub(crate) struct Apart {
     pub(crate) has_others: bool,
 }
 
-/// Returns the criteria without those that name only `field`. It leaves out only criteria that are joined by *and*: in the list of
-/// the body, and in each `$and` of it. `written` must come from one body or text, not from joined filters.
+/// Returns the criteria without those that name only `field`. Leaves out only criteria that are joined by *and*. They are in the
+/// list of the body, or in an `$and` of this list. `written` must come from one body or text, not from joined filters.
 ///
 /// The list `ids` of a body is not a criterion. So it stays, and is still joined with the criteria by `$or`.
 pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {

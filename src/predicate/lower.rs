@@ -29,8 +29,8 @@ use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier};
 use crate::value::{Value, ValueClass, canonical_id, words};
 
-/// The number of known values that the order comparisons of a body may be compared with. `priority >= low` is compared with all
-/// known values of `priority`, and its normal form contains those that it selects.
+/// The maximum number of known values in all order comparisons of a body together. The comparison `priority >= low` counts every
+/// known value of `priority`. Its normal form contains the known values that it selects.
 const MOST_RANKED: usize = 1 << 20;
 
 /// The number of errors that are kept until they are sorted.

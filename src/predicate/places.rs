@@ -57,7 +57,7 @@ impl Places {
         Self { parents, ranks, criteria, ids }
     }
 
-    /// Returns true if the node is a criterion of the body, or the node that joins the criteria of the body.
+    /// Returns true if a branch is a criterion of the body, or if it joins the criteria of the body. Not for the leaf of `ids`.
     pub(super) fn is_criterion(&self, id: NodeId) -> bool {
         self.criteria.is_some_and(|criteria| id <= criteria)
     }

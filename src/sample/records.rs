@@ -39,7 +39,8 @@ pub enum SampleKind {
 /// assert_eq!(applicants, Records::new(SampleKind::Applicants, 100, 1).collect::<Vec<_>>());
 /// ```
 ///
-/// The bytes depend only on the kind, the count and the seed. The iterator uses 16 bytes of memory for each applicant.
+/// The bytes depend only on the kind, the count and the seed. For applicants and documents, the iterator keeps a hash set of the
+/// ids of all applicants, of 16 bytes each.
 #[derive(Debug)]
 pub struct Records {
     kind: SampleKind,
@@ -48,7 +49,7 @@ pub struct Records {
     next: u64,
     /// The ids of the applicants in the cases that have been read so far.
     seen: HashSet<u128>,
-    /// The records of the current case that have not been returned yet, in reverse order.
+    /// The records that have been created but not returned yet, in reverse order. At the start, these are the fixed records.
     pending: Vec<String>,
 }
 

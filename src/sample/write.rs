@@ -53,7 +53,7 @@ impl Json<'_> {
         self.raw("]");
     }
 
-    /// Writes an array of at most `count` different elements, each a skewed draw below `bound`.
+    /// Writes an array of at most `count` different elements, but never more than 8. Each is a skewed draw below `bound`.
     pub(super) fn distinct(
         &mut self,
         key: &str,

@@ -79,7 +79,7 @@ pub(super) enum Kept {
 }
 
 impl Block {
-    /// Makes the block begin in a source. It must be empty.
+    /// Sets the source of the documents that will be added. The block must be empty.
     pub(super) fn begin(&mut self, source: &Arc<str>) {
         self.source = Arc::clone(source);
     }

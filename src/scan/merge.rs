@@ -36,7 +36,7 @@ struct LastDocument {
     counts: Option<Counts>,
 }
 
-/// The results of a pass in which no id was repeated without being known to be.
+/// The results of a pass in which every repeated id was known before the pass.
 pub(super) struct Complete {
     /// The number of distinct ids.
     pub(super) documents: u64,
@@ -132,7 +132,7 @@ impl Merged {
     /// Ends the pass.
     ///
     /// # Errors
-    /// Returns the hashes of ids that were repeated and not known to be, if there are any.
+    /// Returns the hashes of the repeated ids that were not known before the pass, if there are any.
     pub(super) fn finish(mut self, settings: &Settings) -> Result<Complete, HashSet<u64>> {
         self.ids.sort_unstable();
         let again: HashSet<u64> = self

@@ -137,7 +137,7 @@ impl Ranking {
     }
 
     /// Returns true if a document with these keys may be on the page: it is behind the position of the page, and before `bound`.
-    /// Not for the insertion order.
+    /// Must not be called for the insertion order, because the place of the document is not known yet.
     pub(super) fn takes_keys(&self, keys: &[Key<'_>], id: &str, bound: Option<&Rank>) -> bool {
         let document = (keys, id, 0);
         bound.is_none_or(|bound| self.compare_keys(document, bound).is_lt())

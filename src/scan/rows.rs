@@ -69,7 +69,7 @@ impl RowRequest {
         &self.request.filter
     }
 
-    /// Returns the filters of the counts by value, by their number.
+    /// Returns the filters of the counts by value. The number of a filter is its index in this iterator.
     pub(crate) fn count_filters(&self) -> impl Iterator<Item = &Filter> {
         self.settings.counting.iter().map(Arc::as_ref).flat_map(Counting::filters).map(PreparedFilter::filter)
     }
@@ -133,8 +133,8 @@ impl RowScan {
         debug_assert!(added.is_ok(), "all rows were valid");
     }
 
-    /// Returns the answer. `documents` returns the documents of the rows with these numbers, which count from 0 over all sources
-    /// and ascend.
+    /// Returns the answer. `documents` gets the numbers of rows, in ascending order, counted from 0 over all sources. It returns
+    /// the documents of these rows.
     ///
     /// Returns `None` if an id may be repeated, or if `documents` returns `None`.
     ///
@@ -200,8 +200,8 @@ impl RowBlock<'_> {
         }
     }
 
-    /// Counts the values of a row. `selects` returns true if the filter with a number selects the row; see
-    /// [`count_filters`](RowRequest::count_filters).
+    /// Counts the values of a row. `selects` gets the number of a filter (see [`count_filters`](RowRequest::count_filters)), and
+    /// returns true if this filter selects the row.
     pub(crate) fn count(&mut self, row: &Row<'_>, selects: impl Fn(usize) -> bool) {
         if let (Some(counting), Some(counts)) = (&self.settings.counting, &mut self.counts) {
             // The filters are asked for in the order of their numbers.

@@ -28,8 +28,8 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// A search that answers one request while documents are read.
 ///
 /// The answer, the errors and the report are those of an [`Engine`](crate::Engine) that has imported the same sources. A scan is
-/// for a single request. It takes a fraction of the time of an import. For sources of any size, it takes a few megabytes of memory.
-/// For several requests, use an engine.
+/// for a single request. It takes a fraction of the time of an import. It needs a few megabytes of memory, 8 bytes for each
+/// document, and memory for the documents of the page. For several requests, use an engine.
 ///
 /// Sources have the layouts of an [`Import`](crate::Import). With the feature `parallel`, other threads read the documents.
 ///
@@ -288,7 +288,7 @@ impl Scan {
         }
     }
 
-    /// Returns a scan of rows with the same settings. No source was scanned before.
+    /// Returns a scan of rows with the same settings. The scan must not have read any source.
     #[cfg(feature = "arrow")]
     pub(crate) fn into_rows(self) -> RowScan {
         RowScan::new(self.request, self.settings, self.sought)

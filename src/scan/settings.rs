@@ -20,7 +20,7 @@ pub(super) struct Settings {
     pub(super) mode: ImportMode,
     pub(super) filter: PreparedFilter,
     pub(super) ranking: Ranking,
-    /// The number of documents of the page and before it.
+    /// The number of documents of the page and before it, and one more if the request asks for a cursor. 0 if the page is empty.
     pub(super) wanted: usize,
     /// True if the answer has the documents of the page. False if it has only their ids.
     pub(super) keeps_documents: bool,
@@ -81,7 +81,8 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of the same scan that makes these counts, if any.
+    /// Returns the settings of the same scan, but with these counts by value, or without counts for `None`. No id is known to be
+    /// repeated.
     pub(super) fn with_counting(&self, counting: Option<Arc<Counting>>) -> Self {
         let source = (self.catalog.clone(), self.limits.clone(), self.mode);
         let request = (self.filter.filter().clone(), self.ranking.clone(), self.wanted);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::rank::{Rank, Ranking};
 
-/// The number of documents beyond k that are collected before the list is reduced to the first k.
+/// The number of documents beyond 2k that are collected before the list is reduced to the first k.
 const SLACK: usize = 64;
 
 /// The first k documents of those that were offered, each with its position and a payload.
 ///
-/// Documents are kept unsorted. When there are more than 2k, a selection reduces them to the first k. So n documents take
-/// O(n + k log k).
+/// Documents are kept unsorted. When there are 2k + [`SLACK`], a selection reduces them to the first k. So n documents take O(n + k
+/// log k).
 pub(super) struct Top<T> {
     wanted: usize,
     found: Vec<(Rank, T)>,
@@ -24,7 +24,7 @@ impl<T> Top<T> {
         Self { wanted, found: Vec::new(), bound }
     }
 
-    /// Returns the last of k documents. `None` if fewer documents were offered.
+    /// Returns a document behind which no document is wanted. Returns `None` if no such document is known yet.
     pub(super) fn bound(&self) -> Option<&Arc<Rank>> {
         self.bound.as_ref()
     }

@@ -179,10 +179,10 @@
 //!
 //! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
-//! it are not signed. If a service has their database open, commands use the socket automatically, and print the same output as
-//! without a service. These commands are `search`, `explain`, `why`, `import`, `token share`, `backup` and `compact`. The commands
-//! `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1 with the error envelope:
-//!
+//! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
+//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `token share`, `backup` and
+//! `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1
+//! with the error envelope:
 //! | request | meaning |
 //! |---|---|
 //! | `GET /` | returns the version, the database, and the number of cases |
@@ -193,6 +193,8 @@
 //! | `POST /copies` | sends a copy of the database, which is written to an unnamed file first |
 //! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it, as for the commit of an import |
 //! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches, with higher limits on filters and without a maximum `limit`; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
+//! | `POST /facets` | `{"body":…,"by":[…]}` counts by value; `by` has facets such as `createdAt:month`; filters have higher limits |
+//! | `POST /deletions` | `{"body":…,"expected":…}` deletes the selected cases, if `expected` is their number; without `expected`, only counts them |
 //!
 //! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,
 //! and a slow client blocks no other writes. Then the spooled body is imported in one transaction, as by `casefilter import`. An
@@ -219,7 +221,7 @@
 //! second reports the number of suppressed lines. Requests without a verified token share one limit. Bodies, queries, signatures
 //! and secrets are never logged.
 //!
-//! `/readyz` is 503 while searches cannot be answered: during a shutdown, and while the source of cases does not respond.
+//! `/readyz` is 503 during a shutdown, and while the source of cases does not respond.
 //!
 //! A failed write, for example on a full disk, stops updates but not searches. Then `/readyz` is 200 with `"writes":"failing"`,
 //! `casefilter_writes_failing` is 1, and updates get 503. Once per second, the service reopens the file and tries again, so updates
@@ -243,9 +245,9 @@
 //! # Errors
 //!
 //! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
-//! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in
-//! `casefilter search --requests`. On the admin socket, `type` may be the name of a kind of store error, such as `refused`. Then
-//! there is no `errorCode`.
+//! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in `casefilter
+//! search --requests`. On the admin socket, `type` may be another name, and there is then no `errorCode`. It is the name of a kind
+//! of store error, such as `refused`, or it is `other_database` or `given_up`.
 //!
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|
@@ -281,7 +283,7 @@
 //! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
 //! | 4119 | `InvalidParametersException` | 400 | an `offset` or `limit` that is not a number or does not fit |
 //! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page, or a `limit` of a facet above its limit |
-//! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` that is not `true` or `false` |
+//! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` or `pageCursor` that is not `true` or `false` |
 //! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
 //! | 4123 | `InvalidParametersException` | 400 | criteria nested too deeply |
 //! | 4124 | `InvalidParametersException` | 400 | more criteria than the limit |

@@ -39,7 +39,8 @@ pub struct ServiceOptions {
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
     /// One half is divided equally among the connections. The other half is for the rest of larger bodies whose signature is
-    /// verified. A token gets at most half of it. So if this is at least four times the size of the largest body, that body fits.
+    /// verified. A token gets at most half of the other half. So the largest body fits if `buffered_bytes` is at least four times
+    /// its size.
     pub buffered_bytes: usize,
     /// The size of all temporary files for large bodies whose signature is not verified yet, in bytes. Requests that do not fit
     /// get 503.
@@ -67,7 +68,8 @@ pub struct ServiceOptions {
     pub read_timeout: Duration,
     /// The maximum time in which a client must receive a whole response, independent of its length.
     pub write_timeout: Duration,
-    /// The maximum time that an update waits for commits of imports and for other updates. After this time, it gets 503.
+    /// The maximum time that an update waits for other writes, such as commits of imports and other updates. After this time, it
+    /// gets 503.
     pub write_queue_timeout: Duration,
     /// The maximum time of a search, from the end of its request to the start of its response. After this time, it gets 503. Zero
     /// means no limit.

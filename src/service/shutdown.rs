@@ -11,7 +11,7 @@ impl ServiceState {
         self.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if unfinished work must be abandoned: after a second signal, or at the end of the grace period.
+    /// Returns true if unfinished work must be abandoned: after the shutdown was aborted, or at the end of the grace period.
     #[cfg(unix)]
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_cut_off.load(Ordering::Relaxed)

@@ -56,7 +56,7 @@ pub(super) struct ServiceState {
     pub(super) body_allowance: usize,
     pub(super) outgoing: Outgoing,
     pub(super) is_draining: AtomicBool,
-    /// True after the grace period of a shutdown has ended.
+    /// True after the grace period of a shutdown has ended, or after the shutdown was aborted.
     pub(super) is_cut_off: AtomicBool,
     /// The time and the result of the last check of the case source.
     source_check: tokio::sync::Mutex<Option<(Instant, bool)>>,

@@ -27,8 +27,8 @@ impl std::error::Error for TableNameError {}
 pub(super) struct Names {
     /// For each field, the name of its column. Hidden fields have names too, so that an allow-list does not change the other names.
     pub(super) of_fields: Vec<String>,
-    /// For each field, the name of its folded column. These names are chosen last, so that they do not change the names of other
-    /// columns.
+    /// For each field, the name of its folded column. These names are chosen after those of the fields, so that they do not change
+    /// the names of other columns.
     pub(super) of_folded: Vec<String>,
     /// All element columns with their names. These names are chosen after those of the folded columns.
     pub(super) of_elements: Vec<(ElementNumbers, String)>,

@@ -87,7 +87,8 @@ impl Table {
         });
     }
 
-    /// Adds a folded column for each string field, after all other columns. `$match` on a field needs its folded column.
+    /// Adds a folded column for each string field, after all other columns except element columns. `$match` on a field needs its
+    /// folded column.
     ///
     /// Folding removes differences of case, accents and compatibility forms. No database folds in exactly this way, so the table
     /// also stores the folded strings. They take about as much space as the strings;
@@ -168,8 +169,9 @@ impl Table {
     /// belong to the same element. The element columns show this: for each value, they contain the number of its element. Each
     /// number takes at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
     ///
-    /// An element column has the name of a field's column or the path of the array, with `_element` at the end.
-    /// [`with_elements_of`](Self::with_elements_of) adds only the columns of the arrays that you name.
+    /// An element column has the name of a field's column or of the array, with `_element` at the end. If it numbers the elements
+    /// of an outer array, the level of that array follows, as in `_element_1`. [`with_elements_of`](Self::with_elements_of) adds
+    /// only the columns of the arrays that you name.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter, sql::{Dialect, Table}};

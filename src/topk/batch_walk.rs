@@ -35,8 +35,8 @@ impl<'b> BatchWalk<'b> {
     }
 }
 
-/// Returns the rows of a batch that have a value in the sort field, sorted by this value. Returns `None` if the batch does not keep
-/// its rows sorted.
+/// Returns the rows of a batch that have a value in the sort field, sorted by this value. For the insertion order, returns all
+/// rows. Returns `None` if the batch does not keep its rows in this order.
 pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
         SortBy::Place { .. } => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),

@@ -35,8 +35,8 @@ pub(crate) enum SortBy<'c> {
 pub(crate) enum Ties {
     /// Ascending by id.
     ById,
-    /// Any order. Such a search determines the keys of its rows, but not which rows have the last key. The caller orders these rows
-    /// by further fields. It does not visit all rows with an equal key.
+    /// Any order. The search then finds the keys of the page, but takes any of the rows with the last key. So the search does not
+    /// visit all rows with equal keys. The caller orders such rows by further fields.
     Any,
 }
 
@@ -128,7 +128,7 @@ impl<'c> SortBy<'c> {
 pub(crate) enum Key<'b> {
     /// The insertion-order number of a row.
     Place(u64),
-    /// The ordinal of a value of an ordered type: a number, an integer or a timestamp.
+    /// The ordinal of a value of an ordered type: a number, an integer, a decimal or a timestamp.
     Ordinal(i64),
     Boolean(bool),
     /// The index of the string among the known values of the field, and the string. For a string that is not a known value, the

@@ -55,6 +55,7 @@ struct OffsetSearch<'o, 'b, 's> {
 /// - The offset is less than 1,024, or the row at the offset is probably in the first four batches.
 /// - A batch does not keep its rows sorted, or the key ranges of no two batches overlap.
 /// - The row at the offset has no value in the sort field.
+/// - Each tried key is after the row at the offset.
 /// - The search must stop.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,

@@ -1,5 +1,5 @@
-//! Top-k: collects the first k rows of many batches in sort order. Rows without a value come last. Rows with
-//! equal keys are in ascending order of `id`.
+//! Top-k: collects the first k rows of many batches in sort order. Rows without a value come last. Rows with equal keys are in
+//! ascending order of `id`, or with `Ties::Any` in any order.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \
@@ -41,7 +41,8 @@ const MOST_TOGETHER: usize = 1 << 12;
 const WORK_OF_A_CANDIDATE: usize = 40;
 /// The estimated work to test one sorted row or to copy one candidate: 20 units of [`Pace::spend`], which take about 5 ns in total.
 const WORK_OF_A_STEP: usize = 20;
-/// The number of extra candidates to collect before the list is reduced to the first k.
+/// The minimum number of extra candidates to collect before a list is reduced to the first k. For a large k, more are collected.
+/// Only the first bound is computed without extra candidates.
 const SLACK: usize = 64;
 
 /// A collector of the first k rows in sort order.
@@ -159,7 +160,8 @@ impl<'b, 's> TopK<'b, 's> {
         self.offer(&source, found);
     }
 
-    /// Returns all selected rows that are neither before `start` nor after the bound or the estimate.
+    /// Returns all selected rows that can be on the page. Leaves out rows before `start` or the position of the page, and rows
+    /// after the bound or the estimate. For rows that are stored in insertion order, returns only the first `wanted` rows.
     fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
@@ -182,8 +184,8 @@ impl<'b, 's> TopK<'b, 's> {
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
     }
 
-    /// Returns the strings of a batch that are neither before the position of the page nor after the bound. Codes must be in the
-    /// order of the strings. Comparing codes is many times as fast as comparing strings.
+    /// Returns the strings of a batch that are neither before the position of the page nor after the bound. Returns `None` unless
+    /// the codes of the sort field are in the order of its keys. Comparing codes is many times as fast as comparing strings.
     fn wanted_strings(&self, source: &SourceBatch<'b, '_, '_>) -> Option<WantedStrings<'b>> {
         let (dictionary, codes, present) = source.keys.strings_in_order()?;
         let of_key = |key: &Key<'_>| match key {
@@ -347,8 +349,8 @@ impl<'b, 's> TopK<'b, 's> {
         }
     }
 
-    /// Appends the rows with the smallest ids among `rows`, which all have the key `key`, until `found` has the wanted number of
-    /// rows.
+    /// Appends rows among `rows`, which all have the key `key`, until `found` has the wanted number of rows. If ties are sorted by
+    /// id, chooses the smallest ids that can be on the page. Otherwise, takes the first of `rows`.
     fn closest(
         &self,
         source: &SourceBatch<'b, '_, '_>,

@@ -40,7 +40,7 @@ pub(crate) type Moment = (Timestamp, Timestamp);
 pub(crate) enum ParseMomentError {
     /// The string does not have any of the forms, or a part of it is out of range.
     Form(ParseTimestampError),
-    /// A fraction of a second with more than three digits.
+    /// A fraction of a second that is more precise than milliseconds.
     Fraction,
     /// A relative time, but the program does not supply the present instant.
     NoPresent,

@@ -11,10 +11,10 @@ use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 use crate::operator::{Grammar, Language, Syntax};
 
-/// Parses a body. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
+/// Parses a body. Returns the valid criteria as a tree, and the errors that can be found without a catalogue.
 ///
-/// The errors include the first ten in document order, but are not sorted, and their paths are empty. `fields` is used only for
-/// the suggestions in errors. Takes linear time in the length of `text`.
+/// Of many errors, returns at least the first ten in document order. The errors are not sorted, and their paths are empty.
+/// `fields` is used only for the suggestions in errors. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     grammar: Grammar,

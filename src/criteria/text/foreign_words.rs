@@ -1,6 +1,7 @@
 //! Recovers from values in the style of other tools, such as `field:value`, `10,000` and typographic quotes.
 //!
-//! Each function recognises one such style, reports an error with a suggestion, and continues to read after the value.
+//! The functions that read such a value report an error with a suggestion, and continue to read after the value. The other
+//! functions only examine the text.
 
 use super::super::advice::{ForeignOperator, Holds};
 use super::super::ast::{Criterion, Text};
@@ -14,7 +15,7 @@ use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::{Language, Operator};
 use crate::value::{Number, Timestamp, is_moment, is_reserved_word};
 
-/// Typographic quotation marks, which word processors insert instead of straight quotation marks.
+/// Characters that are recognised as quotation marks, besides the straight ones. Word processors insert most of them.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
 
 /// Returns true if a phrase contains a clause such as `order by`, which follows a condition in SQL. Skips the first word of the

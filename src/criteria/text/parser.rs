@@ -20,11 +20,11 @@ pub(crate) enum Parsed<'a> {
     Constant(bool),
 }
 
-/// Parses a text. Returns the valid criteria as a tree, and all errors that can be found without a catalogue.
+/// Parses a text. Returns the valid criteria as a tree, and the errors that can be found without a catalogue.
 ///
-/// The errors include the first ten in the order of the text, but are not sorted. Their paths stay empty, because a text has no
-/// paths. `fields` is used for the suggestions in errors, and to recognise timestamp fields, which have values such as `now -
-/// 7d`. Takes linear time in the length of `text`.
+/// Of many errors, returns at least the first ten in the order of the text. The errors are not sorted. Their paths stay empty,
+/// because a text has no paths. `fields` is used for the suggestions in errors, and to recognise timestamp fields. Their values
+/// may be times such as `now - 7d`. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     clock: Clock,
@@ -247,8 +247,8 @@ impl<'a> Parser<'a, '_> {
 
     /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
     ///
-    /// In `tags has (vip)`, `has` is an operator of another language, not a criterion on elements. Also returns the whole path, if
-    /// the array exists.
+    /// In `tags has (vip)`, `has` is an operator of another language, not a criterion on elements. Also returns the whole path,
+    /// which is empty if it is too long. The path may name no array.
     fn array(&mut self) -> Result<Option<(Array, String)>> {
         let is_path = match &self.lexer.next {
             Token::Word(word) => !is_reserved_word(word),

@@ -10,9 +10,10 @@ use crate::value::{is_bare_char, is_shift};
 /// The position of a cursor in the syntax of a filter text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The bytes of the text that a completion replaces: the word at the cursor.
+    /// The bytes of the text that a completion replaces: the word at the cursor, or the words of an operator such as
+    /// `starts with`.
     pub(crate) range: Range<usize>,
-    /// The part of the word before the cursor, without quotes.
+    /// The part of this range before the cursor, without quotes. The first word of an operator is in lower case.
     pub(crate) written: String,
     pub(crate) expected: Expected,
 }
@@ -56,8 +57,8 @@ enum NextPart {
     Nothing,
 }
 
-/// Finds the position in the syntax of a cursor at the byte offset `cursor`. A cursor inside a character moves to the start of that
-/// character.
+/// Finds what the syntax allows at the byte offset `cursor` of a filter text. If the offset is inside a character, uses the start
+/// of that character.
 pub(crate) fn place(text: &str, cursor: usize, fields: Fields<'_>) -> Place {
     let most = cursor.min(text.len());
     let cursor = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -248,10 +249,11 @@ impl Reader<'_> {
     }
 }
 
-/// The number of open groups from which on no path is kept.
+/// The maximum number of open groups for which the paths of arrays are kept. A deeper `has (…)` group has no path.
 const MOST_GROUPS: usize = 64;
 
-/// The length of a path of an array from which on names in it are not looked up.
+/// The maximum length in bytes of an array path that is put before the names in the array. After a longer path, a name is
+/// looked up as it is written.
 const MOST_BYTES: usize = 1 << 12;
 
 /// Returns true for a token of the shift after a time, such as `-` or `7d` in `now - 7d`.

@@ -7,8 +7,8 @@ pub(super) fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '`' | '\u{b4}' | '\u{2bc}' | '\u{2018}' | '\u{2019}' | '\u{2032}')
 }
 
-/// Romanises a character with the crate `any_ascii`. The result is in lower case. For a letter, it has only letters and digits,
-/// without the apostrophes and other marks that the crate writes for some sounds.
+/// Romanises a character with the crate `any_ascii`. For a letter, the result has only lower-case letters and digits. It omits the
+/// apostrophes and other marks that the crate writes for some sounds.
 pub(super) fn plain(c: char, small: char) -> String {
     if c.is_ascii() {
         return small.to_string();

@@ -72,7 +72,7 @@ pub fn facets(documents: &[&str], request: &FacetsRequest) -> Result<FacetsAnswe
     Ok(FacetsAnswer { total, facets: answers })
 }
 
-/// The criteria of a filter without those that name only one field.
+/// The criteria of a filter, without the criteria that name only `field`.
 struct Apart<'w> {
     written: &'w Written<'static>,
     field: FieldId,

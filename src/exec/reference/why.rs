@@ -37,8 +37,9 @@ pub struct Why {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Criterion {
-    /// The path of the criterion in the body, such as `criteria[0].children[2]`. Empty for the criterion that joins `ids` and
-    /// `criteria`, and if the filter was not compiled from a body.
+    /// The path of the criterion in the body, such as `criteria[0].children[2]`. The criteria of a filter text have the paths of
+    /// the same criteria in a body. Empty for the criterion that joins `ids` and `criteria`. Also empty for a test that selects
+    /// every document.
     pub path: String,
     /// The number of enclosing criteria.
     pub depth: usize,
@@ -318,7 +319,7 @@ impl Why {
 
 /// The maximum width of a column, in characters. A longer text extends beyond its column.
 const WIDEST: usize = 72;
-/// The maximum number of values of a list that are shown. If there are more, their number is shown instead.
+/// The maximum number of values of a list that are shown. Of all further values, only the number is shown.
 const SHOWN: usize = 10;
 /// The maximum length of a shown value, in characters. A longer value is cut, and ends with `…`.
 const SHOWN_CHARS: usize = 60;

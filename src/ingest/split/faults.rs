@@ -1,4 +1,4 @@
-//! The faults of a complete file, such as unexpected text after an array.
+//! The faults of a file as a whole, not of one document in it, such as text after an array.
 
 use super::piece::FileFault;
 use super::position::Position;

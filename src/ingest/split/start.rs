@@ -16,7 +16,7 @@ pub(super) fn mark_len(start: &[u8]) -> usize {
 /// Checks the first [`LONGEST`] bytes of a file, or all bytes if the file is shorter.
 ///
 /// # Errors
-/// Returns an error if the bytes are the start of a file that is not UTF-8 text.
+/// Returns an error for the start of a compressed or Parquet file, and for the start of text in UTF-16 or UTF-32.
 pub(super) fn check(start: &[u8]) -> Result<(), Error> {
     let fault = |found: &str, expected: &str| {
         let expected = format!("JSON in UTF-8; {expected}");

@@ -40,7 +40,8 @@ impl Bound {
     }
 }
 
-/// Warns about every conjunction with two criteria on one array, once for each array. The warning is on the later criterion.
+/// Warns about every conjunction with two criteria on one array, once for each array. The warning is on the later criterion. Two
+/// criteria on the same field cause a warning only if they set a lower and an upper bound.
 ///
 /// Criteria inside `$elem` are about the same element, so they cause no warning. But two of them on an inner array may be about
 /// different elements of the inner array.

@@ -39,7 +39,8 @@ impl PrintedBody {
     }
 }
 
-/// Returns the criteria that a normal form is printed as in the text syntax, and the root. Some nodes may not belong to the tree.
+/// Returns the criteria that the text syntax prints for a normal form, and the id of their root. Some nodes of the list may not
+/// belong to the tree.
 pub(crate) fn criteria(tree: &Tree<Leaf>, catalog: &Catalog) -> (Vec<PrintedNode>, NodeId) {
     let mut writer = Writer { nodes: Vec::new(), syntax: Syntax::Text };
     let root = writer.tree(tree, catalog);
@@ -70,7 +71,8 @@ impl Writer {
         numbers.last().copied().unwrap_or(0)
     }
 
-    /// Adds the criterion on the elements of an array. Its tree is nested in others at most as deeply as the array is.
+    /// Adds the criterion on the elements of an array. The depth of the recursion is at most the depth of nested arrays in the
+    /// catalogue.
     fn elements(&mut self, elements: &Elements, catalog: &Catalog) -> NodeId {
         let root = match elements.tree.get(elements.tree.root()) {
             Some(Node::Constant(true)) => {

@@ -33,10 +33,11 @@ use crate::service::operations::parameters::nearest;
 use crate::service::state::{ServiceState, now};
 use crate::store::unnamed_in;
 
-/// The maximum size of a request body in bytes, except for imports and searches.
+/// The maximum size of a request body in bytes, except for imports, and for requests that contain a filter.
 const BODY_BYTES: usize = 64 << 10;
 
-/// The maximum size of a search body in bytes. A filter at the limits, in its normal form and with every byte escaped, is smaller.
+/// The maximum size in bytes of the body of a search, a deletion or a request for counts. A filter at the limits, in its normal
+/// form and with every byte escaped, is smaller.
 const SEARCH_BODY_BYTES: usize = 64 << 20;
 
 /// The maximum pause between two parts of an import body. It is long, because the client may have to decompress or download the

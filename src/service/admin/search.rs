@@ -7,17 +7,19 @@
 //! | `ask` | `page`, `count`, `explain`, `analyze`, `hints` or `members` |
 //! | `body` | a filter as JSON text; if absent, all cases are selected |
 //! | `order`, `offset`, `limit`, `count` | as in a search of a client, except that `limit` has no maximum |
+//! | `cursor` | for `page`: true to return the cursor for the next page |
+//! | `after` | the cursor after which the page begins |
 //! | `documents` | for `page`: true for ids and documents, false for ids alone |
 //! | `compile_ns` | for `analyze`: the time that the client needed to compile the filter, in nanoseconds; it is shown in the result |
 //! | `timeout_ms` | the maximum time of the search in milliseconds; if absent, there is no limit |
 //!
-//! A filter may exceed the limits for clients by a factor of eight. A page is sent in frames, with the content type
-//! `application/vnd.casefilter.cases`. A frame consists of its type (1 byte), the length of its content (4 bytes, big-endian), and
-//! its content. Frames are created no faster than the client reads them.
+//! A filter may exceed the default limits by a factor of eight. Only the size of the request body limits the length of its text. A
+//! page is sent in frames, with the content type `application/vnd.casefilter.cases`. A frame consists of its type (1 byte), the
+//! length of its content (4 bytes, big-endian), and its content. Frames are created no faster than the client reads them.
 //!
 //! | frame | content |
 //! |---|---|
-//! | `H` | the first frame: JSON with `len` and, if requested, `total` |
+//! | `H` | the first frame: JSON with `len` and, if requested, `total` and `next`, the cursor for the next page |
 //! | `I` | the id of a case |
 //! | `D` | the document of the case in the previous `I` frame |
 //! | `E` | empty: the end of the page; without this frame, the response is incomplete |
@@ -122,7 +124,7 @@ struct Head {
     next: Option<String>,
 }
 
-/// Returns the limits on filters.
+/// Returns the limits on filters from operators: [`LIMITS_FACTOR`] times the defaults, and no limit on the size of the text.
 pub(super) fn limits() -> Limits {
     let default = Limits::default();
     Limits {

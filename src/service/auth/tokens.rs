@@ -109,7 +109,7 @@ impl TokenEntry {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Sets the fields that the token may see.
+    /// Sets the fields of cases that the token may see, in addition to `id`.
     #[must_use]
     pub fn with_fields<F: Into<String>>(self, fields: impl IntoIterator<Item = F>) -> Self {
         Self { fields: Some(fields.into_iter().map(Into::into).collect()), ..self }

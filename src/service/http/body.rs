@@ -34,13 +34,13 @@ pub(in crate::service) struct Buffered {
     _reservation: Reservation,
 }
 
-/// The place of the bytes of a body.
+/// The way in which the bytes of a body are kept: in memory, in a temporary file, or not at all.
 pub(in crate::service) struct Keeping {
     /// False for a request that will be rejected. The bytes of its body are dropped when they arrive.
     ///
     /// The request still gets 503 if keeping its body would get 503. So the response does not reveal which tokens exist.
     pub(in crate::service) is_kept: bool,
-    /// The number of bytes that are kept in memory.
+    /// The maximum number of bytes that are kept in memory. The last frame of the body is kept in addition.
     pub(in crate::service) allowance: usize,
     /// The place of all other bytes.
     pub(in crate::service) spooled: SpooledBody,

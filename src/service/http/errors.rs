@@ -174,7 +174,8 @@ impl Failure {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())
     }
 
-    /// Returns true if the error means that the database file cannot be written. Returns false for an error of a temporary file.
+    /// Returns true for an error of the service with a 5xx status, except for an error of a temporary file. If a write returns such
+    /// an error, the database file probably cannot be written.
     pub(in crate::service) fn is_write_failure(&self) -> bool {
         self.status.is_server_error() && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
     }

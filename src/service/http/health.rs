@@ -29,7 +29,7 @@ async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
     json(document.clone().into_bytes())
 }
 
-/// Handles `/readyz`: status 200 while searches can be answered, otherwise 503.
+/// Handles `/readyz`: status 503 during a shutdown and while the source of cases does not respond, otherwise 200.
 async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"

@@ -66,8 +66,8 @@ pub struct Service {
     admin: Option<AdminSocket>,
 }
 
-/// The maximum number of connections over the limit that get a 503 response at the same time. Further connections stay in the
-/// accept queue.
+/// The maximum number of connections over a limit that get a 503 response at the same time. Further connections stay in the accept
+/// queue. But those of a peer over its own limit are closed immediately.
 const MAX_REJECTING: usize = 64;
 /// The timeout for a connection over the limit: it applies to the TLS handshake, and to the request head.
 const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -123,8 +123,8 @@ impl Service {
         Self { metrics: Some(listener), ..self }
     }
 
-    /// Lets operators use this socket while the service runs: to import, to create share tokens, to search, and to copy the
-    /// database.
+    /// Lets operators use this socket while the service runs: to import, search, count and delete cases, and to create share
+    /// tokens. They can also copy and compact the database.
     #[cfg(unix)]
     #[must_use]
     pub fn with_admin(self, socket: AdminSocket) -> Self {

@@ -45,7 +45,7 @@ pub enum TlsError {
     NotPem(String),
     /// The text contains no certificate.
     NoCertificate,
-    /// The text contains no private key.
+    /// The text of the key contains no private key, or is not valid PEM.
     NoPrivateKey,
     /// The certificate or the key is invalid, or the key does not match the certificate. Contains the reason.
     Unusable(String),

@@ -10,7 +10,7 @@ use crate::error::Errors;
 /// The status that logs and metrics show for a request that ended without a response. nginx uses it for "client closed request".
 pub(in crate::service) const ABORTED: u16 = 499;
 
-/// The operation name that logs and metrics show for requests to other paths.
+/// The operation name that logs and metrics show for requests to paths that belong to no operation.
 pub(in crate::service) const OTHER: &str = "other";
 
 /// The statuses that are counted separately. Any other status is counted as `other`, so a new status must

@@ -1,5 +1,5 @@
-//! Names the source of the cases that searches read: the file of the service, or PostgreSQL. The endpoints match on this enum, and
-//! read the cases themselves.
+//! The source of the cases that searches read: the file of the service, or PostgreSQL. The endpoints match on the enum
+//! `CaseSource`, and read the cases themselves.
 
 #[cfg(feature = "postgres")]
 use axum::http::StatusCode;

@@ -16,10 +16,11 @@ const FAST_BODY_BYTES: usize = 4 << 10;
 
 /// A table of the last latencies of searches, indexed by a hash of token, query and body.
 ///
-/// Searches with the same table index share one entry. Then a search may run on the slower thread, but its response is the same.
+/// Searches with the same table index share one entry. Then a search may run on the less suitable thread, but its response is the
+/// same.
 pub(in crate::service) struct LatencyTracker {
     hasher: foldhash::quality::RandomState,
-    /// The last latency for each [`Slot`], in microseconds.
+    /// A latency for each [`Slot`], in microseconds. It is on the same side of [`FAST`] as the last latency, but may be older.
     last: Box<[AtomicU32]>,
 }
 
@@ -50,7 +51,7 @@ impl LatencyTracker {
         last.is_some_and(|last| u128::from(last.load(Ordering::Relaxed)) <= FAST.as_micros())
     }
 
-    /// Records the latency of a search.
+    /// Records the latency of a search. Stores it only if it changes the result of [`was_fast`](Self::was_fast).
     pub(super) fn record(&self, slot: Slot, took: Duration) {
         let Some(last) = slot.0.and_then(|at| self.last.get(at)) else { return };
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);

@@ -34,7 +34,8 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 
 const NAMES: [&str; 6] = ["offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
 
-/// The number of names that the interface has. The other names are parameters only if the catalogue is extended.
+/// The number of query parameters that the interface document has: the first ones in [`NAMES`]. The other parameters exist only if
+/// the catalogue is extended.
 const INTERFACE_NAMES: usize = 4;
 
 pub(super) const PARAMETERS: Parameters = Parameters { known: &NAMES, unsupported: None };

@@ -49,7 +49,8 @@ fn push_string(text: &str, quote: char, out: &mut String) {
 /// Returns SQL to write before and after a set of elements. The complete expression is the list of those entries of `entries` whose
 /// `_count` passes the test. `_count` is 1 for an element that is not in the set, and greater for any other.
 ///
-/// `entries` has an entry for each element in `own`. The elements and the set are concatenated, and counted from the end.
+/// `entries` has an entry for each element in `own`. For `_count`, the set is appended to the elements. The occurrences of each
+/// element in the result are then numbered, starting at the end.
 fn counted(own: &str, entries: &str, test: &str) -> (String, String) {
     (
         format!(

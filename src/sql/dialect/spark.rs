@@ -9,8 +9,9 @@ use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
-/// Up to this length, a list is tested by `arrays_overlap`, which builds a hash table of its arguments again for every row. Longer
-/// lists are tested by a condition for which Spark builds the hash table once.
+/// Up to this length, a literal list is tested by `arrays_overlap`. For every row, this function builds a hash table of its
+/// arguments again. Longer literal lists are tested by a condition for which Spark builds the hash table once. A bound list is
+/// always tested by `arrays_overlap`.
 const FEW_ELEMENTS: usize = 64;
 /// The maximum sum of limit and offset for `LIMIT` and `OFFSET`, which Spark stores in 32 bits. For a greater sum, the page is
 /// selected by `row_number()`.

@@ -227,7 +227,7 @@ pub(super) fn quoted(text: &str, quote: char, out: &mut String) {
     out.push(quote);
 }
 
-/// Appends the first lines of a script as SQL comments.
+/// Appends lines to a script as SQL comments. Replaces control characters by spaces.
 pub(super) fn heading(lines: &[&str], out: &mut String) {
     for line in lines {
         out.push_str("--");

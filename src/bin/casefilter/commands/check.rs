@@ -89,7 +89,7 @@ impl Args {
 /// The indentation of the second and later lines of a wrapped criterion, in characters.
 const HANGING: usize = 4;
 
-/// Returns the plan, the text form and the warnings of a filter, for people.
+/// Returns the plan, the text form, the JSON form and the warnings of a filter, for people.
 fn explained(request: &SearchRequest, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");

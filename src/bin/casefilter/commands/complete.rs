@@ -41,7 +41,8 @@ pub(crate) struct Args {
 struct Candidate {
     /// The whole word.
     text: String,
-    /// The candidate without the text before it in the word. Zsh shows it in its list, with `detail` as its description.
+    /// The text that zsh shows in its list, with `detail` as its description. It is the word without its flag. For a filter, it is
+    /// only the inserted part.
     shown: String,
     detail: String,
 }
@@ -201,7 +202,7 @@ fn flag_before<'w>(last: &'w str, written: &str) -> &'w str {
     last.strip_suffix(written).filter(|flag| flag.len() > 1).unwrap_or_default()
 }
 
-/// Returns the fields by which a search can sort, ascending and descending.
+/// Returns the fields by which a search can sort. If the written part begins with `-`, the names begin with `-`.
 fn orders(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     let database = database(before);
     let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
@@ -317,8 +318,9 @@ fn database(before: &[String]) -> Option<PathBuf> {
     words.filter_map(path).find(|path| path.is_file() && Store::exists(path))
 }
 
-/// Returns the catalogue that the command line names: the catalogue of --catalog, of the database, or of cases. Returns `None` if
-/// it cannot be read.
+/// Returns the catalogue of --catalog, of `CASEFILTER_CATALOG`, or of the database. Otherwise, and if the catalogue in the database
+/// cannot be read, returns the catalogue of cases. Returns `None` if --catalog or `CASEFILTER_CATALOG` names a file that cannot be
+/// read.
 fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
     let named = values_of(before, &["--catalog", "--catalogue"]).map(str::to_owned);
     match named.or_else(|| std::env::var("CASEFILTER_CATALOG").ok()) {

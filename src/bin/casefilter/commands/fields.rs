@@ -37,7 +37,7 @@ struct Entry<'a> {
     #[serde(rename = "type")]
     kind: casefilter::FieldType,
     many: bool,
-    /// The form in documents, of timestamps that are not in the form of cases.
+    /// The form of timestamps in documents, if it is not the form in cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<TimestampForm>,
     /// The type of the id in documents, if it is not a string.
@@ -67,7 +67,7 @@ impl<'a> Entry<'a> {
         vec![self.name.to_owned(), if self.many { format!("{kind} (many)") } else { kind }]
     }
 
-    /// Returns the aliases, the default and the known values of the field, as text.
+    /// Returns the form in documents, the aliases, the default and the known values of the field, as text.
     fn notes(&self) -> String {
         let of = |label: &str, texts: &[&str]| match texts {
             [] => None,

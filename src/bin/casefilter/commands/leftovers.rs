@@ -13,7 +13,7 @@ use crate::output::failure::note;
 use crate::output::figures::thousands;
 use crate::output::unnamed::folder_of;
 
-/// Warns of the copies in the folder of a database that no running process uses.
+/// Warns of copies of a database in its folder, if no running process uses them.
 ///
 /// The copies are not removed. They contain cases, and one of them may be the only copy that still exists.
 pub(crate) fn warn(database: &Path) {

@@ -9,8 +9,8 @@
 //! | to begin with | `demo`, `generate` |
 //! | shells and manuals | `completions`, `complete`, `man` |
 //!
-//! Several commands share `extra_columns` (arguments), `hints` and `unknown_ids` (messages on filters), `records` (imports and
-//! exports of records) and `leftovers` (old copies of a database).
+//! Several commands share `extra_columns` (arguments), `hints` and `unknown_ids` (messages on filters). They also share `scanned`
+//! (requests on files without loading), `records` (imports and exports of records) and `leftovers` (old database copies).
 //!
 //! To add a command: add its file, and four lines here: `mod`, the variant of `Command`, its name, and its arm in `run`. Remove its
 //! name from `input/advice.rs`. Add its name to the list in `tests/cli/help.rs`, which checks that its help has a section

@@ -295,7 +295,9 @@ impl Args {
 
 #[cfg(unix)]
 impl Args {
-    /// Returns the service with an admin socket, through which other commands connect to it.
+    /// Returns the service with an admin socket, through which other commands connect to it. With --no-admin-socket, returns it
+    /// without a socket. If the default path cannot be used, does the same and logs a warning. Returns an error if another service
+    /// uses the path, or if the path of --admin-socket cannot be used.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         if self.no_admin_socket {
             return Ok(service);

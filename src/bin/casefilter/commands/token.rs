@@ -191,8 +191,8 @@ fn app(args: &App) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Adds a token to a file. Before that, calls `before`, which saves or prints the secret: a stored token is useless if its secret
-/// is lost.
+/// Adds a token to a file. Before that, calls `before`, which prints warnings and writes the secret to the file of --output, if
+/// given. A stored token is useless if its secret is lost.
 fn add(
     (path, catalog): (&Path, &Catalog),
     entry: &TokenEntry,
@@ -322,7 +322,7 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
 /// The maximum lifetime of a share token, in days.
 const MOST_LIFETIME_DAYS: i64 = 1000;
 
-/// Parses a lifetime. It must be in whole seconds, and at most 1,000 days.
+/// Parses a lifetime. It must be a number of whole seconds, from 1 second to 1,000 days.
 fn lifetime(text: &str) -> Result<TimeDelta, String> {
     let duration = duration::with_unit(text)?;
     let lifetime = TimeDelta::from_std(duration).ok().filter(|lifetime| lifetime.subsec_nanos() == 0);

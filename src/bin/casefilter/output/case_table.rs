@@ -14,9 +14,9 @@ use crate::output::table::{self, Column, Fit};
 /// The maximum number of columns for further visible fields.
 const MOST_COLUMNS: usize = 24;
 
-/// The columns of a table of documents. If the catalogue starts with the fields of cases, the table has the [`CASE_COLUMNS`].
-/// Otherwise, it has the column `id`. After these columns, it has one column for each further visible field, at most
-/// [`MOST_COLUMNS`].
+/// The columns of a table of documents. If the catalogue starts with the fields of cases, the table starts with the
+/// [`CASE_COLUMNS`]. Otherwise, it starts with the column of the id. Each further visible field has its *own column*, for at most
+/// [`MOST_COLUMNS`] fields. If the user chose the columns, the table has only the own columns of the chosen fields.
 pub(crate) struct CaseTable {
     has_cases: bool,
     /// The name and the type of the id.

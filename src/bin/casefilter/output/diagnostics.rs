@@ -181,7 +181,8 @@ fn push_clipped(text: &str, most: usize, out: &mut String) {
     }
 }
 
-/// Returns the length in bytes of the first token of `text`: a JSON string, a word, or a single character.
+/// Returns the length in bytes of the first token of `text`. It is a quoted string, a word, a sign such as `<=`, or a single
+/// character.
 fn token_length(text: &str) -> usize {
     let mut chars = text.char_indices();
     let Some((_, first)) = chars.next() else { return 0 };

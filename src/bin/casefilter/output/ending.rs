@@ -29,7 +29,8 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Returns the format for the ending of a file name. `writes_rows` is true for a command that can write rows for PostgreSQL.
+    /// Returns the format for the ending of a file name. Standard output, devices, pipes and existing databases get NDJSON.
+    /// `writes_rows` is true for a command that can write rows for PostgreSQL.
     ///
     /// # Errors
     /// Returns an error if the ending is unknown, or belongs to a format that the command does not write.
@@ -96,7 +97,8 @@ impl Contents {
 
     /// Rejects a file name whose ending belongs to another format.
     ///
-    /// Existing databases, devices and pipes may have names with any ending.
+    /// Standard output, devices and pipes may have names with any ending. So may an existing database, if the contents are a
+    /// database.
     ///
     /// # Errors
     /// Returns a usage error, which names the contents, if the ending belongs to another format.

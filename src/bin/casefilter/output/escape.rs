@@ -45,12 +45,13 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_as(text, |_| false, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// Does the same as [`escape`], but keeps line breaks.
+/// Does the same as [`escape`], but keeps line feeds and tabs.
 pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_as(text, is_line_space, |c, out| out.extend(c.escape_unicode()))
 }
 
-/// Returns JSON with unprintable characters escaped as `\uXXXX`, which has the same meaning in JSON strings. Line breaks are kept.
+/// Returns JSON with unprintable characters escaped as `\uXXXX`, which has the same meaning in JSON strings. Line feeds and tabs
+/// are kept. A carriage return becomes a space.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     escape_as(json, is_line_space, |c, out| match c {
         // In JSON, a raw line break can only be between two tokens.

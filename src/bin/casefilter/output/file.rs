@@ -43,8 +43,9 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Writes lines to a file, in the format that its name determines; see [`replace`]. If the name is `-`, writes the lines unchanged
-/// to standard output. `columns` contains the columns of a Parquet file.
+/// Writes lines to a file, in the format that its name determines; see [`replace`]. If the name is `-`, writes the lines to
+/// standard output. They are unchanged, except on a terminal, where they are escaped. `columns` contains the columns of a Parquet
+/// file.
 pub(crate) fn to_file(path: &Path, columns: Columns<'_>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
@@ -82,7 +83,8 @@ fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
 /// Writes a file that gets its name when it is complete; see [`AtomicFile`]. If writing fails, an existing file stays unchanged.
 ///
 /// An existing file keeps its mode. It also keeps its owner and group if this process may set them. Only its owner can read a new
-/// file. If the path is a symbolic link, the target of the link is replaced.
+/// file. If the path is a symbolic link, the target of the link is replaced. Devices and pipes are written directly. Databases are
+/// rejected.
 pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     if Store::exists(path) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// The time after which progress is shown. Work that takes less time shows nothing.
+/// The time after which progress is shown for the first time. Later work is shown after [`PAUSE`].
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// True after progress has been shown for the first time. All further work is then shown immediately, so that the display continues

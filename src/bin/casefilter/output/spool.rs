@@ -151,7 +151,7 @@ impl Spool {
     }
 }
 
-/// Writes waiting bytes to `out` until the [`Spool`] is dropped.
+/// Writes waiting bytes to `out` until the [`Spool`] is dropped and no more bytes are waiting.
 fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
     let mut state = shared.state();
     loop {

@@ -101,7 +101,7 @@ impl<W: Write> Output<W> {
         self.json_line(&text)
     }
 
-    /// Writes an id on a line of its own. The written forms of different ids are always different.
+    /// Writes an id on a line of its own. Except on a terminal, the written forms of different ids are different.
     pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
         if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
     }

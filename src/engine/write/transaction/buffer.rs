@@ -105,7 +105,8 @@ impl Buffer {
     }
 }
 
-/// Returns the address of a row. It fits, because there are at most 65,536 batches of at most 65,536 rows each.
+/// Returns the address of a row. Both numbers fit the address, because there are at most 65,536 batches of at most 65,536 rows
+/// each.
 pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
     debug_assert!(batch < MAX_BATCHES, "batch {batch} of a transaction");
     RowAddr { batch: batch as u32, row: row_number(row) }

@@ -28,7 +28,7 @@ impl Merged {
     }
 }
 
-/// The sets of tests, grouped by quantifier. Patterns and lists are in separate groups.
+/// The value sets of the tests, grouped by quantifier. String patterns are in groups of their own.
 #[derive(Default)]
 pub(super) struct Grouped {
     pub(super) any: Vec<Set>,

@@ -16,7 +16,7 @@ const ENOUGH: Duration = Duration::from_millis(200);
 /// The minimum number of runs of a request if --runs is not given.
 const LEAST_RUNS: u32 = 5;
 
-/// The maximum number of runs of a request.
+/// The maximum number of runs of a request on each thread if --runs is not given.
 const MOST_RUNS: usize = 100_000;
 
 /// The options of a measurement.

@@ -33,7 +33,8 @@ impl Word {
         is_plain.then(|| Self { quote: Quote::None, text: word.to_owned() })
     }
 
-    /// Returns the text of a complete word. Returns `None` if the word is quoted in parts.
+    /// Returns the text of a complete word. Returns `None` if the word begins with a quote that is not closed exactly at its end.
+    /// Also returns `None` if an unquoted word ends in a `\` that escapes nothing.
     pub(super) fn read_whole(word: &str) -> Option<String> {
         if let Some(rest) = word.strip_prefix('\'') {
             return rest.strip_suffix('\'').filter(|text| !text.contains('\'')).map(str::to_owned);

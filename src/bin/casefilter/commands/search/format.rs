@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// Returns the document in the form in which JSON contains it.
+    /// Returns the document, with only the chosen members if the user chose fields.
     pub(super) fn document<'d>(&self, document: &'d str) -> Cow<'d, str> {
         match &self.columns {
             None => Cow::Borrowed(document),

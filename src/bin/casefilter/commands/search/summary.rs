@@ -29,7 +29,7 @@ pub(super) fn summary_of(written: u64, total: u64, cases: u64, took: Took) -> St
     wrapped(&format!("{written} of {total} selected, out of {cases} · {times}"), 0)
 }
 
-/// If the filter selects more cases than were written, prints a note on standard error.
+/// If the page is full and selected cases follow it, prints a note on standard error.
 pub(super) fn note_cut(written: u64, request: &SearchRequest, total: u64) {
     let end = request.offset.saturating_add(written);
     if request.limit > 0 && written == request.limit && end < total {

@@ -28,7 +28,8 @@ pub(super) struct Facet {
     pub(super) other_values: u64,
     #[serde(default)]
     pub(super) other_count: u64,
-    /// True if the field should be counted without its own criteria, but some criteria on the field stay.
+    /// True if criteria on the field were kept, although the request asks for counts without them. They also name other fields,
+    /// belong to a joined filter, or are the `ids` of a body.
     #[serde(default)]
     pub(super) with_own_criteria: bool,
 }

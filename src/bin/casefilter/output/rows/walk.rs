@@ -19,7 +19,8 @@ pub(super) struct Source<'s> {
     pub(super) progress: &'s Progress,
 }
 
-/// Calls `take` for the row of each case.
+/// Calls `take` for the row of each case, until an error occurs. Returns an error of writing. Stores any other error in `failure`,
+/// and returns a placeholder.
 pub(super) fn each_row(
     source: &Source<'_>,
     failure: &mut Option<Failure>,
