@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use casefilter::Limits;
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -45,7 +45,7 @@ fn links(text: &str) -> Vec<String> {
 }
 
 /// Returns the names by which links refer to the headings of a document, as GitHub makes them.
-fn anchors(text: &str) -> BTreeSet<String> {
+pub(crate) fn anchors(text: &str) -> BTreeSet<String> {
     let mut is_code = false;
     let headings = text.lines().filter(|line| {
         is_code ^= line.starts_with("```");
@@ -111,14 +111,18 @@ fn links_and_headings_are_recognised() {
     assert_eq!(fault(&here, text, "docs/no-such-page.md"), Some("no such file"));
 }
 
-/// Returns the rows of the table in a section of README.md, as cells.
-fn rows(section: &str) -> Vec<Vec<String>> {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, rest) = readme.split_once(&format!("\n## {section}\n")).unwrap();
-    let section = rest.split("\n## ").next().unwrap();
+/// Returns the rows of the table below a heading of a document, as cells.
+pub(crate) fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let (_, rest) = text.split_once(&format!("\n{heading}\n")).unwrap();
+    let section = rest.split("\n#").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
     let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
     rows.map(cells).collect()
+}
+
+/// Returns the rows of the table in a section of README.md.
+fn rows(section: &str) -> Vec<Vec<String>> {
+    table(&fs::read_to_string(root().join("README.md")).unwrap(), &format!("## {section}"))
 }
 
 #[test]
@@ -134,18 +138,22 @@ fn the_readme_lists_every_feature() {
 }
 
 /// Returns a number with commas between groups of three digits.
-fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap()).collect();
     groups.join(",")
 }
 
-#[test]
-fn the_readme_lists_the_default_limits() {
+/// Returns a number of bytes in MiB.
+pub(crate) fn mebibytes(bytes: usize) -> String {
+    format!("{} MiB", grouped(bytes >> 20))
+}
+
+/// Returns the default limits as tables of documents write them: how the name of each limit begins, and how its value begins.
+fn default_limits() -> [(&'static str, String); 12] {
     let limits = Limits::default();
-    let mebibytes = |bytes: usize| format!("{} MiB", bytes >> 20);
-    let expected = [
+    [
         ("request body", mebibytes(limits.body_bytes)),
         ("nesting depth of criteria", grouped(limits.depth)),
         ("criteria in a body", grouped(limits.criteria)),
@@ -161,13 +169,21 @@ fn the_readme_lists_the_default_limits() {
             format!("{}, {} levels deep", mebibytes(limits.document_bytes), limits.document_depth),
         ),
         ("batches in an engine", grouped(limits.batches)),
-    ];
-    let rows = rows("Limits");
+    ]
+}
+
+/// Checks that a table lists the default limits, and the fixed limit of the `id` of a case.
+pub(crate) fn check_default_limits(rows: &[Vec<String>]) {
+    let expected = default_limits();
     for (limit, default) in &expected {
         let row =
             rows.iter().find(|row| row[0].starts_with(limit)).unwrap_or_else(|| panic!("no row for {limit}"));
         assert!(row[1].starts_with(default.as_str()), "{limit}: {row:?}, not {default}");
     }
-    // `id` of a case has a fixed limit.
     assert_eq!(rows.len(), expected.len() + 1);
+}
+
+#[test]
+fn the_readme_lists_the_default_limits() {
+    check_default_limits(&rows("Limits"));
 }

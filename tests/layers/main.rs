@@ -5,6 +5,7 @@
 //! the crate (`crate::value::Number`, also inside a group such as `crate::{error, value}`) or leaves its module by `super`.
 
 mod circles;
+mod deployment;
 mod documents;
 mod source;
 mod words;

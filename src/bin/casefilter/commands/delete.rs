@@ -32,7 +32,7 @@ const DELETIONS: &str = "/deletions";
 /// If a service has the database open, the service deletes the cases. If the filter then selects another number of cases than was
 /// printed, nothing is deleted.
 ///
-/// Until `casefilter compact` has run, the file may still contain bytes of deleted cases. Earlier backups still contain the cases.
+/// The file may still contain bytes of deleted cases, also after `casefilter compact`. Earlier backups still contain the cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
