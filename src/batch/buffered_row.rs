@@ -31,7 +31,7 @@ pub(crate) struct BufferedRow {
     values: Box<[Scalar]>,
     /// For each field number: the end of the field's values in `values`. Fields after the end of this list have no values.
     ends: Box<[u32]>,
-    /// The elements of arrays of objects, in document order; each has the number of values and elements before it, its place.
+    /// The elements of arrays of objects, in document order. Each has its place: the number of values and elements before it.
     elements: Box<[(ArrayId, u32)]>,
     /// The place of each of `values`. Empty if there are no elements.
     places: Box<[u32]>,

@@ -29,10 +29,10 @@ pub(crate) struct OwnedRow {
     places: u32,
 }
 
-/// The number of values for which memory is reserved.
+/// The maximum number of values for which memory is reserved.
 #[cfg(feature = "serde")]
 const USUAL_VALUES: usize = 64;
-/// The length in bytes of a text for which memory is reserved.
+/// The memory, in bytes, that is reserved for the text of each value.
 #[cfg(feature = "serde")]
 const USUAL_TEXT_BYTES: usize = 16;
 

@@ -115,7 +115,8 @@ impl ColumnBuilder {
         self.elements.seal(rows)
     }
 
-    /// Begins an element of an array of objects in a row. The values that are added until its next element belong to it.
+    /// Begins an element of an array of objects in a row. Values that are added before the next element of the array belong to this
+    /// element.
     pub(crate) fn begin_element(&mut self, row: usize, array: ArrayId) {
         self.elements.begin(row, array);
     }

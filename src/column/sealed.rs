@@ -179,13 +179,14 @@ impl Column {
         }
     }
 
-    /// Returns the number of arrays of objects around the field, if the column has elements.
+    /// Returns the number of arrays of objects around the field, which must be below at least one array. Returns 1 if no row has an
+    /// element.
     pub(crate) fn levels(&self) -> usize {
         // If the column stores no elements, each element of one array has exactly one value, or there are no elements.
         self.elements.as_ref().map_or(1, |elements| elements.levels())
     }
 
-    /// Replaces the elements that the values belong to. Returns a fault if they have other values.
+    /// Replaces the elements that the values belong to. Returns a fault if the elements of a row do not contain exactly its values.
     #[cfg(feature = "store")]
     pub(crate) fn set_elements(&mut self, elements: Option<Box<Elements>>) -> Result<(), String> {
         self.elements = elements;
@@ -208,8 +209,8 @@ impl Column {
     }
 
     /// Returns the list of ends of a level. For each element, it has the end index of its elements of the next level, or of its
-    /// values. At level 0, the elements are the rows. Returns `None` if the numbers stay the same, because each element has exactly
-    /// one value, and if there are no elements.
+    /// values. At level 0, the elements are the rows. Returns `None` if there are no elements. Also returns `None` for the
+    /// innermost level if the column stores no elements. Then each element has one value, with the same index.
     pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
         match (&self.elements, &self.layout) {
             (Some(elements), _) => Some(elements.ends_of(level)),

@@ -30,7 +30,7 @@ struct RowsByCode {
 }
 
 /// The minimum number of different strings of a column with a search index. A scan of fewer strings takes about as long as a search
-/// in the index. In builds for tests, small columns get an index too.
+/// in the index. In debug builds, small columns get an index too, so that tests cover it.
 pub(super) const FEWEST_STRINGS: usize = if cfg!(debug_assertions) { 3 } else { 1 << 10 };
 
 /// Up to this number of rows, a set of rows is a sorted list. Above it, the set is a bitmap, because sorting a longer list would

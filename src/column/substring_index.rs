@@ -52,9 +52,9 @@
 //! [`MOST_BYTES`] bytes for each string. With 8 bits for each window, about 12 % of the bits of a bitmap are set. So each window of
 //! the searched text keeps about an eighth of the blocks that do not match. A text of five letters has three windows, which keep
 //! 0.2 % of these blocks. Strings of more than 24 letters have fewer bits for each window: with 100 letters, 43 % of the bits are
-//! set. With blocks of one string, as few strings would be tested, but their bitmaps would be eight times as long. Building the
-//! index takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import. `benches/peers`, requests x2
-//! and x3, measure the gain.
+//! set. Blocks of one string would not reduce the number of tested strings. But their bitmaps would be eight times as long.
+//! Building the index takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import. `benches/peers`,
+//! requests x2 and x3, measure the gain.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

@@ -31,8 +31,8 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. A string that only deleted
-    /// documents have takes time linear in the number of documents.
+    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. Then, for each string, the
+    /// documents are read up to the first live document that has it. Batches without the string are not read.
     #[must_use]
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {
         let mut completions = Completions::new(&self.catalog, text, cursor);

@@ -45,7 +45,8 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of distinct strings of the field, for each value of the filter that no document has.
+    /// For each value of the filter, linear in the number of documents of the batches that have it. If no document has it, also
+    /// linear in the number of distinct strings of the field.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         self.hints_at_pace(filter, &Pace::new(None))

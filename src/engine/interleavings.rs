@@ -34,7 +34,8 @@ fn pair(round: usize) -> String {
     format!("{{\"id\":\"a\",\"name\":\"{round}\"}}\n{{\"id\":\"b\",\"name\":\"{round}\"}}\n")
 }
 
-/// Runs a search. Returns the round of each of the pair's two cases, and the number of other cases.
+/// Runs a search. Returns the round of each of the two cases of `pair`, which is their name. Also returns the number of other
+/// cases.
 fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
     let answer = engine.search(&all).unwrap();

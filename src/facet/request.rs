@@ -28,8 +28,8 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 pub struct FacetsRequest {
     /// The filter of the client. A facet may be counted without [its own criteria](Facet::with_own_criteria_apart) in this filter.
     pub filter: Filter,
-    /// A filter of the host that always applies, such as that of a tenant. No facet leaves its criteria out, and the answer does
-    /// not mention them.
+    /// A filter of the host that always applies, such as that of a tenant. Each facet is counted with all criteria of this filter.
+    /// The answer does not mention them.
     pub within: Option<Filter>,
     /// The facets, at most [`Limits::facets`].
     pub facets: Vec<Facet>,

@@ -69,7 +69,8 @@ struct OpenBranch<'t> {
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
-    /// The first step of the next child, or the result after the last child.
+    /// The target of the child to compile next, if this child does not decide the branch. It is the first step of the child after
+    /// it. For the last child, it is the target of the whole branch.
     next: Target,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct RunBuilder {
     clean: u64,
 }
 
-/// The average count of entries per bucket. Eight entries fill one cache line.
+/// The maximum average count of entries per bucket. The minimum is about half of it. Eight entries fill one cache line.
 const BUCKET: usize = 8;
 
 impl RunBuilder {

@@ -24,8 +24,8 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Returns the field that an unknown member resembles. Returns `None` if there is no such field, or if the maximum number of
-    /// names has already been compared.
+    /// Returns the field that an unknown member resembles. Returns `None` if there is no such field, or if the name is longer than
+    /// [`LONGEST_KEY`]. Also returns `None` for a new name if [`MOST_COMPARED`] names have already been compared.
     pub(super) fn similar_field(
         &mut self,
         catalog: &Catalog,

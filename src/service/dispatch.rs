@@ -64,24 +64,29 @@ async fn call(
     verified: &mut Option<Arc<AppToken>>,
 ) -> Result<Body, Failure> {
     let (head, body) = request.into_parts();
-    let mut signed = SignatureCheck::new(&shared.tokens, &head, shared.options.clock_window);
-    let can_be_valid = signed.can_be_valid(now().timestamp());
+    // A change of the tokens affects only later requests.
+    let tokens = shared.tokens.load_full();
+    let begun_s = now().timestamp();
+    let mut signed = SignatureCheck::new(&tokens, &head, shared.options.clock_window, begun_s);
+    let can_be_valid = signed.can_be_valid(begun_s);
     let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
     let spooled = shared.spool.begin(Account { token: signed.token_address(), peer: Some(peer) });
     let keeping = body::Keeping { is_kept: can_be_valid, allowance: shared.body_allowance, spooled };
     let received = body::receive(body, &head.headers, &shared.options, keeping, &mut signed).await?;
     if !can_be_valid {
         // The request is rejected only after its whole body was read. An earlier 401 would reveal which tokens exist.
-        return Err(signed.reject());
+        return Err(signed.reject(begun_s));
     }
     // The timestamp is checked again, because reading the body takes time.
-    let (token, signature) = signed.verify(now().timestamp())?;
+    let verified_s = now().timestamp();
+    let (token, signature) = signed.verify(verified_s)?;
+    token.note_use(verified_s);
     *verified = Some(Arc::clone(token));
-    let memory = shared.bodies.reserve(Account { token: Arc::as_ptr(token).addr(), peer: None });
+    let memory = shared.bodies.reserve(Account { token: token.address(), peer: None });
     let body = received.into_memory(memory, shared.body_allowance).await?;
     if shared.options.reject_replays {
         let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);
-        token.replays.get_or_init(new).insert(signature, Instant::now())?;
+        token.state.replays.get_or_init(new).insert(signature, Instant::now())?;
     }
     if !token.may(endpoint.permission) {
         return Err(Failure::forbidden(endpoint.permission));

@@ -43,8 +43,12 @@
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
+//! | `expires` | the time from which the token is no longer valid, such as `2027-01-31T00:00:00Z` |
+//! | `previous` | `{"secret":…,"until":…}`: a secret that is also valid until that time, after the secret was rotated |
 //!
-//! Unknown members are rejected. `casefilter token app` creates an entry with a random 256-bit secret.
+//! Unknown members are rejected. `casefilter token app` creates an entry with a random 256-bit secret. `casefilter token list`,
+//! `rotate` and `revoke` show and change the entries. `casefilter serve` follows the file: a change is in force within a second, and
+//! requests that have begun end as they began. In a program, [`TokenUpdater`] replaces the tokens.
 //!
 //! If a token has `fields`, all other fields are unknown in criteria and in `order`. They are removed from documents, together with
 //! all members that are not fields. `filter` may use any field. It is [combined](crate::Filter::and) with each search after
@@ -60,7 +64,7 @@
 //!
 //! # Signatures
 //!
-//! `X-App-Access-Sig` is the HMAC-SHA256 in lower-case hexadecimal. The hashed bytes are the timestamp, the method, the path with
+//! `X-App-Access-Sig` is the HMAC-SHA256 in hexadecimal. The hashed bytes are the timestamp, the method, the path with
 //! the query, and the body, concatenated exactly as they are sent. `X-App-Access-Ts` is the timestamp in seconds since the Unix
 //! epoch. It may differ from the clock of the service by at most [`clock_window`](ServiceOptions::clock_window). The signature is
 //! verified in constant time, before the body is parsed. The 401 response does not say which part was wrong.
@@ -327,7 +331,7 @@ mod work;
 
 #[cfg(unix)]
 pub use admin::AdminSocket;
-pub use auth::{Permission, TokenEntry, TokenError, TokenFile, Tokens};
+pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};
 pub use options::ServiceOptions;
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
@@ -25,7 +26,7 @@ use crate::store::Store;
 pub(super) struct ServiceState {
     pub(super) store: Store,
     pub(super) source: CaseSource,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: Arc<ArcSwap<Tokens>>,
     /// The OpenAPI document, which is created by its first request.
     pub(super) openapi: OnceLock<String>,
     pub(super) options: ServiceOptions,
@@ -35,8 +36,6 @@ pub(super) struct ServiceState {
     pub(super) log_limiter: LogLimiter,
     /// Permits for requests on blocking threads, one for each request.
     pub(super) workers: Arc<Semaphore>,
-    /// The maximum number of `workers` permits for one token.
-    pub(super) token_share: usize,
     /// Permits for reading parts of large pages. There are only few permits, so that processors stay free for small requests.
     pub(super) page_reads: Arc<Semaphore>,
     /// The total number of `page_reads` permits.
@@ -78,17 +77,14 @@ impl ServiceState {
         let permits = |count: usize| count.min(Semaphore::MAX_PERMITS);
         let half = options.buffered_bytes / 2;
         let max_page_reads = std::thread::available_parallelism().map_or(1, NonZero::get).max(2);
-        // If there is only one token, it may use all permits.
-        let others = if tokens.len() > 1 { options.concurrency / 2 } else { 0 };
         Self {
-            token_share: permits(options.concurrency.saturating_sub(others)),
             page_reads: Arc::new(Semaphore::new(max_page_reads)),
             max_page_reads,
             spool: BodySpool::new(options.spool_folder.clone(), store.folder(), options.spooled_bytes),
             outgoing: Outgoing::new(options.outgoing_bytes),
             store,
             source: CaseSource::Store,
-            tokens,
+            tokens: Arc::new(ArcSwap::from_pointee(tokens)),
             openapi: OnceLock::new(),
             correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),
@@ -107,6 +103,13 @@ impl ServiceState {
             writes_fail: AtomicBool::new(false),
             options,
         }
+    }
+
+    /// Returns the maximum number of `workers` permits for one token.
+    pub(super) fn token_share(&self) -> usize {
+        // If there is only one token, it may use all permits.
+        let others = if self.tokens.load().len() > 1 { self.options.concurrency / 2 } else { 0 };
+        self.options.concurrency.saturating_sub(others).min(Semaphore::MAX_PERMITS)
     }
 
     /// Logs the number of log lines that the log limit has suppressed in the seconds that have ended.

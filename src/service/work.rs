@@ -23,7 +23,7 @@ impl ServiceState {
     /// # Errors
     /// Returns an error with status 503 if the share of the token is used up.
     pub(super) fn acquire_share(&self, token: &AppToken) -> Result<OwnedSemaphorePermit, Failure> {
-        let share = token.share.get_or_init(|| Arc::new(Semaphore::new(self.token_share)));
+        let share = token.share.get_or_init(|| Arc::new(Semaphore::new(self.token_share())));
         Arc::clone(share).try_acquire_owned().map_err(|_| Failure::overloaded())
     }
 
@@ -219,7 +219,7 @@ mod tests {
         for (tokens, concurrency, expected) in [(2, 8, 4), (2, 3, 2), (2, 1, 1), (3, 0, 0), (1, 8, 8)] {
             let folder = tempfile::TempDir::new().unwrap();
             let shared = state(folder.path(), tokens, concurrency);
-            let token = |name: &str| Arc::clone(shared.tokens.find(name).0.unwrap());
+            let token = |name: &str| Arc::clone(shared.tokens.load().find(name).0.unwrap());
             let mut permits = Vec::new();
             while let Ok(permit) = shared.acquire_share(&token("t0")) {
                 permits.push(permit);

@@ -56,7 +56,7 @@ pub struct AtomicFile {
 pub(super) struct Temporary(PathBuf);
 
 impl AtomicFile {
-    /// Creates a file with a name that no other file has.
+    /// Creates a file that gets the name `path`. No other file may have this name.
     ///
     /// # Errors
     /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name is in use. Returns an error if the folder cannot be

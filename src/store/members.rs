@@ -1,8 +1,8 @@
 //! Finds members of stored documents that are not fields, but have names similar to a field of a filter.
 //!
 //! The store does not keep counts of such members. To update such counts, each replaced or deleted document would have to be read
-//! again. Instead, the store reads a sample of its documents. If the store is small, it reads all documents. So it may miss a
-//! member that only few documents have. This works for files of every version.
+//! again. Instead, the store reads a sample of its documents. So it may miss a member that only few documents have. If the store is
+//! small, it reads all documents. This works for files of every version.
 
 use super::database::Store;
 use super::documents::Documents;

@@ -33,7 +33,7 @@ fn every_authentication_error_gets_the_same_response() {
     let with_bearer = [&good[..], &[("Authorization", "Bearer nonsense")]].concat();
     assert_eq!(search(&mut client, &with_bearer, SEARCH, BODY).status, 200);
 
-    let (upper, short, long) = (right.to_uppercase(), &right[..63], format!("{right}0"));
+    let (short, long) = (&right[..63], format!("{right}0"));
     let mut flipped = right.clone().into_bytes();
     flipped[63] ^= 1;
     let flipped = String::from_utf8(flipped).unwrap();
@@ -57,7 +57,6 @@ fn every_authentication_error_gets_the_same_response() {
     };
     for signature in [
         "",
-        &upper,
         short,
         &long,
         &flipped,

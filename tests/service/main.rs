@@ -28,5 +28,6 @@ mod surface;
 #[path = "../postgres/tables.rs"]
 mod tables;
 mod tls;
+mod tokens;
 #[cfg(unix)]
 mod writes;

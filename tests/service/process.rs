@@ -59,7 +59,7 @@ impl Process {
         source: Option<(String, String)>,
     ) -> Self {
         let path = database.folder().join("tokens.json");
-        fs::write(&path, tokens().to_string()).unwrap();
+        write_private(&path, &tokens().to_string());
         let child =
             command
                 .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
@@ -267,7 +267,7 @@ fn it_starts_only_with_a_valid_token_file() {
         (with("filter", json!("clientId = ")), "token 2: `filter`"),
         (with("fields", json!(["name", "clientID"])), "token 2: `fields`"),
     ] {
-        fs::write(&path, &text).unwrap();
+        write_private(&path, &text);
         let output =
             casefilter().args(["serve", "--db"]).arg(database.path()).arg("--tokens").arg(&path).output();
         let output = output.unwrap();
@@ -280,6 +280,16 @@ fn it_starts_only_with_a_valid_token_file() {
     let output = casefilter().args(["serve", "--db", "x", "--tokens"]).arg(&path).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("cannot read"));
+}
+
+/// Writes a file that only its owner can read, such as a token file.
+pub(crate) fn write_private(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
 }
 
 fn make_token(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -394,11 +404,8 @@ fn it_warns_about_two_tokens_with_one_name() {
     let database = Database::new("plain.cases.ndjson");
     let path = database.folder().join("twins.json");
     let token = |token: &str, name: &str| json!({"token": token, "name": name, "secret": "0123456789abcdef", "permissions": []});
-    fs::write(
-        &path,
-        json!({"tokens": [token("a", "twin"), token("b", "twin"), token("c", "other")]}).to_string(),
-    )
-    .unwrap();
+    let twins = json!({"tokens": [token("a", "twin"), token("b", "twin"), token("c", "other")]});
+    write_private(&path, &twins.to_string());
     // The process ends at once because the certificate does not exist.
     let output = casefilter()
         .args(["serve", "--tls-cert", "no.pem", "--tls-key", "no.pem", "--db"])
@@ -435,8 +442,11 @@ fn sighup_does_not_stop_the_service() {
             assert!(process.child.try_wait().unwrap().is_none(), "the process ended");
             assert_eq!(process.client().get("/readyz").status, 200);
         }
+        // The token file is read again within a second.
+        thread::sleep(Duration::from_secs(1));
         let log = process.terminate();
-        assert!(log.contains("SIGHUP is ignored"), "{log}");
+        assert!(log.contains("SIGHUP: the token file is read again"), "{log}");
+        assert!(log.contains("is in force"), "{log}");
         assert!(log.contains("everything is on disk"), "{log}");
     }
 }
@@ -531,7 +541,7 @@ fn wrong_flags_are_explained() {
     let file = |name: &str| super::server::data(&format!("tls/{name}.pem")).display().to_string();
     let (certificate, private) = (file("cert"), file("key"));
     let tokens_file = database.folder().join("tokens.json");
-    fs::write(&tokens_file, tokens().to_string()).unwrap();
+    write_private(&tokens_file, &tokens().to_string());
     for (arguments, status, expected) in [
         (&["--drain", "5 s"][..], 2, "expected a whole number and ms, s, m, h or d, such as 500ms, 3s"),
         (&["--metrics-listen", "9100"], 2, "expected an IP address and a port"),
@@ -568,7 +578,7 @@ fn wrong_flags_are_explained() {
 fn on_a_terminal_it_logs_text() {
     let database = Database::new("plain.cases.ndjson");
     let tokens_file = database.folder().join("tokens.json");
-    fs::write(&tokens_file, tokens().to_string()).unwrap();
+    write_private(&tokens_file, &tokens().to_string());
     let serve = "exec \"$SERVE\" serve --listen 127.0.0.1:0";
     let child = Command::new("script")
         .args(["-qec", serve, "/dev/null"])
@@ -795,7 +805,7 @@ fn documents_of_another_catalogue_are_served() {
     fs::write(folder.path().join("cases.json"), r#"{"extends":"cases"}"#).unwrap();
     let (code, _, err) = run(&[&serve[..], &["--catalog", "cases.json"]].concat());
     assert!(code == 1 && err.contains("tokens.json"), "{err}");
-    fs::write(folder.path().join("tokens.json"), r#"{"tokens":[]}"#).unwrap();
+    write_private(&folder.path().join("tokens.json"), r#"{"tokens":[]}"#);
     let (code, _, err) = run(&[&serve[..], &["--catalog", "cases.json"]].concat());
     assert!(
         code == 1 && err.contains("it has the field `number string key`, which is not expected"),

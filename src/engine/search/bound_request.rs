@@ -176,7 +176,7 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// Returns the total by the first strategy that applies.
+    /// Returns the total from the index. If the index does not determine it, counts the selected rows batch by batch.
     pub(super) fn total(&self) -> u64 {
         match self.index_total() {
             Some(counted) => counted.selected,
@@ -236,7 +236,8 @@ impl<'s> BoundRequest<'s> {
         Some((order, self.view.index().first(order.field, order.descending)?))
     }
 
-    /// Returns true if the index has enough top rows for the page.
+    /// Returns true if the page may be found in the top rows. The index must have enough of them, from at least two batches.
+    /// Returns false for a page after a position, and if evaluating single rows is slow.
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
         let wanted = offset + limit;

@@ -77,7 +77,8 @@ pub struct Node {
 pub struct Answered {
     /// The means of evaluation, such as an index or a column.
     pub by: Means,
-    /// The result, if the planner knows that it is the same for every row of these batches. Then these batches are not evaluated.
+    /// The result, if the planner knows that it is the same for every row of these batches. Then the criterion is not evaluated in
+    /// these batches.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub settles: Option<bool>,
     /// The number of batches.
@@ -91,7 +92,8 @@ pub struct Answered {
 pub struct Page {
     /// The first strategy that applies to the request.
     pub by: PageStrategy,
-    /// The field by which documents are sorted, with a leading `-` for descending order.
+    /// The fields by which documents are sorted, joined by commas, each with a leading `-` for descending order. `None` for the
+    /// insertion order.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub order: Option<String>,
     /// The number of selected documents before the page.

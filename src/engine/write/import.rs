@@ -199,7 +199,7 @@ pub(crate) struct FinishedImport<'e> {
 }
 
 impl<'e> FinishedImport<'e> {
-    /// Renumbers the documents: numbers that start at 0 then start at `first`.
+    /// Adds `first` to the number of each document. Before this call, the numbers start at 0.
     #[cfg(feature = "store")]
     pub(crate) fn number_from(&mut self, first: u64) {
         self.txn.shift_document_numbers(first);

@@ -24,8 +24,8 @@ pub enum UpsertOutcome {
 pub struct ImportError {
     /// The [name](crate::engine::Import::begin_source) of the source. Empty if the source has no name.
     pub source: String,
-    /// The line or row of the source at which the document begins, counted from 1. The value is 0 if the error affects the
-    /// complete source.
+    /// The line of the source that contains the error, or the row, counted from 1. In a document of several lines, this may be a
+    /// later line than its first. The value is 0 if the error affects the complete source.
     ///
     /// If an array is written on one line, all of its elements have the same line, but different values of
     /// [`document`](Self::document).

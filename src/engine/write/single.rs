@@ -44,7 +44,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns all errors that a strict import would report. Then nothing is stored.
+    /// Returns the errors of the document, or an error if the engine cannot hold another batch. Then nothing is stored.
     ///
     /// # Complexity
     /// Linear in the size of the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).
@@ -80,6 +80,7 @@ impl Engine {
     /// - [`ErrorKind::CatalogMismatch`] if the catalogue of the document is not equal to that of the engine.
     /// - [`ErrorKind::BadValue`] if the engine keeps documents and this one has no [text](crate::Document::text).
     /// - [`ErrorKind::DocumentTooLarge`] if its text is longer than [`Limits::document_bytes`](crate::Limits::document_bytes).
+    /// - [`ErrorKind::TooManyBatches`] if the engine cannot hold another batch.
     pub fn upsert_document(&self, document: &ParsedDocument) -> Result<UpsertOutcome, Error> {
         let text = self.text_to_store(document)?;
         let mut txn = WriteTxn::new(self);

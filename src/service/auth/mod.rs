@@ -4,7 +4,10 @@ pub(super) mod permission;
 pub(super) mod projection;
 pub(super) mod replays;
 pub(super) mod signature;
+mod token_file;
 pub(super) mod tokens;
 
 pub use permission::Permission;
-pub use tokens::{TokenEntry, TokenError, TokenFile, Tokens};
+pub use signature::sign;
+pub use token_file::{TokenEntry, TokenFile};
+pub use tokens::{TokenError, TokenUpdater, Tokens};

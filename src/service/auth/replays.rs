@@ -48,7 +48,7 @@ impl ReplayCache {
             sets.since = now;
         }
         if sets.older.contains(&signature) || sets.newer.contains(&signature) {
-            return Err(Failure::unauthorized());
+            return Err(Failure::unauthorized().because("the signature was used before"));
         }
         if sets.newer.len().saturating_add(sets.older.len()) >= self.capacity {
             return Err(Failure::overloaded());

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::replays::Signature;
 use super::tokens::{AppToken, Tokens};
+use crate::error::quote;
 use crate::service::http::errors::Failure;
 
 const TOKEN: HeaderName = HeaderName::from_static("x-app-token");
@@ -19,69 +20,158 @@ const TIMESTAMP: HeaderName = HeaderName::from_static("x-app-access-ts");
 /// A running check of a signature: the credentials from the request head, and the HMAC of the bytes so far.
 pub(in crate::service) struct SignatureCheck<'t> {
     token: Option<&'t Arc<AppToken>>,
+    has_token_header: bool,
     /// The HMAC of the timestamp, the method, the target, and the bytes of the body so far.
     mac: Hmac<Sha256>,
+    /// The same HMAC with the previous secret of the token, as long as that secret is valid.
+    previous: Option<Hmac<Sha256>>,
     signature: Option<Signature>,
     timestamp_s: Option<i64>,
     window: Duration,
 }
 
 impl<'t> SignatureCheck<'t> {
-    pub(in crate::service) fn new(tokens: &'t Tokens, head: &Parts, window: Duration) -> Self {
-        let name = only(&head.headers, TOKEN).unwrap_or_default();
+    pub(in crate::service) fn new(tokens: &'t Tokens, head: &Parts, window: Duration, now_s: i64) -> Self {
+        let name = only(&head.headers, TOKEN);
         let timestamp = only(&head.headers, TIMESTAMP).unwrap_or_default();
         let signature = only(&head.headers, SIGNATURE).and_then(from_hex);
-        let (token, mac) = tokens.find(name);
+        let (token, mac) = tokens.find(name.unwrap_or_default());
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
-        let mut mac = mac.clone();
+        let mut check = Self {
+            token,
+            has_token_header: name.is_some(),
+            mac: mac.clone(),
+            previous: token.and_then(|token| token.previous(now_s)).cloned(),
+            signature,
+            timestamp_s: seconds(timestamp),
+            window,
+        };
         for part in [timestamp, head.method.as_str(), target] {
-            mac.update(part.as_bytes());
+            check.update(part.as_bytes());
         }
-        Self { token, mac, signature, timestamp_s: seconds(timestamp), window }
-    }
-
-    fn is_in_window(&self, now_s: i64) -> bool {
-        self.timestamp_s.is_some_and(|then| now_s.abs_diff(then) <= self.window.as_secs())
+        check
     }
 
     /// Returns true if the head names a known token, has a signature, and has a time within the window. Otherwise the request will
     /// be rejected.
     pub(in crate::service) fn can_be_valid(&self, now_s: i64) -> bool {
-        self.token.is_some() && self.signature.is_some() && self.is_in_window(now_s)
+        self.fault(now_s).is_none()
     }
 
-    /// Returns the memory address of the token that the request names. Returns 0 if the token is unknown.
+    /// Returns a number that identifies the token that the request names. Returns 0 if the token is unknown.
     pub(in crate::service) fn token_address(&self) -> usize {
-        self.token.map_or(0, |token| Arc::as_ptr(token).addr())
+        self.token.map_or(0, |token| token.address())
     }
 
     /// Adds bytes of the body to the HMAC.
     pub(in crate::service) fn update(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
+        if let Some(mac) = &mut self.previous {
+            mac.update(bytes);
+        }
     }
 
     /// Returns the 401 error after the same work as [`verify`](Self::verify), so that both take the same time.
     ///
     /// Calling `verify` instead is not safe. A request with a timestamp in the future may have become valid while its body was
     /// read.
-    pub(in crate::service) fn reject(self) -> Failure {
-        let _ = self.mac.verify_slice(&self.signature.unwrap_or_default());
-        Failure::unauthorized()
+    pub(in crate::service) fn reject(self, now_s: i64) -> Failure {
+        let fault = self.fault(now_s);
+        let token = self.token;
+        let _ = self.verify_macs();
+        refused(fault.unwrap_or(Fault::WrongSignature), token)
     }
 
     /// Verifies the signature in constant time. The whole body must have been added before. Returns the token and the signature.
     ///
     /// # Errors
-    /// Returns the same 401 error for an unknown token, a wrong signature, and a timestamp outside the window.
+    /// Returns the same 401 error for an unknown or expired token, a wrong signature, and a timestamp outside the window. Only the
+    /// log shows the cause.
     pub(in crate::service) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
-        let is_in_window = self.is_in_window(now_s);
-        let Self { token, mac, signature, .. } = self;
-        let is_valid = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
-        match (token, signature) {
-            (Some(token), Some(signature)) if is_valid && is_in_window => Ok((token, signature)),
-            _ => Err(Failure::unauthorized()),
+        let fault = self.fault(now_s);
+        let Self { token, signature, .. } = self;
+        let is_valid = self.verify_macs();
+        match (token, signature, fault) {
+            (Some(token), Some(signature), None) if is_valid => Ok((token, signature)),
+            (_, _, fault) => Err(refused(fault.unwrap_or(Fault::WrongSignature), token)),
         }
     }
+
+    /// Returns true if the signature is that of the present or of the previous secret.
+    fn verify_macs(self) -> bool {
+        let signature = self.signature.unwrap_or_default();
+        let is_present = self.mac.verify_slice(&signature).is_ok();
+        let is_previous = self.previous.is_some_and(|mac| mac.verify_slice(&signature).is_ok());
+        is_present | is_previous
+    }
+
+    /// Returns the first reason, other than a wrong signature, for which the request must be rejected.
+    fn fault(&self, now_s: i64) -> Option<Fault> {
+        let Some(token) = self.token else {
+            return Some(if self.has_token_header { Fault::UnknownToken } else { Fault::NoToken });
+        };
+        if !token.is_live(now_s) {
+            return Some(Fault::Expired);
+        }
+        if self.signature.is_none() {
+            return Some(Fault::NoSignature);
+        }
+        let Some(then_s) = self.timestamp_s else { return Some(Fault::NoTimestamp) };
+        (now_s.abs_diff(then_s) > self.window.as_secs()).then(|| Fault::Clock(then_s.saturating_sub(now_s)))
+    }
+}
+
+/// The cause of a 401 error. The log has it, and clients do not see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    NoToken,
+    UnknownToken,
+    Expired,
+    NoSignature,
+    NoTimestamp,
+    /// The timestamp is outside the window. The number has the seconds by which it is after the clock of the service.
+    Clock(i64),
+    WrongSignature,
+}
+
+/// Returns the 401 error for a cause.
+fn refused(fault: Fault, token: Option<&Arc<AppToken>>) -> Failure {
+    let mut cause = match fault {
+        Fault::NoToken => "X-App-Token is missing, occurs twice, or is not visible ASCII".to_owned(),
+        Fault::UnknownToken => "the token is unknown".to_owned(),
+        Fault::Expired => "the token has expired".to_owned(),
+        Fault::NoSignature => "X-App-Access-Sig is not one header with 64 hexadecimal digits".to_owned(),
+        Fault::NoTimestamp => "X-App-Access-Ts is not one header with decimal digits".to_owned(),
+        Fault::Clock(ahead_s) => {
+            let side = if ahead_s < 0 { "behind" } else { "ahead of" };
+            format!("the timestamp is {} s {side} the clock of the service", ahead_s.unsigned_abs())
+        }
+        Fault::WrongSignature => "the signature is wrong: compare with `casefilter sign`".to_owned(),
+    };
+    if let Some(token) = token {
+        cause = format!("token {}: {cause}", quote(&token.name));
+    }
+    Failure::unauthorized().because(cause)
+}
+
+/// Returns the signature of a request, in lower-case hexadecimal: the value of `X-App-Access-Sig`.
+///
+/// `timestamp_s` is the value of `X-App-Access-Ts`, and `target` is the path with the query, as they are sent. The signed bytes are
+/// the timestamp, the method, the target and the body, one after the other.
+///
+/// ```
+/// use casefilter::service::sign;
+/// let signature = sign("0123456789abcdef", 1_700_000_000, "GET", "/resources/applicants/-/info?x=1", b"");
+/// assert_eq!(signature, "1d23b8af6ec547f77f136238507722c9611372795e3d35a9449dacc2224bc444");
+/// ```
+#[must_use]
+pub fn sign(secret: &str, timestamp_s: i64, method: &str, target: &str, body: &[u8]) -> String {
+    // An HMAC takes a key of any length.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
+    for part in [timestamp_s.to_string().as_bytes(), method.as_bytes(), target.as_bytes(), body] {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the value of a header. Returns `None` unless the header occurs exactly once and its value is visible ASCII.
@@ -97,11 +187,12 @@ fn seconds(text: &str) -> Option<i64> {
     is_digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Parses a signature. It must have 64 lower-case hexadecimal digits.
+/// Parses a signature. It must have 64 hexadecimal digits, in lower or upper case.
 fn from_hex(text: &str) -> Option<Signature> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
         b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
+        b'A'..=b'F' => Some(byte.wrapping_sub(b'A').wrapping_add(10)),
         _ => None,
     };
     let mut bytes = Signature::default();
@@ -120,9 +211,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_64_lower_case_digits() {
-        assert_eq!(from_hex(&"0f".repeat(32)), Some([15; 32]));
-        for text in ["", "0f", &"0F".repeat(32), &"0f".repeat(33), &"0g".repeat(32), &"é".repeat(32)] {
+    fn a_signature_is_64_hexadecimal_digits() {
+        for text in ["0f", "0F"] {
+            assert_eq!(from_hex(&text.repeat(32)), Some([15; 32]));
+        }
+        for text in ["", "0f", &"0f".repeat(33), &"0g".repeat(32), &"é".repeat(32)] {
             assert_eq!(from_hex(text), None, "{text}");
         }
     }

@@ -1,244 +1,23 @@
-//! App tokens: reads their file, and compiles their permissions, visible fields and filters.
+//! App tokens that a service accepts: checks the entries of a token file, and compiles their permissions, visible fields and filters.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
-use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwap;
 use hmac::{Hmac, KeyInit};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 use sha2::Sha256;
 use tokio::sync::Semaphore;
 
 use super::permission::Permission;
 use super::projection::Projection;
 use super::replays::ReplayCache;
+use super::token_file::{LEAST_SECRET_BYTES, Secret, TokenFile};
 use crate::catalog::{Catalog, FieldId};
-use crate::error::{Error, quote};
+use crate::error::quote;
 use crate::filter::{FilterBuilder, FilterCache};
-use crate::ingest::check_text;
 use crate::limits::Limits;
-
-/// An entry of a token file.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenEntry {
-    token: String,
-    secret: Secret,
-    permissions: Vec<Permission>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fields: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    filter: Option<String>,
-}
-
-/// A token file: `{"tokens":[…]}`. The docs of [`service`](crate::service#tokens) list the members of an entry.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenFile {
-    tokens: Vec<TokenEntry>,
-}
-
-/// A shared secret. `Debug` output and errors do not show it.
-#[derive(Clone)]
-struct Secret(String);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Secret {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // An error message of serde would contain the value.
-        let text = Box::<RawValue>::deserialize(deserializer)?;
-        serde_json::from_str(text.get()).map(Self).map_err(|_| D::Error::custom("a secret is a string"))
-    }
-}
-
-/// The minimum length of a secret in bytes. It makes guessing a secret infeasible.
-const LEAST_SECRET_BYTES: usize = 16;
-
-impl TokenEntry {
-    /// Creates a token with a random text (128 bits) and a random secret (256 bits), both in hexadecimal.
-    ///
-    /// The token has no name, and may see all fields of all cases.
-    ///
-    /// ```
-    /// use casefilter::service::{Permission, TokenEntry};
-    /// let token = TokenEntry::generate([Permission::ViewCases])?
-    ///     .with_name("acme")
-    ///     .with_fields(["caseReview.status", "createdAt"])
-    ///     .with_filter("clientId = acme");
-    /// assert_eq!((token.token().len(), token.secret().len()), (32, 64));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if the system's random number generator fails.
-    pub fn generate(permissions: impl IntoIterator<Item = Permission>) -> io::Result<Self> {
-        let mut random = [0; 48];
-        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-        let hex = random.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let (token, secret) = hex.split_at_checked(32).unwrap_or_default();
-        Ok(Self {
-            token: token.to_owned(),
-            secret: Secret(secret.to_owned()),
-            permissions: permissions.into_iter().collect(),
-            name: None,
-            fields: None,
-            filter: None,
-        })
-    }
-
-    /// Sets the name that logs show for the token.
-    #[must_use]
-    pub fn with_name(self, name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..self }
-    }
-
-    /// Sets the fields of cases that the token may see, in addition to `id`.
-    #[must_use]
-    pub fn with_fields<F: Into<String>>(self, fields: impl IntoIterator<Item = F>) -> Self {
-        Self { fields: Some(fields.into_iter().map(Into::into).collect()), ..self }
-    }
-
-    /// Sets a filter, in the text syntax. The token may see only the cases that the filter selects.
-    #[must_use]
-    pub fn with_filter(self, filter: impl Into<String>) -> Self {
-        Self { filter: Some(filter.into()), ..self }
-    }
-
-    /// Returns the text that clients send as `X-App-Token`.
-    #[must_use]
-    pub fn token(&self) -> &str {
-        &self.token
-    }
-
-    /// Returns the secret with which clients sign requests. Show it only once, when the token is created.
-    #[must_use]
-    pub fn secret(&self) -> &str {
-        &self.secret.0
-    }
-
-    /// Returns warnings for the operator. Each warning describes a way in which the token allows more than its `fields` and
-    /// `filter` suggest.
-    ///
-    /// ```
-    /// use casefilter::service::{Permission, TokenEntry};
-    /// let searches = TokenEntry::generate([Permission::ViewCases])?.with_filter("clientId = acme");
-    /// assert!(searches.warnings().is_empty());
-    /// let changes = TokenEntry::generate([Permission::ChangePersonalData])?.with_filter("clientId = acme");
-    /// assert!(changes.warnings()[0].contains("changePersonalData applies to all applicants"));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let restrictions: Vec<&str> =
-            [("--filter", self.filter.is_some()), ("--fields", self.fields.is_some())]
-                .into_iter()
-                .filter_map(|(flag, is_set)| is_set.then_some(flag))
-                .collect();
-        let unrestricted: Vec<&str> = self
-            .permissions
-            .iter()
-            .filter(|permission| permission.is_for_applicants())
-            .map(|permission| permission.name())
-            .collect();
-        if !restrictions.is_empty() && !unrestricted.is_empty() {
-            let restrict = if restrictions.len() == 1 { "restricts" } else { "restrict" };
-            let (apply, them) = if unrestricted.len() == 1 { ("applies", "it") } else { ("apply", "them") };
-            warnings.push(format!(
-                "{} {restrict} searches of cases only: {} {apply} to all applicants, including those of other clients; remove {them} if that is not intended",
-                restrictions.join(" and "),
-                unrestricted.join(", "),
-            ));
-        }
-        let fields = self.fields.as_deref().unwrap_or_default();
-        if self.fields.is_some() && !fields.iter().any(|field| field == CREATED_BY) {
-            let revealing: Vec<&str> =
-                fields.iter().map(String::as_str).filter(|field| reveals_created_by(field)).collect();
-            if !revealing.is_empty() {
-                warnings.push(format!(
-                    "{CREATED_BY} is hidden, but the presence of {} reveals it",
-                    revealing.join(" or ")
-                ));
-            }
-        }
-        warnings
-    }
-
-    /// Returns the token's name for messages. If it has no name, returns its position in the file.
-    fn label(&self, number: usize) -> String {
-        self.name
-            .as_deref()
-            .map_or_else(|| format!("token {number}"), |name| format!("token {}", quote(name)))
-    }
-}
-
-/// The field that contains how a case was created.
-const CREATED_BY: &str = "createdByType";
-
-/// Returns true if the field occurs only in cases with a certain value of [`CREATED_BY`].
-fn reveals_created_by(field: &str) -> bool {
-    field == "createdByOfficer"
-        || field.starts_with("createdByRule.")
-        || field.starts_with("createdByWorkflowRef.")
-}
-
-impl TokenFile {
-    /// Reads a token file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or is not a token file. The message never contains a secret.
-    pub fn read(path: &Path) -> io::Result<Self> {
-        let text = std::fs::read(path)?;
-        let invalid = |error: Error| io::Error::new(io::ErrorKind::InvalidData, error.message());
-        check_text(&text).map_err(invalid)?;
-        serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-    }
-
-    /// Returns the names of the tokens as they appear in logs. A token without a name is named by its position in the file.
-    pub fn names(&self) -> impl Iterator<Item = String> {
-        (1..)
-            .zip(&self.tokens)
-            .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
-    }
-
-    /// Returns the [warnings](TokenEntry::warnings) of all tokens. Each warning begins with the name of its token, or with its
-    /// position in the file.
-    pub fn warnings(&self) -> impl Iterator<Item = String> {
-        (1..).zip(&self.tokens).flat_map(|(number, entry)| {
-            let name = entry.label(number);
-            entry.warnings().into_iter().map(move |warning| format!("{name}: {warning}"))
-        })
-    }
-
-    /// Adds a token.
-    pub fn push(&mut self, entry: TokenEntry) {
-        self.tokens.push(entry);
-    }
-
-    /// Returns the text of the file.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        // Serialising strings and lists cannot fail.
-        serde_json::to_string_pretty(self).unwrap_or_default()
-    }
-}
 
 /// An error in a token file: a token that the service cannot accept. It never contains a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,20 +58,65 @@ pub(in crate::service) struct AppToken {
     /// The name that logs show.
     pub(in crate::service) name: String,
     pub(in crate::service) mac: Hmac<Sha256>,
+    /// The key of the previous secret, and the second from which it is no longer valid.
+    previous: Option<(Hmac<Sha256>, i64)>,
+    /// The second from which the token is no longer valid.
+    expires_s: Option<i64>,
     permissions: Vec<Permission>,
+    /// The members `fields` and `filter` of the entry, from which the cache was compiled.
+    restrictions: (Option<Vec<String>>, Option<String>),
     /// The cache of compiled filters. It also applies the token's visible fields and its filter.
     pub(in crate::service) cache: Arc<FilterCache>,
     /// The visible members of case documents. `None` if the token has no `fields`.
     pub(in crate::service) projection: Option<Projection>,
+    /// The record of what the service has seen of the token. It is kept when the token file changes.
+    pub(in crate::service) state: Arc<TokenState>,
+    /// The permits for the concurrent requests of the token.
+    pub(in crate::service) share: Arc<OnceLock<Arc<Semaphore>>>,
+}
+
+/// The record of what the service has seen of a token.
+#[derive(Default)]
+pub(in crate::service) struct TokenState {
     /// The recently used signatures. Set only if the service rejects replays.
     pub(in crate::service) replays: OnceLock<ReplayCache>,
-    /// The permits for the concurrent requests of the token.
-    pub(in crate::service) share: OnceLock<Arc<Semaphore>>,
+    /// The time of the last request with a valid signature, in seconds since the Unix epoch. 0 before the first such request.
+    last_use_s: AtomicI64,
 }
 
 impl AppToken {
     pub(in crate::service) fn may(&self, permission: Permission) -> bool {
         self.permissions.contains(&permission)
+    }
+
+    /// Returns true if the token may see all fields of all cases.
+    fn is_unrestricted(&self) -> bool {
+        self.restrictions == (None, None)
+    }
+
+    /// Returns a number that identifies the token in this process, also after the token file has changed.
+    pub(in crate::service) fn address(&self) -> usize {
+        Arc::as_ptr(&self.state).addr()
+    }
+
+    /// Returns true if the token has not expired.
+    pub(in crate::service) fn is_live(&self, now_s: i64) -> bool {
+        self.expires_s.is_none_or(|expires_s| now_s < expires_s)
+    }
+
+    /// Returns the key of the previous secret, if that secret is still valid.
+    pub(in crate::service) fn previous(&self, now_s: i64) -> Option<&Hmac<Sha256>> {
+        self.previous.as_ref().filter(|(_, until_s)| now_s < *until_s).map(|(mac, _)| mac)
+    }
+
+    /// Records a request with a valid signature.
+    pub(in crate::service) fn note_use(&self, now_s: i64) {
+        self.state.last_use_s.store(now_s, Ordering::Relaxed);
+    }
+
+    /// Returns the time of the last request with a valid signature, in seconds since the Unix epoch.
+    pub(in crate::service) fn last_use_s(&self) -> Option<i64> {
+        Some(self.state.last_use_s.load(Ordering::Relaxed)).filter(|seconds| *seconds != 0)
     }
 }
 
@@ -316,11 +140,15 @@ impl Tokens {
             if entry.token.is_empty() || !entry.token.bytes().all(is_text) {
                 return Err(wrong("`token` must be visible ASCII characters without spaces".to_owned()));
             }
-            if entry.secret.0.len() < LEAST_SECRET_BYTES {
-                return Err(wrong(format!("`secret` needs at least {LEAST_SECRET_BYTES} bytes")));
-            }
-            let mac = Hmac::new_from_slice(entry.secret.0.as_bytes());
-            let mac = mac.map_err(|_| wrong("`secret` cannot be used".to_owned()))?;
+            let mac = key(&entry.secret).map_err(|fault| wrong(format!("`secret` {fault}")))?;
+            let previous = match &entry.previous {
+                None => None,
+                Some(previous) => {
+                    let mac =
+                        key(&previous.secret).map_err(|fault| wrong(format!("`previous.secret` {fault}")))?;
+                    Some((mac, previous.until.0.timestamp()))
+                }
+            };
             let bound = match &entry.filter {
                 None => None,
                 Some(text) => {
@@ -355,11 +183,14 @@ impl Tokens {
             let token = AppToken {
                 name,
                 mac,
+                previous,
+                expires_s: entry.expires.map(|expires| expires.0.timestamp()),
                 permissions: entry.permissions,
+                restrictions: (entry.fields, entry.filter),
                 cache,
                 projection,
-                replays: OnceLock::new(),
-                share: OnceLock::new(),
+                state: Arc::default(),
+                share: Arc::default(),
             };
             let name = quote(&entry.token);
             if by_token.insert(entry.token, Arc::new(token)).is_some() {
@@ -370,6 +201,38 @@ impl Tokens {
         let unknown = unknown
             .map_err(|_| TokenError { number: None, message: "cannot create signatures".to_owned() })?;
         Ok(Self { by_token, unknown })
+    }
+
+    /// Keeps what the service has seen of tokens that are also in `before`: their used signatures, their compiled filters and the
+    /// permits of their running requests. Both must have been checked with the same catalogue and limits.
+    fn keeping(mut self, before: &Self) -> Self {
+        // A token that is alone gets more permits.
+        let is_share_equal = (self.len() > 1) == (before.len() > 1);
+        let unrestricted =
+            before.by_token.values().find(|token| token.is_unrestricted()).map(|token| &token.cache);
+        for (text, token) in &mut self.by_token {
+            // No other reference exists yet, so this is always `Some`.
+            let Some(token) = Arc::get_mut(token) else { continue };
+            if let Some(cache) = unrestricted.filter(|_| token.is_unrestricted()) {
+                token.cache = Arc::clone(cache);
+            }
+            let Some(own) = before.by_token.get(text) else { continue };
+            token.state = Arc::clone(&own.state);
+            if is_share_equal {
+                token.share = Arc::clone(&own.share);
+            }
+            if token.restrictions == own.restrictions {
+                token.cache = Arc::clone(&own.cache);
+            }
+        }
+        self
+    }
+
+    /// Returns the tokens, sorted by name.
+    pub(in crate::service) fn by_name(&self) -> Vec<&AppToken> {
+        let mut tokens: Vec<&AppToken> = self.by_token.values().map(|token| &**token).collect();
+        tokens.sort_by(|a, b| a.name.cmp(&b.name));
+        tokens
     }
 
     /// Returns the number of tokens.
@@ -397,6 +260,56 @@ impl Tokens {
         caches.dedup_by(|a, b| Arc::ptr_eq(a, b));
         caches.into_iter().map(|cache| &**cache).collect()
     }
+}
+
+/// Replaces the tokens of a [service](super::super::Service) while it runs.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+/// # use casefilter::{Catalog, Limits, Store, StoreOptions};
+/// # let store = Store::open("cases.db", Catalog::cases(), StoreOptions::default())?;
+/// # let tokens = Tokens::new(TokenFile::default(), store.catalog(), &Limits::default())?;
+/// let service = Service::new(store, tokens, ServiceOptions::default());
+/// let updater = service.token_updater();
+/// // On another thread, when the file has changed:
+/// updater.replace(TokenFile::read("tokens.json".as_ref())?)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct TokenUpdater {
+    pub(in crate::service) tokens: Arc<ArcSwap<Tokens>>,
+    pub(in crate::service) catalog: Catalog,
+    pub(in crate::service) limits: Limits,
+}
+
+impl TokenUpdater {
+    /// Replaces all tokens. Requests that have begun end with the tokens with which they began. Returns the number of tokens.
+    ///
+    /// # Errors
+    /// Returns the error in the first invalid token. Then the service keeps its tokens.
+    pub fn replace(&self, file: TokenFile) -> Result<usize, TokenError> {
+        let tokens = Tokens::new(file, &self.catalog, &self.limits)?;
+        let tokens = tokens.keeping(&self.tokens.load());
+        let count = tokens.len();
+        self.tokens.store(Arc::new(tokens));
+        Ok(count)
+    }
+}
+
+impl fmt::Debug for TokenUpdater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenUpdater").field("tokens", &self.tokens.load()).finish_non_exhaustive()
+    }
+}
+
+/// Returns the HMAC key for a secret. The error is a sentence without its subject.
+fn key(secret: &Secret) -> Result<Hmac<Sha256>, String> {
+    if secret.0.len() < LEAST_SECRET_BYTES {
+        return Err(format!("needs at least {LEAST_SECRET_BYTES} bytes"));
+    }
+    Hmac::new_from_slice(secret.0.as_bytes()).map_err(|_| "cannot be used".to_owned())
 }
 
 impl fmt::Debug for Tokens {

@@ -62,6 +62,11 @@ impl Failure {
         )
     }
 
+    /// Sets the cause, for the log.
+    pub(in crate::service) fn because(self, cause: impl Into<String>) -> Self {
+        Self { cause: Some(cause.into()), ..self }
+    }
+
     pub(in crate::service) fn forbidden(permission: Permission) -> Self {
         let description = format!("the token does not have the permission `{}`", permission.name());
         Self::new(StatusCode::FORBIDDEN, description)

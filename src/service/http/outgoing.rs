@@ -33,7 +33,7 @@ impl Outgoing {
 
     /// Returns an empty reservation for a response to a client with this token.
     pub(in crate::service) fn reserve(&self, token: &Arc<AppToken>) -> Reservation {
-        self.0.reserve(Account { token: Arc::as_ptr(token).addr(), peer: None })
+        self.0.reserve(Account { token: token.address(), peer: None })
     }
 
     /// Returns the number of reserved bytes.

@@ -74,7 +74,7 @@ impl<'s> RequestLog<'s> {
         let id = self.id.as_str();
         // Only lines that clients can cause at will are limited. All errors of the service are logged.
         if (400..500).contains(&status) || status == 503 {
-            let address = self.caller.token.as_ref().map_or(0, |token| Arc::as_ptr(token).addr());
+            let address = self.caller.token.as_ref().map_or(0, |token| token.address());
             match self.shared.log_limiter.decide(address, status, Instant::now()) {
                 Decision::Suppress => return,
                 Decision::Write { suppressed: 0 } => {}

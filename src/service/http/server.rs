@@ -33,7 +33,7 @@ use super::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::postgres::PostgresSource;
 #[cfg(unix)]
 use crate::service::admin::{AdminSocket, server::AdminServer};
-use crate::service::auth::tokens::Tokens;
+use crate::service::auth::tokens::{TokenUpdater, Tokens};
 #[cfg(feature = "postgres")]
 use crate::service::operations::case_source::CaseSource;
 use crate::service::operations::table::ENDPOINTS;
@@ -105,6 +105,16 @@ impl Service {
             metrics: None,
             #[cfg(unix)]
             admin: None,
+        }
+    }
+
+    /// Returns a handle that replaces the tokens, also while the service runs.
+    #[must_use]
+    pub fn token_updater(&self) -> TokenUpdater {
+        TokenUpdater {
+            tokens: Arc::clone(&self.shared.tokens),
+            catalog: self.shared.store.catalog().clone(),
+            limits: self.shared.options.limits.clone(),
         }
     }
 
@@ -279,7 +289,7 @@ impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Service")
             .field("store", &self.shared.store)
-            .field("tokens", &self.shared.tokens)
+            .field("tokens", &self.shared.tokens.load())
             .finish_non_exhaustive()
     }
 }

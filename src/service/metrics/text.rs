@@ -74,7 +74,8 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     for (kind, count) in metrics.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         out.line("compile_failures_total", &format!("kind=\"{kind}\""), count);
     }
-    let caches = shared.tokens.caches().into_iter().map(crate::filter::FilterCache::stats);
+    let tokens = shared.tokens.load();
+    let caches = tokens.caches().into_iter().map(crate::filter::FilterCache::stats);
     let cache = caches.fold(CacheStats::default(), |sum, own| CacheStats {
         hits: sum.hits.saturating_add(own.hits),
         misses: sum.misses.saturating_add(own.misses),
@@ -90,6 +91,18 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     out.one("filter_cache_misses_total", "counter", "Search bodies that had to be compiled.", cache.misses);
     out.one("filter_cache_entries", "gauge", "Compiled filters in the cache.", cache.entries);
     out.one("filter_cache_bytes", "gauge", "Memory used by cached filters.", cache.size_bytes);
+
+    out.head(
+        "token_last_use_timestamp_seconds",
+        "gauge",
+        "Unix time of the last request with a valid signature, by the name of the token.",
+    );
+    for token in tokens.by_name() {
+        if let Some(seconds) = token.last_use_s() {
+            let labels = format!("token=\"{}\"", label_value(&token.name));
+            out.line("token_last_use_timestamp_seconds", &labels, seconds);
+        }
+    }
 
     #[cfg(feature = "postgres")]
     if let CaseSource::Postgres(source) = &shared.source {
@@ -120,6 +133,11 @@ fn postgres(out: &mut Text, stats: &crate::postgres::PostgresStats) {
     out.one("source_connections", "gauge", "Connections to PostgreSQL.", stats.connections);
     out.one("source_connections_idle", "gauge", "Idle connections to PostgreSQL.", stats.idle);
     out.one("source_waiting", "gauge", "Searches waiting for a connection.", stats.waiting);
+}
+
+/// Escapes the value of a label.
+fn label_value(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// A time in microseconds that is displayed in seconds.

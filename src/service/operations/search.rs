@@ -48,7 +48,7 @@ const INTERFACE_PARAMETERS: Parameters =
 ///
 /// If the page is larger than one chunk, the response is streamed.
 async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> {
-    let slot = shared.latency.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
+    let slot = shared.latency.slot(call.token.address(), call.query.as_deref(), &call.body);
     // After a failed write, a read may have to reopen the file, which blocks the thread.
     let is_fast = shared.source.is_in_memory() && shared.latency.was_fast(slot) && !shared.writes_fail();
     let (token, deadline) = (Arc::clone(&call.token), call.deadline.clone());

@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 impl Args {
-    /// Returns the ids of --ids and --ids-from.
+    /// Returns the ids of --ids, or the ids in the file of --ids-from. The two arguments exclude each other.
     fn all_ids(&self) -> Result<Vec<String>, Failure> {
         let Some(path) = &self.ids_from else { return Ok(self.ids.clone()) };
         let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };

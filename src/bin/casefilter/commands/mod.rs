@@ -4,7 +4,7 @@
 //! |---|---|
 //! | search, count, explain | `search`, `stats`, `why`, `explain`, `check`, `fields`, `bench` |
 //! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact` |
-//! | the service | `serve`, `token`; `absent` in builds without it |
+//! | the service | `serve`, `token`, `sign`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
 //! | to begin with | `demo`, `generate` |
 //! | shells and manuals | `completions`, `complete`, `man` |
@@ -42,6 +42,8 @@ mod scanned;
 mod search;
 #[cfg(feature = "service")]
 mod serve;
+#[cfg(feature = "service")]
+mod sign;
 mod sql;
 mod stats;
 #[cfg(feature = "service")]
@@ -75,6 +77,10 @@ pub(crate) enum Command {
     Token(token::Args),
     #[cfg(not(feature = "service"))]
     Token(absent::Args),
+    #[cfg(feature = "service")]
+    Sign(sign::Args),
+    #[cfg(not(feature = "service"))]
+    Sign(absent::Args),
     Sql(sql::Args),
     Ddl(ddl::Args),
     #[cfg(feature = "service")]
@@ -107,6 +113,7 @@ impl Command {
             Self::Backup(_) => "backup",
             Self::Compact(_) => "compact",
             Self::Token(_) => "token",
+            Self::Sign(_) => "sign",
             Self::Sql(_) => "sql",
             Self::Ddl(_) => "ddl",
             Self::Serve(_) => "serve",
@@ -136,12 +143,14 @@ impl Command {
             Self::Compact(args) => compact::run(args),
             #[cfg(feature = "service")]
             Self::Token(args) => token::run(args),
+            #[cfg(feature = "service")]
+            Self::Sign(args) => sign::run(args),
             Self::Sql(args) => sql::run(args),
             Self::Ddl(args) => ddl::run(args),
             #[cfg(feature = "service")]
             Self::Serve(args) => serve::run(args),
             #[cfg(not(feature = "service"))]
-            Self::Token(_) | Self::Serve(_) => absent::run(self.name()),
+            Self::Token(_) | Self::Sign(_) | Self::Serve(_) => absent::run(self.name()),
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, tree),

@@ -1,16 +1,19 @@
 //! The command `serve`: runs the HTTP service.
 
-use std::collections::HashSet;
+mod token_watch;
+
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[cfg(unix)]
 use casefilter::AtomicFile;
 #[cfg(unix)]
 use casefilter::service::AdminSocket;
-use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
+use casefilter::service::{Service, ServiceOptions, Tls, Tokens};
 use casefilter::{Limits, Store, StoreOptions};
 use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
@@ -18,6 +21,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::commands::serve::token_watch::TokenWatch;
 use crate::input::admin::Socket;
 use crate::input::catalog::CatalogFile;
 use crate::input::duration::{self, VALUE, seconds};
@@ -35,8 +39,8 @@ use crate::output::status::Status;
 ///
 /// The operations are: search of cases, required documents status, profile preview, AML case, and update of extracted info. They
 /// use a database that was made by `import`. SIGTERM or Ctrl-C stops the service after it has answered the requests in flight. A
-/// second SIGTERM or Ctrl-C stops it at once: requests in flight are abandoned. Every acknowledged update is on disk. SIGHUP is
-/// ignored.
+/// second SIGTERM or Ctrl-C stops it at once: requests in flight are abandoned. Every acknowledged update is on disk. SIGHUP makes
+/// the service read the token file again.
 ///
 /// While the service has the database open, these commands use its socket, which is beside the database: `search`, `stats`, `why`,
 /// `explain`, `bench`, `import`, `delete`, `export`, `verify`, `backup`, `compact` and `token share`. Only the user that the
@@ -78,8 +82,15 @@ pub(crate) struct Args {
     metrics_listen: Option<SocketAddr>,
 
     /// The file of app tokens, as `token app` writes it
+    ///
+    /// The service follows the file: a change is in force within a second, also after SIGHUP. If the changed file is not valid, the
+    /// service logs the error and keeps its tokens.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
+
+    /// Accept a token file that other users of this machine can read
+    #[arg(long, env = "CASEFILTER_ALLOW_READABLE_TOKENS", value_parser = BoolishValueParser::new())]
+    allow_readable_tokens: bool,
 
     /// Maximum difference between the timestamp of a request and the clock; timestamps are whole seconds
     #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
@@ -340,6 +351,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     begin_logging(args.log);
     let signals = Signals::watch()?;
     let asked = signals.asked.clone();
+    let signals_reload = Arc::clone(&signals.reload);
     let options = args.options();
     if let Some(folder) = args.spool_dir.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::Failed(format!(
@@ -347,20 +359,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             shown(folder)
         )));
     }
-    let file = TokenFile::read(&args.tokens)
-        .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
-    warn_of_readers(&args.tokens, "the secrets in it");
-    warn_of_repeated_names(&file);
-    for warning in file.warnings() {
-        tracing::warn!("{}", escape(&warning));
-    }
+    let watch = TokenWatch::new(&args.tokens, args.allow_readable_tokens);
+    let file = watch.read().map_err(Failure::Failed)?;
     let catalog = args.catalog.or_kept(&args.db)?;
     let catalog = extended(catalog, args.extended);
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
-    if tokens.is_empty() {
-        tracing::warn!("the file of tokens has no token: every request will be rejected");
-    }
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
     let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
@@ -391,6 +395,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let searches = if args.source.is_some() { "PostgreSQL" } else { "the database" };
         let counts = (store.len(), tokens.len());
         let service = Service::new(store, tokens, options);
+        watch.follow(service.token_updater(), signals_reload)?;
         #[cfg(feature = "postgres")]
         let service = match source {
             Some(source) => service.with_source(source),
@@ -439,6 +444,8 @@ const LAST_WORK: Duration = Duration::from_secs(1);
 struct Signals {
     /// The number of received signals that ask the process to stop.
     asked: watch::Receiver<u32>,
+    /// Set by SIGHUP: the token file must be read again.
+    reload: Arc<AtomicBool>,
     #[cfg(unix)]
     handle: signal_hook::iterator::Handle,
     #[cfg(not(unix))]
@@ -446,18 +453,21 @@ struct Signals {
 }
 
 impl Signals {
-    /// Starts to ignore SIGHUP, so that the service continues when its terminal is closed or its log is rotated. All other signals
-    /// have their previous effect.
+    /// Starts to handle SIGHUP, so that the service continues when its terminal is closed or its log is rotated. The signal makes the
+    /// service read the token file again. All other signals have their previous effect.
     #[cfg(unix)]
     fn watch() -> Result<Self, Failure> {
         use signal_hook::consts::SIGHUP;
         let (ask, asked) = watch::channel(0_u32);
         let mut signals = signal_hook::iterator::Signals::new([SIGHUP]).map_err(|error| unwatched(&error))?;
         let handle = signals.handle();
+        let reload = Arc::<AtomicBool>::default();
+        let asks_reload = Arc::clone(&reload);
         let wait = move || {
             for signal in signals.forever() {
                 if signal == SIGHUP {
-                    tracing::info!("SIGHUP is ignored: SIGTERM ends the service");
+                    tracing::info!("SIGHUP: the token file is read again; SIGTERM ends the service");
+                    asks_reload.store(true, Ordering::Relaxed);
                     continue;
                 }
                 ask.send_modify(|asked| *asked = asked.saturating_add(1));
@@ -471,13 +481,13 @@ impl Signals {
         };
         let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
         thread.map_err(|error| unwatched(&error))?;
-        Ok(Self { asked, handle })
+        Ok(Self { asked, reload, handle })
     }
 
     #[cfg(not(unix))]
     fn watch() -> Result<Self, Failure> {
         let (ask, asked) = watch::channel(0_u32);
-        Ok(Self { asked, ask })
+        Ok(Self { asked, reload: Arc::default(), ask })
     }
 
     /// Returns two futures. The first completes on the first SIGTERM or Ctrl-C, and the second on the second such signal. Only a
@@ -536,17 +546,6 @@ fn begin_logging(level: Level) {
         let cause = cause.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         tracing::error!(place, cause, "a panic");
     }));
-}
-
-/// Warns if two tokens have the same name, because logs cannot distinguish them.
-fn warn_of_repeated_names(file: &TokenFile) {
-    let mut seen = HashSet::new();
-    for name in file.names() {
-        if seen.contains(&name) {
-            tracing::warn!(name, "two tokens have this name: logs cannot tell them apart");
-        }
-        seen.insert(name);
-    }
 }
 
 /// Warns if other users of this machine can read a file that contains secrets or cases.

@@ -34,7 +34,7 @@ pub(crate) struct CatalogFile {
 }
 
 impl CatalogFile {
-    /// Returns the catalogue of the file, or the catalogue of cases without a file.
+    /// Returns the catalogue of the file. Without a file, returns the catalogue of cases.
     pub(crate) fn or_cases(&self) -> Result<Catalog, Failure> {
         self.catalog.as_deref().map_or_else(|| Ok(Catalog::cases()), read)
     }

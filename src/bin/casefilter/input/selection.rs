@@ -192,7 +192,7 @@ impl Selection {
         self.timed_request(catalog).map(|(request, _)| request)
     }
 
-    /// Returns the offset of local time from UTC.
+    /// Returns the UTC offset of the argument `--utc-offset`. It is zero if the argument is absent.
     pub(crate) fn utc_offset(&self) -> FixedOffset {
         self.criteria.utc_offset
     }

@@ -63,7 +63,7 @@ pub(crate) struct ServiceTaker<'t> {
     /// The name of the file, and the line of its next byte, for documents that are added one by one.
     name: String,
     line: u64,
-    /// The errors that take the place of documents, in a lenient import. The service does not know them.
+    /// The errors of documents that a lenient import did not send. The report of the service does not contain these errors.
     left_out: Vec<ImportError>,
 }
 

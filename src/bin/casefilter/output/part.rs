@@ -38,7 +38,8 @@ impl Part {
         if self.is_built_in() { Ok(()) } else { Err(Failure::Failed(self.missing(what))) }
     }
 
-    /// Returns the error message if this part is not in this build. It says what is missing, and which features add it.
+    /// Returns the error message for a part that is not in this build. It says what is missing, and which features add it. Does not
+    /// check that the part is missing; see [`require`](Self::require).
     pub(crate) fn missing(self, what: &str) -> String {
         let features = Self::ALL.into_iter().filter(|part| *part == self || part.is_built_in());
         let features: String = features.map(|part| format!(",{}", part.feature())).collect();

@@ -11,9 +11,9 @@ use std::fmt;
 #[non_exhaustive]
 pub enum FacetStrategy {
     /// Reads the counts from the index over all batches, and subtracts those of deleted documents. Applies if every document is
-    /// selected, and the field is a single-valued string field with an index. It fails if a batch has deleted documents and too
-    /// many strings to count them per string. Recent batches that the index does not cover use other strategies. It takes one step
-    /// per string, and one more per string for each batch with deleted documents (line `values/all`).
+    /// selected, and the field is a single-valued string field with an index. Does not apply if a batch has deleted documents and
+    /// too many strings for one count per string. Recent batches that the index does not cover use other strategies. It takes one
+    /// step per string, and one more per string for each batch with deleted documents (line `values/all`).
     Index,
     /// Counts only the selected documents with a value, 64 at a time. Applies if there are none, or if one bucket of a histogram
     /// contains the smallest and the greatest value of the batch. For a string field, applies if no document of the batch has a

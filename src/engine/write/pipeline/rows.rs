@@ -35,7 +35,7 @@ pub(crate) trait Cases {
     /// Returns the error of the row, if it ends the import.
     fn refuse(&mut self, line: u64, error: Error) -> Result<(), ImportError>;
 
-    /// Returns the error for a source if the rest of the source cannot be read.
+    /// Creates the error that ends the import because the rest of the source cannot be read.
     fn fail(&self, line: u64, error: Error) -> ImportError;
 }
 

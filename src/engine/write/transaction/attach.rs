@@ -29,8 +29,8 @@ impl WriteTxn<'_> {
         Ok(replaced)
     }
 
-    /// Seals the last batch and looks up its ids. If the caller does not call this, [`attach`](Self::attach) does the work. No case
-    /// may be added afterwards.
+    /// Seals the last batch, and looks up the ids of all sealed batches in the current base. If the caller does not call this,
+    /// [`attach`](Self::attach) does the work. No case may be added afterwards.
     pub(crate) fn prepare(&mut self) {
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
             && filling.rows() > 0
@@ -87,8 +87,9 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Gives the cases their final insertion-order numbers, which follow the numbers of the stored cases, and records which stored
-    /// cases they replace. Returns the number of replaced cases.
+    /// Gives the cases their final insertion-order numbers. A case that replaces a stored case gets the number of that case. The
+    /// numbers of the other cases follow the numbers of the stored cases. Records the stored cases that are replaced, and returns
+    /// their number.
     fn resolve(&mut self, attached: &Attached<'_>) -> u64 {
         let Self { hasher, buffer, deleted, released, .. } = self;
         let Attached { writer, snapshot } = attached;

@@ -21,7 +21,7 @@ const MERGE_STEP: usize = 1024;
 /// do not fall behind the writes.
 const KEY_STEP: usize = 128;
 
-/// The budget of a write for merges that earlier writes have started, in values and in keys.
+/// The budget of a write for merges, in values and in keys.
 struct Budget {
     values: usize,
     keys: usize,

@@ -106,7 +106,8 @@ impl<'e> WriteTxn<'e> {
         self.engine
     }
 
-    /// Returns the insertion-order number of the last stored case.
+    /// Returns the insertion-order number of the case in the latest call of [`upsert`](Self::upsert). A case that replaces another
+    /// case has the number of that case. Returns `u64::MAX` before the first call.
     #[cfg(feature = "store")]
     pub(crate) fn last_place(&self) -> u64 {
         self.last_place

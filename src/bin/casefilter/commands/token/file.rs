@@ -44,6 +44,16 @@ impl<'p> LockedTokens<'p> {
         }
     }
 
+    /// Locks and reads a file that exists. Waits while another command has it locked.
+    pub(super) fn read_existing(path: &'p Path) -> Result<Self, Failure> {
+        let locked = Self::read(path)?;
+        if locked.lock.is_none() {
+            let error = io::Error::from(io::ErrorKind::NotFound);
+            return Err(Failure::io("cannot read", &path.display().to_string(), &error));
+        }
+        Ok(locked)
+    }
+
     /// Writes the file. If another command has created the file since it was read, returns false and writes nothing.
     pub(super) fn write(self, text: &str) -> Result<bool, Failure> {
         let Self { path, lock, .. } = self;
