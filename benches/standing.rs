@@ -39,9 +39,9 @@ struct Data {
 }
 
 /// About 1 filter in 10,000 selects a case.
-const RARE: Data = Data { name: "1 in 10,000", clients: 5_000, assignees: 500, countries: 200, tags: 200 };
+const RARE: Data = Data { name: "1 in 10,000", clients: 6_000, assignees: 700, countries: 300, tags: 250 };
 /// About 1 filter in 100 selects a case.
-const FREQUENT: Data = Data { name: "1 in 100", clients: 50, assignees: 20, countries: 10, tags: 12 };
+const FREQUENT: Data = Data { name: "1 in 100", clients: 25, assignees: 10, countries: 5, tags: 8 };
 
 const STATES: u64 = 8;
 const CHANNELS: u64 = 3;

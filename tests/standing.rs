@@ -1,6 +1,8 @@
 //! Tests that a set of standing filters finds the filters that select a case, and no others.
 
-#[expect(dead_code, reason = "the tests of engines also need the other checks")]
+#[path = "world/standing.rs"]
+mod filters;
+#[expect(dead_code, reason = "only a part of the worlds is needed here")]
 mod world;
 
 use std::collections::BTreeSet;
@@ -12,9 +14,9 @@ use casefilter::{
 };
 use proptest::prelude::*;
 
+use filters::check;
 use world::choices::Choices;
 use world::generate::{Size, World};
-use world::standing::check;
 
 fn world(choices: &mut Choices<'_>, requests: usize) -> World {
     World::new(choices, Size { documents: 6, requests, repeats: false, faults: false })

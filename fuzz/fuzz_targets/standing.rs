@@ -5,6 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../../tests/world/standing.rs"]
+mod filters;
 #[expect(
     dead_code,
     reason = "the property tests also need seeded worlds, the other targets the other checks"
@@ -12,9 +14,9 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../tests/world/mod.rs"]
 mod world;
 
+use filters::check;
 use world::choices::Choices;
 use world::generate::{Size, World};
-use world::standing::check;
 
 fuzz_target!(|bytes: &[u8]| {
     // Generating a world uses all bytes that it gets. So the bytes are divided, and the writes get their own part.

@@ -113,13 +113,14 @@ impl FilterSet {
 
     /// Inserts a filter, or replaces the filter of the same name. Matches that begin after this call see it.
     ///
-    /// Complexity: the filter is moved to larger parts of the index a number of times that grows with the logarithm of the number of
-    /// filters. An insertion that moves many filters takes long; other threads go on matching. To insert many filters,
+    /// Complexity: the filter is moved to larger parts of the index a number of times that grows with the logarithm of the number
+    /// of filters. An insertion that moves many filters takes long; other threads go on matching. To insert many filters,
     /// [`insert_many`](Self::insert_many) is faster.
     ///
     /// # Errors
     /// - [`ErrorKind::BadValue`] for an empty name, [`ErrorKind::StringTooLong`] for a name of more than 128 bytes
-    /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: a case would leave such a filter without being written
+    /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: a case would leave such a filter without being
+    ///   written
     /// - [`ErrorKind::CatalogMismatch`] for a filter whose catalogue is not [within](Catalog::is_within) that of the set, or for
     ///   fields that the set's catalogue does not have
     /// - [`ErrorKind::TooManyFilters`] if the set is full
@@ -131,8 +132,8 @@ impl FilterSet {
         }
     }
 
-    /// Inserts many filters at once. Returns the number of names that the set had before. Of several filters with one name, the last
-    /// is inserted.
+    /// Inserts many filters at once. Returns the number of names that the set had before. Of several filters with one name, the
+    /// last is inserted.
     ///
     /// Matches see either none of the filters or all.
     ///
@@ -147,8 +148,8 @@ impl FilterSet {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`insert`](Self::insert), and then inserts no filter. The path begins with the index of the filter, such
-    /// as `filters[2].name`.
+    /// Returns the errors of [`insert`](Self::insert), and then inserts no filter. The path begins with the index of the filter,
+    /// such as `filters[2].name`.
     pub fn insert_many(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
         let mut checked: Vec<StandingFilter> = Vec::new();
         let mut places: HashMap<Box<str>, usize> = HashMap::new();

@@ -43,28 +43,22 @@ fn pairs_beside_singles() {
     for number in 0..28 {
         set.insert(named(&format!("recent {number}"), "other")).unwrap();
     }
-    let done = Arc::new(AtomicUsize::new(0));
     let mut threads = Vec::new();
     {
-        let (set, done) = (Arc::clone(&set), Arc::clone(&done));
+        let set = Arc::clone(&set);
         threads.push(thread::spawn(move || {
             for _ in 0..3 {
-                let before = done.load(Ordering::SeqCst);
                 let found = matching(&set, "x");
-                assert!(found.len() == 2 || found.is_empty(), "half a write: {found:?}");
-                // In even rounds the pair selects the case.
-                let after = done.load(Ordering::SeqCst);
-                assert!(before != after || after > 0 || !found.is_empty() || before % 2 == 0, "{found:?}");
+                assert!(found.is_empty() || found == ["a", "b"], "half a write: {found:?}");
             }
         }));
     }
     {
-        let (set, done) = (Arc::clone(&set), Arc::clone(&done));
+        let set = Arc::clone(&set);
         threads.push(thread::spawn(move || {
             for round in 1..=3 {
                 let value = if round % 2 == 0 { "x" } else { "y" };
                 assert_eq!(set.insert_many([named("a", value), named("b", value)]), Ok(2));
-                done.store(round, Ordering::SeqCst);
                 assert_eq!(matching(&set, value), ["a", "b"], "a write that is not seen");
             }
         }));

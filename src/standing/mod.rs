@@ -1,7 +1,7 @@
 //! Standing filters: which of many named filters select one case.
 //!
-//! A [`FilterSet`] has the filters. Its current state is a snapshot, which never changes: a write builds the next snapshot and swaps
-//! a pointer, as in an engine. So a match never waits for a write.
+//! A [`FilterSet`] has the filters. Its current state is a snapshot, which never changes: a write builds the next snapshot and
+//! swaps a pointer, as in an engine. So a match never waits for a write.
 //!
 //! ```text
 //! snapshot ─┬─ recent: the last filters that were inserted, at most 31; each is asked by itself
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The segments form a log-structured set, as in search engines. An insertion copies few pointers, and each filter is moved to a
-//! larger segment once for each size class. A removed or replaced filter stays in its segment, but its name is in the set of removed
-//! names. Merges leave it out.
+//! larger segment once for each size class. A removed or replaced filter stays in its segment, but its name is in the set of
+//! removed names. Merges leave it out.
 //!
 //! | task | file |
 //! |---|---|

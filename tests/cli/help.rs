@@ -9,9 +9,10 @@ use super::run::{Folder, casefilter, ended, run};
 fn the_help_of_every_command_shows_an_example() {
     let top = run(&["--help"]).code(0).out;
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
-    for command in
-        ["search", "stats", "delete", "man", "check", "explain", "why", "fields", "generate", "bench", "demo"]
-    {
+    for command in [
+        "search", "stats", "delete", "man", "check", "explain", "why", "match", "fields", "generate",
+        "bench", "demo",
+    ] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {
             let help = run(&[command, flag]).code(0).out;

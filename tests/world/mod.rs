@@ -5,5 +5,4 @@ pub(crate) mod check;
 pub(crate) mod choices;
 pub(crate) mod generate;
 pub(crate) mod plain;
-pub(crate) mod standing;
 pub(crate) mod writes;

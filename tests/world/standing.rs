@@ -1,11 +1,13 @@
-//! Inserts, replaces and removes standing filters, and checks that a set of filters finds those that the reference evaluator selects.
+//! Inserts, replaces and removes standing filters, and checks that a set of filters finds those that the reference evaluator
+//! selects.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use casefilter::{Document, Filter, FilterSet, Inserted, Matches, StandingFilter, reference};
 
-use super::choices::Choices;
-use super::generate::World;
+use super::world::choices::Choices;
+use super::world::generate::World;
 
 /// A filter, and for each document of the world whether it selects the document.
 struct Candidate {
@@ -112,10 +114,10 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>, writes: usize, fil
         let name = format!("n{next}");
         if stored.len() > filters {
             assert_eq!(set.remove(&name), stored.remove(&name).is_some());
-        } else if !stored.contains_key(&name) {
+        } else if let Entry::Vacant(entry) = stored.entry(name) {
             let candidate = choices.below(candidates.len());
-            assert_eq!(set.insert(standing(&name, candidate)), Ok(Inserted::New));
-            stored.insert(name, candidate);
+            assert_eq!(set.insert(standing(entry.key(), candidate)), Ok(Inserted::New));
+            entry.insert(candidate);
         }
         next += 1;
     }

@@ -210,8 +210,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Returns the number of the expression of the last rules, from `first_rule` on. Removes these rules if an earlier expression has
-    /// the same rules.
+    /// Returns the number of the expression of the last rules, from `first_rule` on. Removes these rules if an earlier expression
+    /// has the same rules.
     fn intern_expression(&mut self, first_word: usize, first_rule: usize) -> u32 {
         let content = |expression: u32, ends: &[u32]| {
             let (start, end) = part(ends, expression);
@@ -220,7 +220,7 @@ impl<'b> Builder<'b> {
                 .map(|rule| part(&self.rule_ends, rule))
                 .map(|(start, end)| end.wrapping_sub(start));
             let from = part(&self.rule_ends, start).0;
-            let to = start.lt(&end).then(|| part(&self.rule_ends, end.wrapping_sub(1)).1).unwrap_or(from);
+            let to = if start < end { part(&self.rule_ends, end.wrapping_sub(1)).1 } else { from };
             (lens, slice(&self.words, from, to))
         };
         let hash = |expression: u32, ends: &[u32]| {

@@ -73,9 +73,8 @@ pub(super) fn compile(
         if_false: Target::False,
         next: Target::True,
     }];
-    loop {
-        // Continues with the next child of the innermost branch that has a child left.
-        let Some(branch) = open.last_mut() else { break };
+    // Continues with the next child of the innermost branch that has a child left.
+    while let Some(branch) = open.last_mut() {
         let Some((child, left)) = branch.left.split_last() else {
             let entry = branch.next;
             open.pop();

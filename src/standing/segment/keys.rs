@@ -133,7 +133,8 @@ impl Keys {
         for words in rules {
             singles.clear();
             // The best step with several atoms, and the best step with ranges.
-            let (mut several, mut ranges): (Option<(f64, u32)>, Option<(f64, u32, bool)>) = (None, None);
+            let mut several: Option<(f64, u32)> = None;
+            let mut ranges: Option<(f64, u32, bool)> = None;
             for (offset, step) in necessary(words) {
                 let Some(share) = shares.share(&step) else { continue };
                 match (step.operation, step.arguments) {

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | atom | a condition on one string or boolean: equal to, starts with, contains, has the word |
 //! | rule | a conjunction of tests; the program that evaluates it |
-//! | expression | the rules of a normal form, at least one of which holds exactly if it is true; filters with equal expressions share it |
+//! | expression | the rules of a normal form, which is true if one of them holds; equal filters share it |
 //! | key | an atom or a range without which a rule cannot hold, and by which it is found |
 //! | other test | a test that the evaluator of documents evaluates, at most once for a case: tests of elements, `$match` on lists |
 
@@ -26,6 +26,8 @@ mod program;
 mod rules;
 #[expect(clippy::module_inception, reason = "the folder is about segments, and this file has the type")]
 mod segment;
+#[cfg(test)]
+mod tests;
 mod truths;
 
 pub(super) use self::builder::Builder;

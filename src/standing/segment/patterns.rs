@@ -24,7 +24,7 @@ pub(super) struct FieldPatterns {
 #[derive(Debug)]
 enum Search {
     /// One pass of an automaton over the value. The number of a pattern is the index of its atom.
-    Automaton(NFA, Vec<(u32, AtomKind)>),
+    Automaton(Box<NFA>, Vec<(u32, AtomKind)>),
     /// One search for each atom, for texts that are too long for an automaton.
     OneByOne(Vec<(u32, AtomKind)>),
 }
@@ -36,7 +36,7 @@ impl Search {
         }
         let texts = own.iter().map(|(id, _)| atoms.text(*id));
         Some(match NFA::builder().build(texts) {
-            Ok(automaton) => Self::Automaton(automaton, own),
+            Ok(automaton) => Self::Automaton(Box::new(automaton), own),
             Err(_) => Self::OneByOne(own),
         })
     }

@@ -170,9 +170,8 @@ pub(super) fn holds(words: &[u32], truths: &Truths, mut other: impl FnMut(u32) -
         };
         at = match (holds != step.is_negated, step.jumps) {
             (true, None) => next,
-            (false, None) => return false,
+            (false, None) | (false, Some((_, FALSE))) => return false,
             (true, Some((if_true, _))) => if_true as usize,
-            (false, Some((_, FALSE))) => return false,
             (false, Some((_, if_false))) => if_false as usize,
         };
         if at == FALSE as usize {
