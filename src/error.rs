@@ -98,6 +98,8 @@ pub enum ErrorKind {
     DocumentTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
+    /// More filters in a [`FilterSet`](crate::FilterSet) than its limit.
+    TooManyFilters,
     /// A value that is not allowed, or that contradicts other values.
     BadValue,
     /// A file that has an unknown format or encoding, that is too large, or whose columns do not match the catalogue.
@@ -161,6 +163,7 @@ impl ErrorKind {
             Self::BadId => "bad_id",
             Self::DocumentTooLarge => "case_too_large",
             Self::TooManyBatches => "too_many_batches",
+            Self::TooManyFilters => "too_many_filters",
             Self::BadValue => "bad_value",
             Self::BadFile => "bad_file",
             Self::CatalogMismatch => "catalog_mismatch",

@@ -140,6 +140,7 @@ pub mod service;
 mod slice;
 #[cfg(feature = "sql")]
 pub mod sql;
+mod standing;
 mod stop;
 #[cfg(feature = "store")]
 pub mod store;
@@ -167,6 +168,7 @@ pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
 pub use scan::{RowGroups, Scan, ScanAnswer, ScanError, Scanned};
+pub use standing::{FilterSet, FilterSetMemory, Inserted, Matches, StandingFilter};
 pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]

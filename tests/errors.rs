@@ -169,6 +169,7 @@ fn every_kind_has_a_case() {
         ("deadline_exceeded", "src/engine/search/strategy.rs", "ErrorKind::DeadlineExceeded"),
         ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
         ("too_many_facets", "tests/facets.rs", "ErrorKind::TooManyFacets"),
+        ("too_many_filters", "tests/standing.rs", "ErrorKind::TooManyFilters"),
         ("too_many_buckets", "tests/facets.rs", "ErrorKind::TooManyBuckets"),
     ];
     let is_tested = |kind: &str| {

@@ -198,7 +198,12 @@ pub(super) fn of_json(
 }
 
 /// Compiles a filter in the text syntax.
-fn of_text(catalog: &Catalog, clock: Clock, limits: &Limits, text: &str) -> Result<Filter, Errors> {
+pub(super) fn of_text(
+    catalog: &Catalog,
+    clock: Clock,
+    limits: &Limits,
+    text: &str,
+) -> Result<Filter, Errors> {
     let text = body_text(text.as_bytes(), limits)?;
     let fields = |name: &str| holds(catalog, Grammar::Extended, name);
     let (parsed, errors) = criteria::text::parse(text, clock, limits, &fields);

@@ -22,6 +22,7 @@ mod cursor;
 mod document;
 mod elements;
 mod identity;
+mod kept;
 mod limits;
 mod narrowed;
 pub(crate) mod order;

@@ -102,7 +102,7 @@ impl Filter {
 
     /// Returns this filter and all filters that it was joined from, each filter once. Parts come before the filters that contain
     /// them.
-    fn parts(&self) -> Vec<&Self> {
+    pub(super) fn parts(&self) -> Vec<&Self> {
         let mut seen = HashSet::new();
         let mut parts = Vec::new();
         let mut open = vec![(self, false)];

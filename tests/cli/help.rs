@@ -10,8 +10,8 @@ fn the_help_of_every_command_shows_an_example() {
     let top = run(&["--help"]).code(0).out;
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
     for command in [
-        "search", "stats", "delete", "man", "check", "explain", "why", "fields", "generate", "bench", "demo",
-        "sign",
+        "search", "stats", "delete", "man", "check", "explain", "why", "match", "fields", "generate",
+        "bench", "demo", "sign",
     ] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {

@@ -122,6 +122,11 @@ const ROOMS: &[Room] = &[
         "a filter and a request with it, compiled or made of values, are independent of any engine",
     ),
     room(
+        "standing",
+        &["error", "lock", "operator", "catalog", "value", "predicate", "batch", "filter"],
+        "which of many filters select one case, independent of engines and of where cases are stored",
+    ),
+    room(
         "facet",
         &["error", "limits", "stop", "catalog", "json", "value", "predicate", "filter"],
         "a request for counts and its answer are independent of any engine",

@@ -1,5 +1,5 @@
-//! Random worlds, shared by the property tests and the fuzz targets `search` and `writes`. A world is a catalogue, documents and
-//! requests.
+//! Random worlds, shared by the property tests and the fuzz targets `search`, `standing` and `writes`. A world is a catalogue,
+//! documents and requests.
 
 pub(crate) mod check;
 pub(crate) mod choices;

@@ -2,7 +2,7 @@
 //!
 //! | commands | file |
 //! |---|---|
-//! | search, count, explain | `search`, `stats`, `why`, `explain`, `check`, `fields`, `bench` |
+//! | search, count, explain | `search`, `stats`, `why`, `match`, `explain`, `check`, `fields`, `bench` |
 //! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact` |
 //! | the service | `serve`, `token`, `sign`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
@@ -36,6 +36,7 @@ mod hints;
 mod import;
 mod leftovers;
 mod man;
+mod r#match;
 #[cfg(feature = "service")]
 mod records;
 mod scanned;
@@ -65,6 +66,7 @@ pub(crate) enum Command {
     Check(check::Args),
     Explain(explain::Args),
     Why(why::Args),
+    Match(r#match::Args),
     Fields(fields::Args),
     Generate(generate::Args),
     Import(import::Args),
@@ -104,6 +106,7 @@ impl Command {
             Self::Check(_) => "check",
             Self::Explain(_) => "explain",
             Self::Why(_) => "why",
+            Self::Match(_) => "match",
             Self::Fields(_) => "fields",
             Self::Generate(_) => "generate",
             Self::Import(_) => "import",
@@ -133,6 +136,7 @@ impl Command {
             Self::Check(args) => check::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Why(args) => why::run(args),
+            Self::Match(args) => r#match::run(args),
             Self::Fields(args) => fields::run(args),
             Self::Generate(args) => generate::run(args),
             Self::Import(args) => import::run(args),

@@ -6,7 +6,7 @@
 //! | arguments for cases, databases, catalogues and PostgreSQL tables | `cases`, `database`, `catalog`, `source`, `kind` |
 //! | arguments for filters, columns, counts and durations | `selection`, `columns`, `facets`, `duration` |
 //! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
-//! | read files of requests | `request_lines`, `request` |
+//! | read files of requests; of standing filters | `request_lines`, `request`; `standing` |
 //! | open a database, or connect to the service that has it open | `admin`, with `holder`, `service` and `copy` |
 //! | search: in memory or a database, through a service, in PostgreSQL | `loaded`; `served`; `postgres` |
 //! | explanations of requests | `explained` |
@@ -38,6 +38,7 @@ pub(crate) mod selection;
 pub(crate) mod served;
 pub(crate) mod service;
 pub(crate) mod source;
+pub(crate) mod standing;
 pub(crate) mod streams;
 pub(crate) mod taker;
 pub(crate) mod unpack;

@@ -1,4 +1,4 @@
-//! Reads the lines of a file of requests.
+//! Reads the lines of a file of requests or of standing filters.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,11 +12,13 @@ use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The lines of a file of requests. Each line is read when it is needed.
+/// The lines of a file of requests or of standing filters. Each line is read when it is needed.
 pub(crate) struct Lines {
     name: String,
     reader: BufReader<Box<dyn Read>>,
     line: Vec<u8>,
+    /// The number of lines that have been read.
+    number: u64,
     /// True until the first line has been read.
     is_at_start: bool,
 }
@@ -34,6 +36,7 @@ impl Lines {
             name,
             reader: BufReader::with_capacity(64 << 10, source),
             line: Vec::new(),
+            number: 0,
             is_at_start: true,
         })
     }
@@ -44,6 +47,7 @@ impl Lines {
         loop {
             self.line.clear();
             let read = read_line(&mut self.reader, &mut self.line);
+            self.number = self.number.saturating_add(1);
             if std::mem::take(&mut self.is_at_start) {
                 check_text(&self.line).map_err(|error| self.not_text(&error))?;
             }
@@ -57,6 +61,16 @@ impl Lines {
                 Err(error) => return Err(Failure::io("cannot read", &self.name, &error)),
             }
         }
+    }
+
+    /// Returns the name of the file, for messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the number of the line that [`next`](Self::next) returned last, counted from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns the failure for a file that is not UTF-8 text.

@@ -1,0 +1,219 @@
+//! Measures sets of standing filters: a case against many filters, and insertions.
+//!
+//! Cases have eight attributes, and filters 2 to 5 criteria, like the tickets of `benches/peers/filters`. With
+//! `CASEFILTER_STANDING_MILLION=1`, also measures a million filters.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use casefilter::{Catalog, Document, Field, FieldType, Filter, FilterSet, Matches, StandingFilter};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+
+/// Draws numbers, the same for the same seed (SplitMix64).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+fn catalog() -> Catalog {
+    let text = |path: &str| Field::new(path, FieldType::String);
+    let integer = |path: &str| Field::new(path, FieldType::Integer);
+    let fields = ["clientId", "assignee", "status", "channel", "country", "tags[]"].map(text);
+    Catalog::new(fields.into_iter().chain(["createdAt", "costCents"].map(integer))).unwrap()
+}
+
+/// The numbers of values of the attributes. They decide how many filters select a case.
+#[derive(Clone, Copy)]
+struct Data {
+    name: &'static str,
+    clients: u64,
+    assignees: u64,
+    countries: u64,
+    tags: u64,
+}
+
+/// About 1 filter in 10,000 selects a case.
+const RARE: Data = Data { name: "1 in 10,000", clients: 6_000, assignees: 700, countries: 300, tags: 250 };
+/// About 1 filter in 100 selects a case.
+const FREQUENT: Data = Data { name: "1 in 100", clients: 25, assignees: 10, countries: 5, tags: 8 };
+
+const STATES: u64 = 8;
+const CHANNELS: u64 = 3;
+const SECONDS: u64 = 31_536_000;
+const CENTS: u64 = 100_000;
+
+impl Data {
+    fn cases(self, catalog: &Catalog, number: u64) -> Vec<Document> {
+        let mut draws = Draws(42);
+        let case = |id| {
+            let text = format!(
+                r#"{{"id":"{id}","clientId":"client-{}","assignee":"officer-{}","status":"s{}","channel":"ch{}","country":"c{}","tags":["t{}","t{}"],"createdAt":{},"costCents":{}}}"#,
+                draws.below(self.clients),
+                draws.below(self.assignees),
+                draws.below(STATES),
+                draws.below(CHANNELS),
+                draws.below(self.countries),
+                draws.below(self.tags),
+                draws.below(self.tags),
+                draws.below(SECONDS),
+                draws.below(CENTS)
+            );
+            Document::parse(catalog, text.as_bytes()).unwrap()
+        };
+        (0..number).map(case).collect()
+    }
+
+    /// Returns a filter of 2 to 5 criteria on different attributes. An attribute with many values is among them, as in most saved
+    /// filters.
+    fn filter(self, draws: &mut Draws) -> String {
+        let first = [0, 0, 1, 4][draws.below(4) as usize];
+        let mut attributes = vec![first];
+        let criteria = 2 + draws.below(4) as usize;
+        while attributes.len() < criteria {
+            let next = draws.below(8);
+            if !attributes.contains(&next) {
+                attributes.push(next);
+            }
+        }
+        let criteria: Vec<String> = attributes
+            .into_iter()
+            .map(|attribute| match attribute {
+                0 => format!("clientId = client-{}", draws.below(self.clients)),
+                1 => format!("assignee = officer-{}", draws.below(self.assignees)),
+                2 if draws.below(2) == 0 => {
+                    let state = draws.below(STATES - 2);
+                    format!("status in (s{state}, s{}, s{})", state + 1, state + 2)
+                }
+                2 => format!("status <> s{}", draws.below(STATES)),
+                3 => format!("channel = ch{}", draws.below(CHANNELS)),
+                4 => format!("country = c{}", draws.below(self.countries)),
+                5 => format!("tags in (t{}, t{})", draws.below(self.tags), draws.below(self.tags)),
+                6 => format!("createdAt >= {}", draws.below(SECONDS)),
+                _ if draws.below(2) == 0 => format!("costCents > {}", draws.below(CENTS)),
+                _ => {
+                    let from = draws.below(CENTS);
+                    format!("costCents >= {from} and costCents < {}", from + CENTS / 20)
+                }
+            })
+            .collect();
+        criteria.join(" and ")
+    }
+
+    fn filters(self, catalog: &Catalog, number: usize) -> Vec<Filter> {
+        let mut draws = Draws(7);
+        (0..number).map(|_| Filter::compile_text(catalog, &self.filter(&mut draws)).unwrap()).collect()
+    }
+}
+
+fn standing(filters: &[Filter]) -> Vec<StandingFilter> {
+    let of = |(number, filter)| StandingFilter::new(&format!("{number}"), filter);
+    filters.iter().enumerate().map(of).collect()
+}
+
+fn sizes() -> Vec<usize> {
+    if std::env::args().any(|argument| argument == "--test") {
+        return vec![1_000];
+    }
+    let million = std::env::var_os("CASEFILTER_STANDING_MILLION").map(|_| 1_000_000);
+    [1_000, 100_000].into_iter().chain(million).collect()
+}
+
+fn matching(criterion: &mut Criterion) {
+    let catalog = catalog();
+    let mut group = criterion.benchmark_group("standing");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(20);
+    for data in [RARE, FREQUENT] {
+        let cases = data.cases(&catalog, 1_000);
+        for size in sizes() {
+            let filters = data.filters(&catalog, size);
+            let set = FilterSet::new(&catalog);
+            set.insert_many(standing(&filters)).unwrap();
+            let mut matches = Matches::new();
+            for case in cases.iter().take(20) {
+                set.matching_into(case, &mut matches).unwrap();
+                let names =
+                    (0..size).filter(|at| filters[*at].selects(case).unwrap()).map(|at| at.to_string());
+                let mut names: Vec<String> = names.collect();
+                names.sort_unstable();
+                assert_eq!(matches.sorted(), names);
+            }
+            let mut found = 0;
+            for case in &cases {
+                set.matching_into(case, &mut matches).unwrap();
+                found += matches.len();
+            }
+            let memory = set.memory();
+            println!(
+                "{} of {size} filters select a case, 1 in {:.0}; {:.0} bytes a filter, and {:.0} of texts",
+                found as f64 / cases.len() as f64,
+                (size * cases.len()) as f64 / found as f64,
+                memory.index_bytes as f64 / size as f64,
+                memory.texts_bytes as f64 / size as f64
+            );
+            let mut next = 0;
+            group.bench_function(BenchmarkId::new(format!("matching, {}", data.name), size), |bencher| {
+                bencher.iter(|| {
+                    next = (next + 1) % cases.len();
+                    set.matching_into(black_box(&cases[next]), &mut matches).unwrap();
+                    // Hands out the names.
+                    matches.iter().map(str::len).sum::<usize>()
+                });
+            });
+            if size <= 100_000 {
+                group.bench_function(
+                    BenchmarkId::new(format!("one by one, {}", data.name), size),
+                    |bencher| {
+                        bencher.iter(|| {
+                            next = (next + 1) % cases.len();
+                            let case = black_box(&cases[next]);
+                            filters.iter().filter(|filter| filter.selects(case).unwrap()).count()
+                        });
+                    },
+                );
+            }
+        }
+    }
+}
+
+fn inserting(criterion: &mut Criterion) {
+    let catalog = catalog();
+    let size = sizes().into_iter().max().unwrap_or_default().min(100_000);
+    let filters = standing(&RARE.filters(&catalog, size + 1_000));
+    let (first, more) = filters.split_at(size);
+    let mut group = criterion.benchmark_group("standing");
+    group.warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_secs(2)).sample_size(10);
+    group.bench_function(BenchmarkId::new("inserting at once", size), |bencher| {
+        bencher.iter(|| {
+            let set = FilterSet::new(&catalog);
+            set.insert_many(first.iter().cloned()).unwrap();
+            set
+        });
+    });
+    group.bench_function(BenchmarkId::new("inserting one by one", size), |bencher| {
+        bencher.iter(|| {
+            let set = FilterSet::new(&catalog);
+            for filter in first {
+                set.insert(filter.clone()).unwrap();
+            }
+            set
+        });
+    });
+    let set = FilterSet::new(&catalog);
+    set.insert_many(first.iter().cloned()).unwrap();
+    let mut next = 0;
+    group.bench_function(BenchmarkId::new("inserting or replacing one more", size), |bencher| {
+        bencher.iter(|| {
+            next = (next + 1) % more.len();
+            set.insert(StandingFilter::new(&format!("more {next}"), more[next].filter())).unwrap()
+        });
+    });
+}
+
+criterion_group!(benches, matching, inserting);
+criterion_main!(benches);

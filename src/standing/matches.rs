@@ -1,0 +1,87 @@
+//! The type [`Matches`]: the names of the filters that select a case.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::segment::Scratch;
+use super::snapshot::{Place, Snapshot};
+
+/// The names of the standing filters that select a case.
+///
+/// [`FilterSet::matching`](crate::FilterSet::matching) creates one for each case. To test many cases,
+/// [`FilterSet::matching_into`](crate::FilterSet::matching_into) reuses the memory of one `Matches`.
+///
+/// The names are in no particular order, and none is repeated.
+#[derive(Default)]
+pub struct Matches {
+    snapshot: Arc<Snapshot>,
+    found: Vec<Place>,
+    scratch: Scratch,
+}
+
+impl Matches {
+    /// Creates an empty `Matches`, to be filled by [`FilterSet::matching_into`](crate::FilterSet::matching_into).
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the names by the places that `find` returns.
+    pub(super) fn fill(
+        &mut self,
+        snapshot: Arc<Snapshot>,
+        find: impl FnOnce(&Snapshot, &mut Scratch, &mut Vec<Place>),
+    ) {
+        self.snapshot = snapshot;
+        self.found.clear();
+        find(&self.snapshot, &mut self.scratch, &mut self.found);
+    }
+
+    /// Returns the number of names.
+    ///
+    /// ```
+    /// use casefilter::Matches;
+    /// assert_eq!((Matches::new().len(), Matches::new().is_empty()), (0, true));
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Returns true if no filter selects the case.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Returns the names, in no particular order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        self.found.iter().map(|place| self.snapshot.name(*place))
+    }
+
+    /// Returns the names, ascending.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Filter, FilterSet, StandingFilter};
+    /// let cases = Catalog::cases();
+    /// let set = FilterSet::new(&cases);
+    /// for name in ["b", "a"] {
+    ///     set.insert(StandingFilter::new(name, &Filter::all(&cases)))?;
+    /// }
+    /// let matches = set.matching(&Document::parse(&cases, br#"{"id":"1"}"#)?)?;
+    /// assert_eq!(matches.sorted(), ["a", "b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn sorted(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.iter().collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+impl fmt::Debug for Matches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,37 @@
+//! Standing filters: which of many named filters select one case.
+//!
+//! A [`FilterSet`] has the filters. Its current state is a snapshot, which never changes: a write builds the next snapshot and
+//! swaps a pointer, as in an engine. So a match never waits for a write.
+//!
+//! ```text
+//! snapshot ─┬─ recent: the last filters that were inserted, at most 31; each is asked by itself
+//!           └─ layers: segments, each with the set of its removed names
+//! segment  ─── an immutable index of filters; 32 recent filters become a segment, and segments of similar size are merged
+//! ```
+//!
+//! The segments form a log-structured set, as in search engines. An insertion copies few pointers, and each filter is moved to a
+//! larger segment once for each size class. A removed or replaced filter stays in its segment, but its name is in the set of
+//! removed names. Merges leave it out.
+//!
+//! | task | file |
+//! |---|---|
+//! | the set and its methods; a filter with its name; the names that match | `filter_set`; `standing_filter`; `matches` |
+//! | the filters at one moment, and when segments are merged | `snapshot` |
+//! | the pointer to the snapshot, and the writer lock | `shared`, tested by `interleavings` |
+//! | removed names of a segment | `removed` |
+//! | the index | `segment` |
+
+mod filter_set;
+mod hasher;
+#[cfg(test)]
+mod interleavings;
+mod matches;
+mod removed;
+mod segment;
+mod shared;
+mod snapshot;
+mod standing_filter;
+
+pub use self::filter_set::{FilterSet, FilterSetMemory, Inserted};
+pub use self::matches::Matches;
+pub use self::standing_filter::StandingFilter;
