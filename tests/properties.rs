@@ -52,6 +52,107 @@ proptest! {
     }
 }
 
+/// Checks that a store that was just opened, and has not read a column yet, answers like an engine with the same documents.
+#[cfg(feature = "store")]
+mod reopened {
+    use casefilter::{
+        Durability, Engine, FilterBuilder, ImportMode, Limits, SearchParams, SearchRequest, Store,
+        StoreOptions,
+    };
+
+    use super::*;
+    use crate::world::generate::Query;
+
+    fn request(query: &Query) -> Option<SearchRequest> {
+        let params = SearchParams::new()
+            .order(query.params.order.as_deref())
+            .offset(query.params.offset.as_deref())
+            .limit(query.params.limit.as_deref())
+            .count(query.params.count.as_deref());
+        let request = FilterBuilder::new(&query.catalog).request(query.body.to_string().as_bytes(), &params);
+        Some(request.ok()?.with_cursor(true))
+    }
+
+    /// Checks that the store answers like the engine.
+    fn compare(store: &Store, engine: &Engine, request: &SearchRequest) {
+        let answer = engine.search(request).unwrap().to_json();
+        assert_eq!(store.search(request).unwrap().to_json(), answer, "{request:?}");
+        assert_eq!(store.count(&request.filter).unwrap(), engine.count(&request.filter).unwrap());
+        let all = request.clone().with_offset(0).with_limit(u64::MAX);
+        let ids = store.documents(&all).unwrap().map(Result::unwrap);
+        assert_eq!(ids.count() as u64, engine.count(&request.filter).unwrap(), "{request:?}");
+    }
+
+    pub(super) fn check(world: &World, choices: &mut Choices<'_>) {
+        if world.is_faulty {
+            return;
+        }
+        let requests: Vec<SearchRequest> = world.requests.iter().filter_map(request).collect();
+        let rows = [65_536, 1, 2, 7, 64, 512][choices.below(6)];
+        let limits = Limits::default().with_page(10_000);
+        let engine = Engine::builder(world.catalog.clone()).batch_rows(rows).limits(limits.clone()).build();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        let options = StoreOptions::default().batch_rows(rows).limits(limits);
+        let options = options.checkpoint_every(1 + choices.below(60) as u64);
+        let mut store = Store::create(&path, world.catalog.clone(), options.clone()).unwrap();
+        let mut rest = world.documents.as_slice();
+        for round in 0..4 {
+            let size = if round == 3 { rest.len() } else { choices.below(rest.len() + 1) };
+            let (now, later) = rest.split_at(size);
+            rest = later;
+            if choices.chance(1, 2) {
+                let text = now.join("\n");
+                engine.upsert_many(text.as_bytes()).unwrap();
+                let mut import = store.import(ImportMode::Strict).unwrap();
+                import.push(text.as_bytes()).unwrap();
+                import.commit().unwrap();
+            } else {
+                for document in now {
+                    engine.upsert(document.as_bytes()).unwrap();
+                    store.upsert(document.as_bytes(), Durability::Grouped).unwrap();
+                }
+            }
+            let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000);
+            let ids: Vec<String> = engine.search(&all).unwrap().ids().map(str::to_owned).collect();
+            for id in ids.iter().filter(|_| choices.chance(1, 12)) {
+                assert!(engine.delete(id) && store.delete(id, Durability::Grouped).unwrap());
+            }
+            if choices.chance(3, 4) {
+                store.close().unwrap();
+                store = Store::open(&path, world.catalog.clone(), options.clone()).unwrap();
+            }
+            for request in requests.iter().filter(|_| choices.chance(2, 3)) {
+                compare(&store, &engine, request);
+            }
+        }
+        store.validate().unwrap();
+        store.close().unwrap();
+        let verified = Store::verify(&path, &world.catalog, &options).unwrap();
+        assert_eq!(verified.documents, engine.len() as u64);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_reopened_store_answers_like_an_engine(seed in any::<u64>()) {
+            let mut choices = Choices::seeded(seed);
+            let world = World::small(&mut choices);
+            check(&world, &mut choices);
+        }
+    }
+
+    #[test]
+    fn a_reopened_store_answers_like_an_engine_with_many_batches() {
+        for seed in 0..8 {
+            let mut choices = Choices::seeded(seed);
+            let size = Size { documents: 900, requests: 8, repeats: true, faults: false };
+            check(&World::new(&mut choices, size), &mut choices);
+        }
+    }
+}
+
 /// Checks a world in which a filter that was printed and compiled again had another normal form.
 #[test]
 fn evaluators_agree_on_a_field_that_is_never_absent() {

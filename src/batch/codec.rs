@@ -9,11 +9,12 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::documents::{BatchDocuments, Numbers};
 use super::insertion_order::InsertionOrder;
 use super::sealed::Batch;
+use super::summary::{BatchSummary, ColumnSummary};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{
     ByteReader, ByteWriter, Fault, {self},
 };
-use crate::column::{Column, ColumnData, ColumnLayout};
+use crate::column::{self, Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
 
 /// The format version of all parts, except the parts of fields below arrays of objects.
@@ -149,38 +150,82 @@ pub(crate) fn read<E: From<Fault>>(
     number: u64,
     mut bytes: impl FnMut(Part) -> Result<Vec<u8>, E>,
 ) -> Result<ReadBatch, E> {
-    let name = |part: Part| match part {
-        Part::Rows => "rows",
-        Part::Column(field) => catalog.field(field).name(),
-    };
-    let within = |part: Part, fault: Fault| format!("batch {number}, {}: {fault}", name(part));
-    let rows_part = bytes(Part::Rows)?;
-    let (rows, places, documents) = open(catalog, number, Part::Rows, &rows_part)
-        .and_then(|(contents, _)| read_rows(contents))
-        .map_err(|fault| within(Part::Rows, fault))?;
+    let (rows, places, documents) = read_rows(catalog, number, &bytes(Part::Rows)?)?;
     let mut columns: Vec<Option<Column>> = Vec::new();
     columns.resize_with(catalog.fields().len(), || None);
     let mut outdated = Vec::new();
     for part in Part::all(catalog) {
         let Part::Column(field) = part else { continue };
-        let part_bytes = bytes(part)?;
-        let column = open(catalog, number, part, &part_bytes)
-            .and_then(|(contents, is_current)| {
-                if !is_current {
-                    outdated.push(field);
-                }
-                codec::read(catalog.field(field), rows, is_current, contents)
-            })
-            .and_then(|column| match field == FieldId::ID && !are_ids(&column) {
-                true => Err("a row without an id".to_owned()),
-                false => Ok(column),
-            })
-            .map_err(|fault| within(part, fault))?;
+        let (column, is_current) = read_column(catalog, number, field, rows, &bytes(part)?)?;
+        if !is_current {
+            outdated.push(field);
+        }
         if let Some(slot) = columns.get_mut(field.index()) {
             *slot = Some(column);
         }
     }
     Ok(ReadBatch { batch: Batch::sealed(rows, columns.into(), places, documents), outdated })
+}
+
+/// Describes a fault of a part.
+fn within(catalog: &Catalog, number: u64, part: Part, fault: &str) -> Fault {
+    let name = match part {
+        Part::Rows => "rows",
+        Part::Column(field) => catalog.field(field).name(),
+    };
+    format!("batch {number}, {name}: {fault}")
+}
+
+/// Reads part 0 of a batch: the number of rows, the insertion order and the document numbers.
+pub(crate) fn read_rows(
+    catalog: &Catalog,
+    number: u64,
+    bytes: &[u8],
+) -> Result<(usize, InsertionOrder, BatchDocuments), Fault> {
+    open(catalog, number, Part::Rows, bytes)
+        .and_then(|(contents, _)| rows_from(contents))
+        .map_err(|fault| within(catalog, number, Part::Rows, &fault))
+}
+
+/// Reads the column of a field in a batch of `rows` rows. The second value is true if the part has the version that is written now.
+fn read_column(
+    catalog: &Catalog,
+    number: u64,
+    field: FieldId,
+    rows: usize,
+    bytes: &[u8],
+) -> Result<(Column, bool), Fault> {
+    let part = Part::Column(field);
+    let read = open(catalog, number, part, bytes).and_then(|(contents, is_current)| {
+        let column = codec::read(catalog.field(field), rows, is_current, contents)?;
+        match field == FieldId::ID && !are_ids(&column) {
+            true => Err("a row without an id".to_owned()),
+            false => Ok((column, is_current)),
+        }
+    });
+    read.map_err(|fault| within(catalog, number, part, &fault))
+}
+
+/// Reads the column of a field in a batch that has a summary.
+///
+/// For any bytes, returns either an error or a column that satisfies every invariant and agrees with its summary.
+pub(crate) fn read_summarized(
+    catalog: &Catalog,
+    (number, rows): (u64, usize),
+    field: FieldId,
+    summary: ColumnSummary,
+    bytes: &[u8],
+) -> Result<Column, Fault> {
+    let (mut column, is_current) = read_column(catalog, number, field, rows, bytes)?;
+    let wrong = |fault: &str| Err(within(catalog, number, Part::Column(field), fault));
+    if !is_current {
+        return wrong("an earlier version of the part, in a batch with a summary");
+    }
+    if ColumnSummary::of(&column) != summary {
+        return wrong("other values than in its summary");
+    }
+    column::pack(std::iter::once(&mut column));
+    Ok(column)
 }
 
 /// Returns true if every row has a string that is not empty.
@@ -197,7 +242,7 @@ fn are_ids(column: &Column) -> bool {
     }
 }
 
-fn read_rows(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments), Fault> {
+fn rows_from(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments), Fault> {
     let mut reader = ByteReader::new(contents);
     let rows = reader.one::<u64>()?;
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= MAX_ROWS);
@@ -243,7 +288,12 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
         [Field::new(name, kind), Field::new(&list, kind), Field::new(&below, kind)]
     });
     let Ok(catalog) = Catalog::new(fields) else { return };
-    let read = read(&catalog, 0, |part| {
+    // Bytes that are not a summary must be rejected, too.
+    if let Ok(summary) = BatchSummary::from_bytes(&catalog, bytes) {
+        assert_eq!(summary.to_bytes(&catalog), bytes);
+    }
+    let mut parts = Vec::new();
+    let whole = read(&catalog, 0, |part| {
         let mut reader = ByteReader::new(bytes);
         let contents = reader.one::<u16>().and_then(|length| reader.bytes(length.into())).unwrap_or_default();
         bytes = reader.rest();
@@ -252,10 +302,22 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
         out.u8(version);
         out.all(&[checksum(0, part, version, contents)]);
         out.bytes(contents);
-        Ok::<_, Fault>(out.into_bytes())
+        let out = out.into_bytes();
+        parts.push((part, out.clone()));
+        Ok::<_, Fault>(out)
     });
-    if let Ok(ReadBatch { batch, .. }) = read {
-        assert_eq!(batch.validate(&catalog), Ok(()));
+    let Ok(ReadBatch { batch, .. }) = whole else { return };
+    assert_eq!(batch.validate(&catalog), Ok(()));
+    // Each column alone is the same, and agrees only with its own summary.
+    let summary = BatchSummary::of(&catalog, &batch);
+    assert_eq!(BatchSummary::from_bytes(&catalog, &summary.to_bytes(&catalog)).as_ref(), Ok(&summary));
+    for (part, bytes) in parts {
+        let Part::Column(field) = part else { continue };
+        let own = summary.column(field);
+        let alone = |summary| read_summarized(&catalog, (0, batch.rows), field, summary, &bytes);
+        assert_eq!(alone(own).as_ref().ok(), batch.column(field));
+        let other = ColumnSummary::Ordered(Some((i64::MIN, i64::MAX)));
+        assert!(own == other || alone(other).is_err());
     }
 }
 

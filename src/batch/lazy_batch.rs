@@ -15,8 +15,8 @@ impl Batch {
     /// Returns the rows if there are at most 64, and if testing each row is cheaper than decoding columns.
     pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
         match &self.columns {
-            Columns::Sealed(_) => None,
             Columns::Lazy(lazy) => lazy.few_rows(),
+            _ => None,
         }
     }
 
@@ -28,8 +28,8 @@ impl Batch {
     /// Returns a buffered row. Returns `None` if the columns are sealed.
     pub(super) fn buffered_row(&self, row: usize) -> Option<&BufferedRow> {
         match &self.columns {
-            Columns::Sealed(_) => None,
             Columns::Lazy(lazy) => lazy.row(row),
+            _ => None,
         }
     }
 

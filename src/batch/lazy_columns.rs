@@ -48,6 +48,11 @@ impl LazyColumns {
         lazy.column.get_or_init(|| self.seal(field)).as_ref()
     }
 
+    /// Returns true if the column of the field has been decoded.
+    pub(super) fn has_column(&self, field: FieldId) -> bool {
+        self.columns.get(field.index()).is_some_and(|lazy| lazy.column.get().is_some())
+    }
+
     /// Returns true if the column of the field has been read.
     pub(super) fn is_used(&self, field: FieldId) -> bool {
         self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))
@@ -64,9 +69,9 @@ impl LazyColumns {
         self.columns.len()
     }
 
-    /// Returns the columns that have been decoded so far.
-    pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
-        self.columns.iter().filter_map(|lazy| lazy.column.get()?.as_ref())
+    /// Returns the column of the field with this number, if it has been decoded.
+    pub(super) fn column_in_memory(&self, field: usize) -> Option<&Column> {
+        self.columns.get(field)?.column.get()?.as_ref()
     }
 
     fn builder(&self, field: FieldId) -> Option<ColumnBuilder> {

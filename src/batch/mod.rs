@@ -15,7 +15,8 @@
 //! | single writes, and their lazy columns | `buffered_row`; `lazy_batch`, `lazy_columns` |
 //! | the address of a row | `row_addr` |
 //! | keys by which short strings are compared | `text_key` |
-//! | batches as bytes, for the store | `codec` |
+//! | batches as bytes, for the store | `codec`, `summary` |
+//! | batches whose columns are read from the store when they are needed | `stored_columns` |
 
 mod buffered_row;
 mod builder;
@@ -32,6 +33,10 @@ mod owned_row;
 mod row;
 mod row_addr;
 mod sealed;
+#[cfg(feature = "store")]
+mod stored_columns;
+#[cfg(feature = "store")]
+mod summary;
 mod text_key;
 
 pub(crate) use buffered_row::BufferedRow;
@@ -44,6 +49,10 @@ pub(crate) use owned_row::OwnedRow;
 pub(crate) use row::{Remark, Row};
 pub(crate) use row_addr::RowAddr;
 pub(crate) use sealed::{Batch, MAX_BATCHES, MAX_DOCUMENT_BYTES};
+#[cfg(feature = "store")]
+pub(crate) use stored_columns::ColumnSource;
+#[cfg(feature = "store")]
+pub(crate) use summary::{BatchSummary, ColumnSummary};
 pub(crate) use text_key::TextKey;
 
 pub(crate) use crate::rows::MAX_ROWS;

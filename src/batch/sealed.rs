@@ -3,6 +3,8 @@
 
 #[cfg(feature = "store")]
 use std::collections::BTreeSet;
+#[cfg(feature = "store")]
+use std::sync::Arc;
 
 use super::buffered_row::BufferedRow;
 use super::documents::BatchDocuments;
@@ -13,12 +15,17 @@ use super::lazy_columns::LazyColumns;
 #[cfg(feature = "store")]
 use super::row::Row;
 #[cfg(feature = "store")]
+use super::stored_columns::{ColumnSource, StoredColumns};
+#[cfg(feature = "store")]
+use super::summary::{BatchSummary, ColumnSummary};
+#[cfg(feature = "store")]
 use crate::catalog::ArrayId;
 use crate::catalog::{Catalog, FieldId};
 #[cfg(feature = "store")]
 use crate::column::ColumnBuilder;
 use crate::column::{self, Column, ColumnData};
 use crate::rows::MAX_ROWS;
+use crate::value::OrdinalRange;
 
 /// The maximum number of batches of an engine. So a batch number and a row number together fit 32 bits.
 pub(crate) const MAX_BATCHES: usize = 1 << 16;
@@ -45,6 +52,9 @@ pub(super) enum Columns {
     Sealed(Box<[Option<Column>]>),
     /// Columns that are decoded when they are first read. Most searches read only a few columns.
     Lazy(LazyColumns),
+    /// Columns that are read from a store when they are first needed.
+    #[cfg(feature = "store")]
+    Stored(StoredColumns),
 }
 
 impl Batch {
@@ -57,6 +67,18 @@ impl Batch {
     ) -> Self {
         column::pack(columns.iter_mut().flatten());
         Self { rows, columns: Columns::Sealed(columns), places, documents }
+    }
+
+    /// Creates a batch whose columns are read from `source` when they are first needed.
+    #[cfg(feature = "store")]
+    pub(crate) fn stored(
+        catalog: &Catalog,
+        (rows, places, documents): (usize, InsertionOrder, BatchDocuments),
+        summary: BatchSummary,
+        source: Arc<dyn ColumnSource>,
+    ) -> Self {
+        let columns = Columns::Stored(StoredColumns::new(catalog, summary, source));
+        Self { rows, columns, places, documents }
     }
 
     /// Sets the elements of arrays of objects in the columns of these fields, for a batch that was stored without elements. `read`
@@ -118,6 +140,39 @@ impl Batch {
         match &self.columns {
             Columns::Sealed(columns) => columns.get(field.index())?.as_ref(),
             Columns::Lazy(lazy) => lazy.column(field),
+            #[cfg(feature = "store")]
+            Columns::Stored(stored) => stored.column(field),
+        }
+    }
+
+    /// Returns true if the column of a field is in memory, so that reading it takes no time.
+    pub(crate) fn has_read(&self, field: FieldId) -> bool {
+        match &self.columns {
+            Columns::Sealed(_) => true,
+            Columns::Lazy(lazy) => lazy.has_column(field),
+            #[cfg(feature = "store")]
+            Columns::Stored(stored) => stored.has_column(field),
+        }
+    }
+
+    /// Returns the column of a field if it is in memory.
+    pub(crate) fn read_column(&self, field: FieldId) -> Option<&Column> {
+        if self.has_read(field) { self.column(field) } else { None }
+    }
+
+    /// Returns the smallest and the greatest value of a field. Returns `None` if the batch has no values of the field, or if the
+    /// field is not of an ordered type. Does not read a stored column.
+    pub(crate) fn zone(&self, field: FieldId) -> Option<OrdinalRange> {
+        #[cfg(feature = "store")]
+        if let Columns::Stored(stored) = &self.columns {
+            return match stored.summary().column(field) {
+                ColumnSummary::Ordered(zone) => zone,
+                ColumnSummary::Strings(_) | ColumnSummary::Empty => None,
+            };
+        }
+        match &self.column(field)?.data {
+            ColumnData::Ordered { zone, .. } => *zone,
+            ColumnData::Strings { .. } | ColumnData::Booleans { .. } => None,
         }
     }
 
@@ -126,24 +181,25 @@ impl Batch {
         match &self.columns {
             Columns::Sealed(columns) => columns.len(),
             Columns::Lazy(lazy) => lazy.fields(),
+            #[cfg(feature = "store")]
+            Columns::Stored(stored) => stored.fields(),
         }
     }
 
-    /// Returns the columns that have been decoded so far. If the columns are sealed, returns all columns.
+    /// Returns the columns that are in memory.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
-        let (sealed, lazy) = match &self.columns {
-            Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
-            Columns::Lazy(lazy) => (None, Some(lazy.columns())),
-        };
-        sealed.into_iter().flatten().chain(lazy.into_iter().flatten())
+        (0..self.fields()).filter_map(|field| match &self.columns {
+            Columns::Sealed(columns) => columns.get(field)?.as_ref(),
+            Columns::Lazy(lazy) => lazy.column_in_memory(field),
+            #[cfg(feature = "store")]
+            Columns::Stored(stored) => stored.column_in_memory(field),
+        })
     }
 
     pub(crate) fn id(&self, row: usize) -> &str {
         match &self.columns {
-            Columns::Sealed(_) => {
-                self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
-            }
             Columns::Lazy(lazy) => lazy.row(row).map_or("", BufferedRow::id),
+            _ => self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default(),
         }
     }
 
@@ -202,8 +258,8 @@ impl Batch {
     /// Returns the size of the buffered rows in bytes, without their documents. Returns 0 if the columns are sealed.
     pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
-            Columns::Sealed(_) => 0,
             Columns::Lazy(lazy) => lazy.size_bytes(),
+            _ => 0,
         }
     }
 
@@ -212,6 +268,8 @@ impl Batch {
         let columns = match &self.columns {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
             Columns::Lazy(lazy) => lazy.size_bytes(),
+            #[cfg(feature = "store")]
+            Columns::Stored(stored) => stored.summary().string_bytes(),
         };
         self.documents.size_bytes() + columns
     }

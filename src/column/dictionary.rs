@@ -66,6 +66,12 @@ impl Dictionary {
         (&self.text, &self.ends)
     }
 
+    /// Returns the total size of the strings in bytes.
+    #[cfg(feature = "store")]
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Creates a dictionary from its [parts](Self::parts). The caller must then call [`validate`](Self::validate).
     #[cfg(feature = "store")]
     pub(super) fn from_parts(text: Box<str>, ends: Vec<u32>) -> Self {

@@ -171,8 +171,9 @@ impl Engine {
     /// # Errors
     /// Returns a description of the first violated invariant.
     pub fn validate(&self) -> Result<(), InvariantError> {
-        let writer = self.current.write();
+        let mut writer = self.current.write();
         let snapshot = self.current.load();
+        writer.list(&snapshot);
         snapshot
             .validate(&self.catalog, self.keep)
             .and_then(|()| writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep)))

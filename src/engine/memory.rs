@@ -77,8 +77,8 @@ impl MemoryUsage {
             .visible_fields()
             .map(|(id, field)| FieldMemory {
                 name: field.name().to_owned(),
-                column_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::data_bytes)),
-                index_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::index_bytes))
+                column_bytes: sum(&|slot| slot.batch.read_column(id).map_or(0, Column::data_bytes)),
+                index_bytes: sum(&|slot| slot.batch.read_column(id).map_or(0, Column::index_bytes))
                     .saturating_add(index(id)),
             })
             .collect();

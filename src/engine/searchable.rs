@@ -52,7 +52,10 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     fn get(&self, id: &str) -> Result<Option<String>, Self::Error>;
 
     /// Returns true if there is a document with this id.
-    fn contains(&self, id: &str) -> bool;
+    ///
+    /// # Errors
+    /// Returns an error if the file of a store cannot be read.
+    fn contains(&self, id: &str) -> Result<bool, Self::Error>;
 
     /// Answers a request.
     ///
@@ -119,8 +122,8 @@ impl Searchable for Engine {
         Ok(self.get(id))
     }
 
-    fn contains(&self, id: &str) -> bool {
-        self.contains(id)
+    fn contains(&self, id: &str) -> Result<bool, Error> {
+        Ok(self.contains(id))
     }
 
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::handle::Engine;
 use super::snapshot::{Attachment, BatchId, Snapshot, View};
+use super::write::WriteTxn;
+use crate::catalog::FieldId;
 
 impl Engine {
     /// Returns the view of a snapshot. If the head of the snapshot has not been sealed yet, this method seals it.
@@ -51,6 +53,34 @@ impl Engine {
         let mut writing = self.current.write();
         *writing = writer;
         writing.publish(snapshot);
+    }
+
+    /// Reads all columns of the current snapshot, and builds all indexes. Returns false if it stopped because `goes_on` returned
+    /// false. `goes_on` is called before each column and each index.
+    pub(crate) fn warm(&self, goes_on: &dyn Fn() -> bool) -> bool {
+        // The first write needs the ids of uncovered batches.
+        drop(WriteTxn::new(self));
+        let snapshot = self.current_snapshot();
+        let view = self.view_of(&snapshot);
+        for slot in view.slots() {
+            for field in self.catalog.field_ids() {
+                if !goes_on() {
+                    return false;
+                }
+                let _read = slot.batch.column(field);
+            }
+        }
+        self.catalog.field_ids().all(|field| goes_on() && view.index().build(field))
+    }
+
+    /// Builds the index of ids, which reads the ids that it refers to. Then an import can look up the ids of its cases on any thread.
+    pub(crate) fn read_ids(&self) {
+        self.current_snapshot().base.index().field(FieldId::ID);
+    }
+
+    /// Gives up the merge in progress, and with it the batches that it reads. A later write begins it again.
+    pub(crate) fn stop_merging(&self) {
+        self.current.write().merge = None;
     }
 
     /// Removes the attachment of the current snapshot. No write and no search may be in progress.

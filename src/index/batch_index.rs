@@ -8,17 +8,15 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use super::field_index::{AddedBatch, FieldIndex, Kind, LazyIndex};
 use super::global_row::{GlobalRow, split};
 use super::keys::{BatchKeys, KeyIndex};
 use super::runs::RunMerge;
 use super::strings::StringIndex;
 use super::top_rows::{FieldTopRows, TopRows};
-use super::zones::ZoneIndex;
 use crate::batch::{Batch, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::ColumnData;
 use crate::rows::LANES;
-use crate::value::ValueClass;
 
 /// The indexes of all fields over all covered batches.
 ///
@@ -27,13 +25,16 @@ use crate::value::ValueClass;
 /// [work](KeyWork) that is done in steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchIndex {
-    /// The index of each field. A clone of the `BatchIndex` shares these indexes, and copies an index only before a change.
-    pub(super) fields: Vec<Arc<FieldIndex>>,
+    /// The index of each field. A clone of the `BatchIndex` shares the indexes that are built, and copies an index only before a
+    /// change.
+    pub(super) fields: Vec<LazyIndex>,
     /// The *top rows* of each field: its first and last rows in sort order. Empty for fields that are not of an ordered type.
-    pub(super) top_rows: Vec<Arc<FieldTopRows>>,
+    pub(super) top_rows: Vec<FieldTopRows>,
     hasher: foldhash::quality::RandomState,
     /// The state of each batch number.
     pub(super) numbers: Vec<Use>,
+    /// The covered batches by batch number. Indexes are built from their columns.
+    covered: Vec<Option<Arc<Batch>>>,
     /// The count of batches that have been retired so far.
     retired: u64,
 }
@@ -55,20 +56,6 @@ pub(super) enum Use {
     /// The batch number of a retired batch. Key entries may still refer to it. The value is the count of batches that had been
     /// retired before this batch.
     Retired(u64),
-}
-
-/// The index of one field over all batches.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum FieldIndex {
-    /// No index: the column of each batch must be read.
-    #[default]
-    Unknown,
-    /// The zone map of each batch: its minimum and maximum.
-    Ordered(ZoneIndex),
-    /// The string index. Every covered batch has postings of the field.
-    Strings(StringIndex),
-    /// The key index. It has only the hashes of strings; the batches have the strings.
-    Keys(KeyIndex),
 }
 
 impl KeyWork {
@@ -106,7 +93,7 @@ impl BatchIndex {
     /// Creates the key entries of one field for a batch that [`add`](Self::add) will add. Returns `None` if the field has no key
     /// index.
     pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
-        if !has_keys(catalog, field) {
+        if Kind::of(catalog, field) != Kind::Keys {
             return None;
         }
         Some(BatchKeys::new(batch.column(field)?, &self.hasher))
@@ -118,7 +105,7 @@ impl BatchIndex {
     pub(crate) fn add(
         &mut self,
         catalog: &Catalog,
-        batch: &Batch,
+        batch: &Arc<Batch>,
         mut keys: Vec<(FieldId, BatchKeys)>,
     ) -> Option<usize> {
         if !self.numbers.contains(&Use::Covered) {
@@ -140,33 +127,15 @@ impl BatchIndex {
             }
         };
         self.numbers[number] = Use::Covered;
+        self.covered.resize(self.numbers.len(), None);
+        self.covered[number] = Some(Arc::clone(batch));
         let rows = self.top_rows.iter_mut();
         for ((field, index), rows) in catalog.field_ids().zip(&mut self.fields).zip(rows) {
-            let Some(column) = batch.column(field) else { continue };
-            if let FieldIndex::Unknown = **index {
-                continue;
-            }
-            let index = Arc::make_mut(index);
-            let known = match (&mut *index, &column.data) {
-                (FieldIndex::Ordered(zones), ColumnData::Ordered { zone, .. }) => {
-                    zones.put(number, *zone);
-                    Arc::make_mut(rows).add(number, column);
-                    true
-                }
-                (FieldIndex::Strings(strings), _) => strings.add(number, column),
-                (FieldIndex::Keys(index), _) => {
-                    let own = keys.iter().position(|(other, _)| *other == field);
-                    let own = match own.map(|at| keys.swap_remove(at)) {
-                        Some((_, own)) => own,
-                        None => BatchKeys::new(column, &self.hasher),
-                    };
-                    index.add(own, number, self.retired);
-                    true
-                }
-                _ => false,
-            };
-            if !known {
-                *index = FieldIndex::Unknown;
+            let own = keys.iter().position(|(other, _)| *other == field);
+            let own = own.map(|at| keys.swap_remove(at).1);
+            index.add(field, AddedBatch { batch, number, keys: own, retired: self.retired }, &self.hasher);
+            if let Kind::Ordered { .. } = index.kind {
+                rows.add(number, batch.read_column(field));
             }
         }
         Some(number)
@@ -174,24 +143,16 @@ impl BatchIndex {
 
     /// Resets the index, so that it covers no batch and has an empty index for each field of the catalogue.
     fn clear(&mut self, catalog: &Catalog) {
-        let fields =
-            catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).field_type()) {
-                _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldIndex::Unknown,
-                _ if has_keys(catalog, id) => FieldIndex::Keys(KeyIndex::default()),
-                ValueClass::Strings => {
-                    FieldIndex::Strings(StringIndex::new(self.hasher.clone(), !catalog.field(id).is_many()))
-                }
-                ValueClass::Ordered(_) => FieldIndex::Ordered(ZoneIndex::default()),
-                ValueClass::Booleans => FieldIndex::Unknown,
-            });
-        self.fields = fields.map(Arc::new).collect();
+        let index = |id| LazyIndex::new(Kind::of(catalog, id), &self.hasher);
+        self.fields = catalog.field_ids().map(index).collect();
         let fields = self.fields.len();
-        let rows = self.fields.iter().map(|field| match **field {
-            FieldIndex::Ordered(_) => FieldTopRows::new(fields),
-            _ => FieldTopRows::new(0),
+        let rows = self.fields.iter().map(|index| match index.kind {
+            Kind::Ordered { .. } => FieldTopRows::new(fields),
+            Kind::None | Kind::Strings { .. } | Kind::Keys => FieldTopRows::new(0),
         });
-        self.top_rows = rows.map(Arc::new).collect();
+        self.top_rows = rows.collect();
         self.numbers.clear();
+        self.covered.clear();
     }
 
     /// Removes a batch from all indexes except key indexes, whose entries are swept later.
@@ -201,29 +162,18 @@ impl BatchIndex {
         }
         self.numbers[number] = Use::Retired(self.retired);
         self.retired += 1;
+        self.covered[number] = None;
         let rows = self.top_rows.iter_mut();
         for ((field, index), rows) in catalog.field_ids().zip(&mut self.fields).zip(rows) {
-            if let FieldIndex::Keys(_) | FieldIndex::Unknown = **index {
-                continue;
-            }
-            match Arc::make_mut(index) {
-                FieldIndex::Ordered(zones) => {
-                    zones.put(number, None);
-                    Arc::make_mut(rows).retire(number);
-                }
-                FieldIndex::Strings(strings) => {
-                    if let Some(column) = batch.column(field) {
-                        strings.remove(number, column);
-                    }
-                }
-                FieldIndex::Keys(_) | FieldIndex::Unknown => {}
-            }
+            index.retire(field, number, batch);
+            rows.retire(number);
         }
     }
 
+    /// Returns the key indexes that are built, with the numbers of their fields.
     fn keys(&self) -> impl Iterator<Item = (usize, &KeyIndex)> {
-        self.fields.iter().enumerate().filter_map(|(field, index)| match &**index {
-            FieldIndex::Keys(keys) => Some((field, keys)),
+        self.fields.iter().enumerate().filter_map(|(field, index)| match index.built() {
+            Some(FieldIndex::Keys(keys)) => Some((field, keys)),
             _ => None,
         })
     }
@@ -250,9 +200,7 @@ impl BatchIndex {
 
     /// Installs the result of finished work. Discards the result if the runs that the work read have been replaced.
     pub(crate) fn put(&mut self, work: KeyWork) {
-        if let Some(index) = self.fields.get_mut(work.field)
-            && let FieldIndex::Keys(keys) = Arc::make_mut(index)
-        {
+        if let Some(FieldIndex::Keys(keys)) = self.fields.get_mut(work.field).and_then(LazyIndex::built_mut) {
             keys.put(work.merge);
         }
         self.free_numbers();
@@ -268,8 +216,26 @@ impl BatchIndex {
         }
     }
 
+    /// Returns the index of a field. Builds it first if it is unbuilt.
+    #[inline]
     pub(crate) fn field(&self, field: FieldId) -> &FieldIndex {
-        self.fields.get(field.index()).map_or(&FieldIndex::Unknown, |field| &**field)
+        let index = self.fields.get(field.index());
+        index
+            .map_or(&FieldIndex::Unknown, |index| index.get(field, &self.covered, &self.hasher, self.retired))
+    }
+
+    /// Returns true if the field has a key index, which is built.
+    pub(crate) fn has_keys(&self, field: FieldId) -> bool {
+        matches!(self.fields.get(field.index()).and_then(LazyIndex::built), Some(FieldIndex::Keys(_)))
+    }
+
+    /// Builds the index and the top rows of a field if they are unbuilt. Returns true.
+    #[cfg(feature = "store")]
+    pub(crate) fn build(&self, field: FieldId) -> bool {
+        self.field(field);
+        self.first(field, false);
+        self.first(field, true);
+        true
     }
 
     /// Returns all batch numbers in the order of the first value that each batch has in the field. Returns `None` if the order is
@@ -283,7 +249,17 @@ impl BatchIndex {
     /// Returns the first rows in the order of a field, or with `descending` the first rows in the reverse order. Rows without a
     /// value are never among them.
     pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
-        self.top_rows.get(field.index()).map(|rows| rows.first(descending))
+        let rows = self.top_rows.get(field.index())?;
+        Some(rows.first(descending, || {
+            let is_many = matches!(self.fields[field.index()].kind, Kind::Ordered { is_many: true });
+            if is_many {
+                return TopRows::unsorted(self.fields.len());
+            }
+            let covered = self.covered.iter().enumerate();
+            let zones = covered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.zone(field)?)));
+            let column = |number: usize| self.covered.get(number)?.as_ref()?.column(field);
+            TopRows::of(descending, self.fields.len(), zones, column)
+        }))
     }
 
     /// Returns the [numbers](super::StringPostings::number) of the strings in `field` of the 64 top rows of chunk `chunk`. The
@@ -343,13 +319,7 @@ impl BatchIndex {
     /// Returns the heap memory of the index of a field in bytes.
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
         let rows = self.top_rows.get(field.index()).map_or(0, |rows| rows.size_bytes());
-        let known = match self.field(field) {
-            FieldIndex::Unknown => 0,
-            FieldIndex::Ordered(zones) => zones.size_bytes(),
-            FieldIndex::Strings(strings) => strings.size_bytes(),
-            FieldIndex::Keys(keys) => keys.size_bytes(),
-        };
-        known + rows
+        self.fields.get(field.index()).map_or(0, LazyIndex::size_bytes) + rows
     }
 }
 
@@ -363,11 +333,4 @@ pub(super) fn number_of<'b>(
     let (number, row) = split(row);
     let text = batch(number).and_then(|batch| batch.column(field)?.string(usize::from(row)));
     text.and_then(|text| strings.get(text)).map_or(0, |occurrences| occurrences.number)
-}
-
-/// Returns true if a field has a key index.
-fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
-    let field = catalog.field(id);
-    let has_strings = ValueClass::of_field(field.field_type()) == ValueClass::Strings;
-    (id == FieldId::ID || catalog.is_visible(id)) && has_strings && field.is_key()
 }

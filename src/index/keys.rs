@@ -115,6 +115,15 @@ impl KeyIndex {
         }
     }
 
+    /// Merges all runs into one run. No entry may belong to a retired batch.
+    pub(super) fn merge_all(&mut self, retired: u64) {
+        while let Some(mut merge) = self.merge(retired, usize::MAX) {
+            let mut budget = usize::MAX;
+            merge.step(|_| true, &mut budget);
+            self.put(merge);
+        }
+    }
+
     /// Returns a sweep of a run that may have entries of retired batches, if there is one.
     pub(super) fn sweep(&self, retired: u64) -> Option<RunMerge> {
         let run = self.runs.iter().find(|run| run.clean < retired)?;

@@ -14,9 +14,11 @@
 //! | strings with few values | postings: the batches and rows of each string | `strings` |
 //! | strings that are mostly unique, such as `id` | sorted hashes with their rows, in runs that are merged in steps | `keys`, `runs` |
 //!
-//! `batch_index` has these indexes for all fields, and assigns the batch numbers. `validate` checks the invariants.
+//! `field_index` builds the index of one field when it is first read. `batch_index` has the indexes of all fields, and assigns the
+//! batch numbers. `validate` checks the invariants.
 
 mod batch_index;
+mod field_index;
 mod global_row;
 mod keys;
 mod runs;
@@ -25,7 +27,8 @@ mod top_rows;
 mod validate;
 mod zones;
 
-pub(crate) use self::batch_index::{BatchIndex, FieldIndex, KeyWork};
+pub(crate) use self::batch_index::{BatchIndex, KeyWork};
+pub(crate) use self::field_index::FieldIndex;
 pub(crate) use self::global_row::{GlobalRow, places_of_batch, split};
 pub(crate) use self::keys::BatchKeys;
 pub(crate) use self::strings::StringPostings;

@@ -1,12 +1,13 @@
 //! The top rows of a field: the first and the last rows in the order of the field, over all covered batches.
 #![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::global_row::{GlobalRow, join, split};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::rows::LANES;
+use crate::value::OrdinalRange;
 
 /// A row and the rank of its value. The rank is the ordinal of the value, or, in descending order, the bitwise complement of the
 /// ordinal.
@@ -37,10 +38,12 @@ type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 ///
 /// If a filter selects many cases, all rows of the first or last page are among these rows, so no batch is searched. Memory: 16
 /// bytes per row for at most 8,192 rows, and 4 bytes per row for each string field in the filters of such pages.
+///
+/// Each of the two lists is built when it is first read. Clones share the lists that are built, and copy a list only before a change.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldTopRows {
-    ascending: TopRows,
-    descending: TopRows,
+    ascending: OnceLock<Arc<TopRows>>,
+    descending: OnceLock<Arc<TopRows>>,
 }
 
 /// The maximum number of top rows of one order (ascending or descending). Further rows are cut off.
@@ -60,6 +63,35 @@ impl TopRows {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }
 
+    /// Creates the list of a field whose columns have no sorted rows. It has no rows, and will never have any.
+    pub(super) fn unsorted(fields: usize) -> Self {
+        Self { until: Some(i64::MIN), ..Self::new(fields) }
+    }
+
+    /// Creates the list of several batches, given their batch numbers and zone maps. Reads only the columns of batches that can
+    /// have one of the first rows. `column` returns the column of a batch.
+    pub(super) fn of<'c>(
+        descending: bool,
+        fields: usize,
+        zones: impl Iterator<Item = (usize, OrdinalRange)>,
+        column: impl Fn(usize) -> Option<&'c Column>,
+    ) -> Self {
+        let first = |(least, greatest)| rank(if descending { greatest } else { least }, descending);
+        let mut batches: Vec<(i64, usize)> = zones.map(|(number, zone)| (first(zone), number)).collect();
+        batches.sort_unstable();
+        let mut rows = Self::new(fields);
+        for (first, number) in batches {
+            // The first row of this batch is left out, and so are all rows of this batch and of the batches after it.
+            if !rows.is_before_end(first) {
+                break;
+            }
+            if let Some(column) = column(number) {
+                rows.add(number, column, descending);
+            }
+        }
+        rows
+    }
+
     /// Drops the string numbers, because the rows have changed.
     fn forget_strings(&mut self) {
         self.strings = unknown_strings(self.strings.len());
@@ -74,7 +106,7 @@ impl TopRows {
     /// drops all top rows.
     fn add(&mut self, number: usize, column: &Column, descending: bool) {
         let Some(rows) = column.in_order(descending) else {
-            *self = Self { until: Some(i64::MIN), ..Self::new(self.strings.len()) };
+            *self = Self::unsorted(self.strings.len());
             return;
         };
         let before = self.rows.len();
@@ -145,34 +177,48 @@ impl TopRows {
 impl FieldTopRows {
     /// Creates empty top rows for a catalogue with `fields` fields.
     pub(super) fn new(fields: usize) -> Self {
-        Self { ascending: TopRows::new(fields), descending: TopRows::new(fields) }
+        let empty = || OnceLock::from(Arc::new(TopRows::new(fields)));
+        Self { ascending: empty(), descending: empty() }
     }
 
-    /// Returns the top rows in one direction.
-    pub(super) fn first(&self, descending: bool) -> &TopRows {
-        if descending { &self.descending } else { &self.ascending }
+    /// Returns the top rows in one direction. Builds them first by `build` if they are unbuilt.
+    pub(super) fn first(&self, descending: bool, build: impl FnOnce() -> TopRows) -> &TopRows {
+        let rows = if descending { &self.descending } else { &self.ascending };
+        rows.get_or_init(|| Arc::new(build()))
     }
 
-    /// Adds the rows of a batch.
-    pub(super) fn add(&mut self, number: usize, column: &Column) {
-        self.ascending.add(number, column, false);
-        self.descending.add(number, column, true);
-    }
-
-    /// Removes the rows of a batch. Rows of other batches do not replace them, so the list gets shorter.
-    pub(super) fn retire(&mut self, number: usize) {
-        for top_rows in [&mut self.ascending, &mut self.descending] {
-            let before = top_rows.rows.len();
-            top_rows.rows.retain(|top_row| split(top_row.row).0 != number);
-            if top_rows.rows.len() < before {
-                top_rows.forget_strings();
+    /// Adds the rows of a batch to the lists that are built. `column` is `None` if the column of the batch has not been read yet.
+    /// Then the lists become unbuilt.
+    pub(super) fn add(&mut self, number: usize, column: Option<&Column>) {
+        for (rows, descending) in [(&mut self.ascending, false), (&mut self.descending, true)] {
+            match (column, rows.get_mut()) {
+                (Some(column), Some(rows)) => Arc::make_mut(rows).add(number, column, descending),
+                (None, _) => drop(rows.take()),
+                (_, None) => {}
             }
         }
     }
 
+    /// Removes the rows of a batch. Rows of other batches do not replace them, so the list gets shorter.
+    pub(super) fn retire(&mut self, number: usize) {
+        let is_own = |top_row: &TopRow| split(top_row.row).0 == number;
+        for rows in [&mut self.ascending, &mut self.descending] {
+            let Some(rows) = rows.get_mut().filter(|rows| rows.rows.iter().any(is_own)) else { continue };
+            let rows = Arc::make_mut(rows);
+            rows.rows.retain(|top_row| !is_own(top_row));
+            rows.forget_strings();
+        }
+    }
+
+    /// Returns the lists that are built, each with its direction.
+    fn built(&self) -> impl Iterator<Item = (&TopRows, bool)> {
+        let both = [(&self.ascending, false), (&self.descending, true)];
+        both.into_iter().filter_map(|(rows, descending)| Some((&**rows.get()?, descending)))
+    }
+
     /// Returns true if the top rows are correct for `columns`: the columns of all covered batches with their batch numbers.
     pub(super) fn validate(&self, columns: &[(usize, &Column)]) -> bool {
-        self.ascending.validate(false, columns) && self.descending.validate(true, columns)
+        self.built().all(|(rows, descending)| rows.validate(descending, columns))
     }
 
     /// Returns true if the cached string numbers equal the results of `number`. Skips rows for which `number` returns `None`.
@@ -181,7 +227,7 @@ impl FieldTopRows {
         catalog: &Catalog,
         number: impl Fn(FieldId, GlobalRow) -> Option<u32>,
     ) -> bool {
-        [&self.ascending, &self.descending].into_iter().all(|TopRows { rows, strings, .. }| {
+        self.built().all(|(TopRows { rows, strings, .. }, _)| {
             let mut kept =
                 catalog.field_ids().zip(strings).filter_map(|(field, own)| Some((field, own.get()?)));
             kept.all(|(field, strings)| {
@@ -207,7 +253,7 @@ impl FieldTopRows {
             let strings = top_rows.strings.iter().filter_map(OnceLock::get).map(of_strings);
             rows + size_of_val(&*top_rows.strings) + strings.sum::<usize>()
         };
-        of_leading(&self.ascending) + of_leading(&self.descending)
+        self.built().map(|(rows, _)| of_leading(rows)).sum()
     }
 }
 
@@ -253,7 +299,7 @@ mod tests {
             let string =
                 |row: GlobalRow| u32::try_from(split(row).0 * 10_000).unwrap() + u32::from(split(row).1);
             let are_strings_sound = |rows: &FieldTopRows| {
-                for top_rows in [rows.first(false), rows.first(true)] {
+                for top_rows in [false, true].map(|descending| rows.first(descending, || panic!("unbuilt"))) {
                     assert_eq!(top_rows.strings(FieldId::ID, top_rows.rows.len().div_ceil(64), string), None);
                     for (chunk, rows) in top_rows.rows.chunks(LANES).enumerate().step_by(3) {
                         let own = top_rows.strings(FieldId::ID, chunk, string).unwrap();
@@ -262,11 +308,12 @@ mod tests {
                     }
                 }
                 rows.validate_strings(&catalog, |_, row| Some(string(row)))
-                    && (rows.first(true).rows.is_empty() || !rows.validate_strings(&catalog, |_, _| Some(7)))
+                    && (rows.first(true, || panic!("unbuilt")).rows.is_empty()
+                        || !rows.validate_strings(&catalog, |_, _| Some(7)))
             };
             let mut covered: Vec<(usize, &Column)> = Vec::new();
             for (number, column) in columns.iter().enumerate() {
-                rows.add(number, column);
+                rows.add(number, Some(column));
                 covered.push((number, column));
                 assert!(rows.validate(&covered) && are_strings_sound(&rows));
                 if number % 3 == 2 {
@@ -274,7 +321,7 @@ mod tests {
                     rows.retire(gone);
                     assert!(rows.validate(&covered) && are_strings_sound(&rows));
                     if number % 2 == 0 {
-                        rows.add(gone, column);
+                        rows.add(gone, Some(column));
                         covered.push((gone, column));
                         assert!(rows.validate(&covered));
                     }
@@ -285,8 +332,9 @@ mod tests {
             let is_one_value = spread(0) == spread(1);
             // Many values give many top rows, unless all values are equal.
             let least = if is_one_value { 0 } else { values.min(MOST / 2) };
-            assert!(rows.first(true).rows.len() >= least && rows.first(false).rows.len() >= least);
-            assert!(rows.first(false).rows.len() <= MOST && rows.size_bytes() <= 2 * MOST * (16 + 4 + 1));
+            let [first, last] = [false, true].map(|descending| rows.first(descending, || panic!("unbuilt")));
+            assert!(first.rows.len() >= least && last.rows.len() >= least);
+            assert!(first.rows.len() <= MOST && rows.size_bytes() <= 2 * MOST * (16 + 4 + 1));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Validates the index over all batches: compares it with the columns of all covered batches.
 
-use super::batch_index::{BatchIndex, FieldIndex, Use, number_of};
+use super::batch_index::{BatchIndex, Use, number_of};
+use super::field_index::FieldIndex;
 use super::global_row::{join, split};
 use crate::batch::Batch;
 use crate::catalog::Catalog;
@@ -18,7 +19,9 @@ impl BatchIndex {
                 let numbered = (0_u32..).zip(batches);
                 numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
             };
-            let sound = match &**index {
+            // An unbuilt index will be built from the batches.
+            let Some(index) = index.built() else { continue };
+            let sound = match index {
                 FieldIndex::Unknown => true,
                 FieldIndex::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
                     let own = columns().find(|(other, _)| *other as usize == number);
@@ -49,7 +52,7 @@ impl BatchIndex {
             if !sound {
                 return Err(format!("an index that does not say what field {at} holds"));
             }
-            if let FieldIndex::Ordered(_) = **index {
+            if let FieldIndex::Ordered(_) = index {
                 let columns: Vec<(usize, &Column)> =
                     columns().map(|(number, column)| (number as usize, column)).collect();
                 if !self.top_rows.get(at).is_some_and(|rows| rows.validate(&columns)) {

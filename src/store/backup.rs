@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use redb::ReadableTable;
+use redb::{ReadableTable, TableError};
 
 use super::database::Store;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 use super::record_table;
-use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED};
+use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, SUMMARIES};
 
 impl Store {
     /// Copies the current state of the store into a new file, while searches and writes continue. After a failed write, the copy
@@ -83,6 +83,12 @@ pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> R
         })*};
     }
     copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
+    match read.open_table(SUMMARIES) {
+        Ok(_) => copy!(SUMMARIES),
+        // A file of an earlier version, whose copy gets the same version.
+        Err(TableError::TableDoesNotExist(_)) => drop(write.delete_table(SUMMARIES)?),
+        Err(error) => return Err(error.into()),
+    }
     record_table::copy(&read, &write)?;
     if !goes_on() {
         return Err(Fault::new(StoreErrorKind::Failed, "the copy was cancelled"));

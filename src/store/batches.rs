@@ -1,33 +1,45 @@
-//! Stores sealed batches in the file, and their live rows. Each part of a batch, such as one column, is cut into *pieces* of at
-//! most 32 KiB. Each piece is one value of the redb table `batches`.
+//! Stores sealed batches in the file, with their summaries and live rows. Each part of a batch, such as one column, is cut into
+//! *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`.
+
+use std::sync::{Arc, Weak};
 
 use redb::{ReadableTable, WriteTransaction};
 
+use super::columns::BatchSource;
 use super::error::Fault;
-use super::tables::{BATCHES, LIVE, PIECE_BYTES, live_from_bytes, live_to_bytes};
-use crate::batch::Batch;
+use super::file::Reader;
+use super::tables::{
+    BATCHES, LIVE, PIECE_BYTES, SUMMARIES, live_from_bytes, live_to_bytes, summary_from_bytes,
+    summary_to_bytes,
+};
 use crate::batch::codec::{self, Part, ReadBatch};
+use crate::batch::{Batch, BatchSummary};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
 
+/// The type of the keys of pieces: the batch number, the part number, and the number of the piece.
+pub(super) type PieceKey = (u64, u16, u32);
+
 /// The number of rows of a stored batch, and its live rows.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct StoredBatch {
     pub(super) rows: usize,
     pub(super) live: Selection,
+    /// The source of the columns, if the batch was read from the file.
+    pub(super) source: Weak<BatchSource>,
 }
 
 /// Returns the table key of the first piece of a part.
-fn first_piece(batch: u64, part: Part) -> (u64, u16, u32) {
+fn first_piece(batch: u64, part: Part) -> PieceKey {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch. Only one part at a time is in memory.
+/// Stores a batch, and its summary if the file has summaries. Only one part at a time is in memory.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
-    number: u64,
-    batch: &Batch,
+    (number, batch): (u64, &Batch),
+    has_summaries: bool,
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     for part in Part::all(catalog) {
@@ -35,6 +47,10 @@ pub(super) fn write(
         for (piece, bytes) in (0_u32..).zip(bytes.chunks(PIECE_BYTES)) {
             table.insert((number, part.number(), piece), bytes)?;
         }
+    }
+    if has_summaries {
+        let summary = summary_to_bytes(catalog, number, &BatchSummary::of(catalog, batch));
+        transaction.open_table(SUMMARIES)?.insert(number, summary.as_slice())?;
     }
     Ok(())
 }
@@ -51,11 +67,14 @@ pub(super) fn write_live(
     Ok(())
 }
 
-/// Removes a batch and its live rows.
-pub(super) fn remove(transaction: &WriteTransaction, number: u64) -> Result<(), Fault> {
+/// Removes a batch with its live rows, and its summary if the file has summaries.
+pub(super) fn remove(transaction: &WriteTransaction, number: u64, has_summaries: bool) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     table.retain_in((number, 0, 0)..=(number, u16::MAX, u32::MAX), |_, _| false)?;
     transaction.open_table(LIVE)?.remove(number)?;
+    if has_summaries {
+        transaction.open_table(SUMMARIES)?.remove(number)?;
+    }
     Ok(())
 }
 
@@ -66,31 +85,52 @@ pub(super) fn numbers(live: &impl ReadableTable<u64, &'static [u8]>) -> Result<V
     live.iter()?.take(count.saturating_add(1)).map(|entry| Ok(entry?.0.value())).collect()
 }
 
-/// Reads a batch.
+/// Reads a whole batch.
 pub(super) fn read(
-    pieces: &impl ReadableTable<(u64, u16, u32), &'static [u8]>,
+    pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
     catalog: &Catalog,
     number: u64,
 ) -> Result<ReadBatch, Fault> {
-    codec::read(catalog, number, |part| {
-        let first = first_piece(number, part);
-        let mut bytes = Vec::new();
-        let mut expected = first;
-        for entry in pieces.range(first..=(number, part.number(), u32::MAX))? {
-            let (key, piece) = entry?;
-            if key.value() != expected {
-                return Err(Fault::corrupt(format!(
-                    "batch {number} lacks a piece of part {}",
-                    part.number()
-                )));
-            }
-            // Saturation cannot hide a missing piece: the range ends at the maximum piece number, so no piece is compared with the
-            // saturated number.
-            expected.2 = expected.2.saturating_add(1);
-            bytes.extend_from_slice(piece.value());
+    codec::read(catalog, number, |part| self::part(pieces, number, part))
+}
+
+/// Reads part 0 of a batch and its summary. Its columns are read when they are first needed.
+pub(super) fn read_summarized(
+    pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
+    summaries: &impl ReadableTable<u64, &'static [u8]>,
+    catalog: &Catalog,
+    number: u64,
+    reader: &Reader,
+) -> Result<(Batch, Arc<BatchSource>), Fault> {
+    let rows = codec::read_rows(catalog, number, &part(pieces, number, Part::Rows)?)?;
+    let summary = summaries.get(number)?;
+    let summary = summary.ok_or_else(|| Fault::corrupt(format!("no summary of batch {number}")))?;
+    let summary = summary_from_bytes(catalog, (number, rows.0), summary.value())?;
+    let source = Arc::new(BatchSource::new(reader.clone(), catalog, number, rows.0));
+    let columns: Arc<BatchSource> = Arc::clone(&source);
+    Ok((Batch::stored(catalog, rows, summary, columns), source))
+}
+
+/// Reads the bytes of a part of a batch.
+pub(super) fn part(
+    pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
+    number: u64,
+    part: Part,
+) -> Result<Vec<u8>, Fault> {
+    let first = first_piece(number, part);
+    let mut bytes = Vec::new();
+    let mut expected = first;
+    for entry in pieces.range(first..=(number, part.number(), u32::MAX))? {
+        let (key, piece) = entry?;
+        if key.value() != expected {
+            return Err(Fault::corrupt(format!("batch {number} lacks a piece of part {}", part.number())));
         }
-        Ok(bytes)
-    })
+        // Saturation cannot hide a missing piece: the range ends at the maximum piece number, so no piece is compared with the
+        // saturated number.
+        expected.2 = expected.2.saturating_add(1);
+        bytes.extend_from_slice(piece.value());
+    }
+    Ok(bytes)
 }
 
 /// Reads the live rows of a batch.

@@ -97,7 +97,7 @@ impl Store {
             return Err(Fault::corrupt(format!("{} documents of {cases} cases", state.cases)));
         }
         let stored = match is_due {
-            true => Some(self.write_checkpoint(&transaction, staged.after(), &log.stored, &mut state)?),
+            true => Some(self.write_checkpoint(&transaction, staged.after(), log, &mut state)?),
             false => None,
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
@@ -127,9 +127,10 @@ impl Store {
         &self,
         transaction: &WriteTransaction,
         after: &Snapshot,
-        stored: &HashMap<u64, StoredBatch>,
+        log: &Log,
         state: &mut StoreCounters,
     ) -> Result<HashMap<u64, StoredBatch>, Fault> {
+        let Log { stored, has_summaries, .. } = log;
         let catalog = self.engine.catalog();
         let view = self.engine.view_of(after);
         let mut now = HashMap::new();
@@ -140,18 +141,21 @@ impl Store {
             // If the rows of a head were merged into a batch, it has more rows than its stored version.
             if before.is_none_or(|before| before.rows != rows) {
                 if before.is_some() {
-                    batches::remove(transaction, number)?;
+                    batches::remove(transaction, number, *has_summaries)?;
                 }
-                batches::write(transaction, catalog, number, &slot.batch)?;
+                batches::write(transaction, catalog, (number, &slot.batch), *has_summaries)?;
             }
-            let batch = StoredBatch { rows, live: Selection::clone(&slot.live) };
-            if before != Some(&batch) {
+            if before.is_none_or(|before| (before.rows, &before.live) != (rows, &*slot.live)) {
                 batches::write_live(transaction, number, &slot.live, rows)?;
             }
-            now.insert(number, batch);
+            let source = before.map(|before| before.source.clone()).unwrap_or_default();
+            now.insert(number, StoredBatch { rows, live: Selection::clone(&slot.live), source });
         }
-        for number in stored.keys().filter(|number| !now.contains_key(number)) {
-            batches::remove(transaction, *number)?;
+        for (number, batch) in stored.iter().filter(|(number, _)| !now.contains_key(number)) {
+            if let Some(source) = batch.source.upgrade() {
+                source.keep()?;
+            }
+            batches::remove(transaction, *number, *has_summaries)?;
         }
         transaction.delete_table(RELEASED)?;
         transaction.open_table(RELEASED)?;

@@ -67,6 +67,8 @@ impl Store {
         self.checkpoint()?;
         // A reader of documents borrows the store, so `&mut self` proves that no reader exists.
         self.engine.detach();
+        // Batches that a merge reads may keep read transactions open.
+        self.engine.stop_merging();
         let compacted = self.file.compact();
         // If `Documents::of` fails, no documents are attached, and the next reader of documents gets an error.
         let documents = guarded(|| Documents::of(&self.file));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
-use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, guarded};
+use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, caught, guarded};
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
@@ -184,9 +184,9 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, stored, replayed, definition } = loaded;
+        let Loaded { engine, state, stored, has_summaries, replayed, definition } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
-        let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
+        let log = Lock::new(Log::new(state, (stored, has_summaries), since_checkpoint, file.is_read_only()));
         let definition = definition.unwrap_or_else(|| catalog.clone());
         Ok(Self { name, log, engine, file, options, definition })
     }
@@ -300,10 +300,42 @@ impl Store {
         self.engine.is_empty()
     }
 
-    /// Returns the memory usage of columns and indexes. The documents are in the file, so they are not included.
+    /// Returns the memory usage of the columns and indexes that have been read so far. The documents are in the file, so they are
+    /// not included.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
         self.engine.memory()
+    }
+
+    /// Reads all columns that have not been read yet, and builds all indexes. Without this call, the first search that needs a
+    /// column or an index reads or builds it. Searches and writes continue meanwhile.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+    /// # store.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?;
+    /// # store.close()?;
+    /// let store = Store::open(&path, Catalog::cases(), StoreOptions::default())?;
+    /// let before = store.memory().columns_bytes;
+    /// store.warm()?;
+    /// assert!(store.memory().columns_bytes > before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if a column is damaged.
+    ///
+    /// # Complexity
+    /// Reads the whole file, except the documents.
+    pub fn warm(&self) -> Result<(), StoreError> {
+        self.warm_while(&|| true).map(drop)
+    }
+
+    /// Does the same as [`warm`](Self::warm), but stops when `goes_on` returns false. Returns true if everything was read.
+    pub(crate) fn warm_while(&self, goes_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+        self.with_columns(|| self.engine.warm(goes_on))
     }
 
     pub(super) fn lock_log(&self) -> Held<'_, Log> {
@@ -332,7 +364,7 @@ impl Store {
     /// # Errors
     /// Returns a description of the first violated invariant.
     pub fn validate(&self) -> Result<(), InvariantError> {
-        self.engine.validate()
+        caught(|| self.engine.validate()).unwrap_or_else(|fault| Err(InvariantError::new(fault.detail)))
     }
 }
 

@@ -147,11 +147,13 @@ pub(super) struct Fault {
     pub(super) detail: String,
     /// The error of a search that was stopped, if the fault is such an error.
     request: Option<Box<Error>>,
+    /// The generation of the file from which a column could not be read.
+    pub(super) generation: Option<u64>,
 }
 
 impl Fault {
     pub(super) fn new(kind: StoreErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), request: None }
+        Self { kind, detail: detail.into(), request: None, generation: None }
     }
 
     /// Creates the fault for bytes that cannot be decoded or that contradict each other.
@@ -162,6 +164,11 @@ impl Fault {
     /// Creates the fault for a search that was stopped while its documents were read.
     pub(super) fn stopped(error: Error) -> Self {
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, "stopped") }
+    }
+
+    /// Adds the generation of the file that was read.
+    pub(super) fn of_generation(self, generation: u64) -> Self {
+        Self { generation: Some(generation), ..self }
     }
 
     pub(super) fn of_file(self, file: &str) -> StoreError {
@@ -270,8 +277,27 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
     count(|depth| depth.saturating_add(1));
     let result = catch_unwind(AssertUnwindSafe(call));
     count(|depth| depth.saturating_sub(1));
-    // The message of the panic is not used, because it is about the internals of redb.
-    result.unwrap_or_else(|_panic| Err(Fault::corrupt(format!("damaged: {CONTRADICTION}"))))
+    result.unwrap_or_else(|panic| {
+        // The message of a panic is not used, because it is about the internals of redb.
+        let fault = panic.downcast().map(|fault| *fault);
+        Err(fault.unwrap_or_else(|_| Fault::corrupt(format!("damaged: {CONTRADICTION}"))))
+    })
+}
+
+/// Unwinds to the operation of the store that needs a column, which could not be read. The operation runs in [`caught`] or
+/// [`guarded`], and returns the fault. The panic hook is not called.
+pub(super) fn unwind(fault: Fault) -> ! {
+    resume_unwind(Box::new(fault))
+}
+
+/// Runs an operation of the engine that may read columns. Returns the fault if a column cannot be read. Other panics continue.
+///
+/// Unwind safety: a search changes only caches, whose cells stay empty. A write that unwinds before it is published has no effect.
+pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| match panic.downcast() {
+        Ok(fault) => *fault,
+        Err(panic) => resume_unwind(panic),
+    })
 }
 
 /// A value of redb, such as a transaction or a table. If dropping the value panics, the panic is caught.

@@ -22,14 +22,14 @@ use new::{create_in, initialize};
 use opened::{Handle, close_handle, closed, read_only};
 use origin::{Origin, builder, check_metadata, check_start, identity_of, is_closed, open_to_write, settled};
 
-pub(super) use opened::{Opened, Reading};
+pub(super) use opened::{Opened, Reader, Reading};
 #[cfg(all(unix, feature = "service"))]
 pub(super) use origin::Identity;
 pub(super) use origin::is_store;
 
 /// An open database. The callers run its methods inside [`guarded`].
 pub(super) struct File {
-    handle: RwLock<Handle>,
+    handle: Arc<RwLock<Handle>>,
     origin: Origin,
     /// The flag for a failed sync of the file that is currently open.
     sync_failed: RwLock<SyncFailed>,
@@ -105,7 +105,7 @@ impl File {
 
     fn unnamed(handle: Handle, sync_failed: SyncFailed) -> Self {
         Self {
-            handle: RwLock::new(handle),
+            handle: Arc::new(RwLock::new(handle)),
             origin: Origin::Unnamed,
             sync_failed: RwLock::new(sync_failed),
             new: None,
@@ -284,17 +284,12 @@ impl File {
 
     /// Starts a read transaction on the last commit.
     pub(super) fn read(&self) -> Result<Reading, Fault> {
-        match &*self.handle() {
-            Handle::Open(opened) => {
-                let transaction = opened.with(|database| Ok(database.begin_read()?))?;
-                Ok(Reading { transaction, opened: Some(Arc::clone(opened)) })
-            }
-            Handle::ReadOnly(database) => Ok(Reading { transaction: database.begin_read()?, opened: None }),
-            Handle::Overlay { database, .. } => {
-                Ok(Reading { transaction: database.begin_read()?, opened: None })
-            }
-            Handle::Closed { .. } => Err(closed()),
-        }
+        self.handle().read()
+    }
+
+    /// Returns a reader of the file, which follows its reopenings and exchanges.
+    pub(super) fn reader(&self) -> Reader {
+        Reader::new(&self.handle)
     }
 
     /// Starts the only write transaction. If `synced` is true, the transaction is on disk when its commit returns. Otherwise, it is
@@ -313,7 +308,7 @@ impl File {
 
     /// Tests the checksum of every page, and repairs the file. redb does both. Returns false if a repair was necessary.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
-        guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+        guarded(|| match &mut *self.handle.write().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.check_integrity()?)),
             Handle::Overlay { database, repaired } => Ok(database.check_integrity()? && !*repaired),
             Handle::ReadOnly(_) => Err(read_only()),
@@ -323,7 +318,7 @@ impl File {
 
     /// Moves all pages to the front of the file, and shortens the file. No read transaction may be open.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
-        guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+        guarded(|| match &mut *self.handle.write().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.compact()?)),
             Handle::ReadOnly(_) | Handle::Overlay { .. } => Err(read_only()),
             Handle::Closed { .. } => Err(closed()),
@@ -336,9 +331,12 @@ impl File {
     /// Returns an error if the last write of redb failed, so that the next opening has to repair the file. Returns an error if a
     /// new file cannot get its name.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
-        let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let is_written = matches!(handle, Handle::Open(_));
-        close_handle(handle)?;
+        let is_written = {
+            let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+            let is_written = matches!(*handle, Handle::Open(_));
+            close_handle(&mut handle)?;
+            is_written
+        };
         let closed = match (&self.new, &self.origin) {
             (Some(new), _) => Some(new.file().try_clone()?),
             // Another file may have this path by now. Then it is not read.
@@ -365,6 +363,6 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        let _ = close_handle(self.handle.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let _ = close_handle(&mut self.handle.write().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -27,7 +27,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::database::Store;
-use super::error::{Fault, Guarded, StoreError, StoreErrorKind, guarded};
+use super::error::{Fault, Guarded, StoreError, StoreErrorKind, caught, guarded};
 use super::spool::Spool;
 use super::tables::StoreCounters;
 use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
@@ -77,7 +77,15 @@ impl Store {
         if let Some(mut log) = self.log.try_lock() {
             self.ready(&mut log)?;
         }
+        // Threads of the import look up ids. They must not find a column that cannot be read.
+        self.with_columns(|| self.engine.read_ids())?;
         Ok(self.import_over(mode, Spool::beside(self.file.target())))
+    }
+
+    /// Calls a method of an import, which may look up ids. They were read when the import started, unless the store was
+    /// [recovered](Self::recover) since then.
+    fn with_ids<T>(&self, work: impl FnOnce() -> T) -> Result<T, StoreError> {
+        caught(work).map_err(|fault| self.error(fault))
     }
 
     /// Starts an import that uses this spool.
@@ -109,7 +117,7 @@ impl<'s> StoreImport<'s> {
     /// # Errors
     /// Returns the errors of [`push`](Self::push).
     pub fn begin_source(&mut self, name: &str) -> Result<(), StoreError> {
-        let result = self.import.begin_source(name);
+        let result = self.store.with_ids(|| self.import.begin_source(name))?;
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
@@ -118,7 +126,7 @@ impl<'s> StoreImport<'s> {
     /// # Errors
     /// Returns an error if a document is malformed, or if documents cannot be written to the temporary file.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let result = self.import.push(bytes);
+        let result = self.store.with_ids(|| self.import.push(bytes))?;
         self.check()?;
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
@@ -145,7 +153,7 @@ impl<'s> StoreImport<'s> {
     pub fn commit(self) -> Result<ImportReport, StoreError> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);
-        let mut import = import.finish().map_err(refused)?;
+        let mut import = store.with_ids(|| import.finish())?.map_err(refused)?;
         let spool = lock(&spool).take().unwrap_or_else(|| Spool::beside(None));
         let documents = spool.finish().map_err(|fault| store.error(fault))?;
 
@@ -153,7 +161,7 @@ impl<'s> StoreImport<'s> {
         store.ready(&mut log)?;
         let first = log.state.next_document;
         import.number_from(first);
-        let (txn, report) = import.attach().map_err(refused)?;
+        let (txn, report) = store.prepared(&mut log, || import.attach().map_err(refused))?;
         let next_document = first.saturating_add(documents.next_number());
         let (state, added) = (StoreCounters { next_document, ..log.state }, documents.documents());
         let begun = guarded(|| {
@@ -167,7 +175,7 @@ impl<'s> StoreImport<'s> {
         });
         // A fault of the spool is not a fault of the database, which is unchanged.
         let transaction = store.settle(&mut log, begun)?.map_err(|fault| store.error(fault))?;
-        let (transaction, staged) = transaction.beside(|| txn.stage());
+        let (transaction, staged) = store.prepared(&mut log, || Ok(transaction.beside(|| txn.stage())))?;
         let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added, true));
         store.settle(&mut log, committed)?;
         Ok(report)

@@ -1,7 +1,10 @@
-//! Loads a file into an engine: the sealed batches, and the documents that were stored since the last checkpoint.
+//! Loads a file into an engine: the stored batches, and the documents that were stored since the last checkpoint.
+//!
+//! If the file has summaries, this reads only the rows of each batch, without its columns. A column is read when it is first needed
+//! ([`columns`](super::columns)).
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use redb::{ReadableTable, ReadableTableMetadata};
 
@@ -11,8 +14,8 @@ use super::error::{Fault, guarded};
 use super::file::File;
 use super::options::StoreOptions;
 use super::tables::{
-    BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, StoreCounters, Stored, check_meta, read_definition,
-    released_checksum,
+    BATCHES, Counted, DOCUMENTS, FORMAT_VERSION, LIVE, META, RELEASED, SUMMARIES, StoreCounters, Stored,
+    check_meta, read_definition, released_checksum,
 };
 use super::{batches, record_table};
 use crate::batch::codec::ReadBatch;
@@ -28,13 +31,15 @@ pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: StoreCounters,
     pub(super) stored: HashMap<u64, StoredBatch>,
+    /// True if the file has summaries of the batches.
+    pub(super) has_summaries: bool,
     /// The number of documents that had to be parsed, because they are in no stored batch.
     pub(super) replayed: u64,
     /// The catalogue that the file was made with, with its known values and aliases, if the file has it.
     pub(super) definition: Option<Catalog>,
 }
 
-/// Reads everything except the documents of stored batches. If the result will replace the cases of an engine, `hasher` is the
+/// Reads everything except the documents of stored batches, and their columns if the file has summaries. If the result will replace the cases of an engine, `hasher` is the
 /// hasher of that engine.
 pub(super) fn load(
     file: &File,
@@ -46,13 +51,17 @@ pub(super) fn load(
         let limits = &options.limits;
         let transaction = file.read()?;
         let meta = transaction.open_table(META)?;
-        let Counted { mut state, records } = check_meta(&meta, catalog)?;
+        let Counted { version, mut state, records } = check_meta(&meta, catalog)?;
+        let has_summaries = version >= FORMAT_VERSION;
         let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;
         let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
         let documents = transaction.open_table(DOCUMENTS)?;
         let pieces = transaction.open_table(BATCHES)?;
         let live_rows = transaction.open_table(LIVE)?;
+
+        let summaries = has_summaries.then(|| transaction.open_table(SUMMARIES)).transpose()?;
+        let reader = file.reader();
 
         let limits_of_stored = limits.clone().for_stored_documents();
         let mut slots: Vec<(BatchId, Arc<Batch>, Selection)> = Vec::new();
@@ -62,14 +71,31 @@ pub(super) fn load(
         if numbers.len() as u64 != state.batches {
             return Err(Fault::corrupt(format!("{} batches, counted as {}", numbers.len(), state.batches)));
         }
-        for number in numbers {
-            let ReadBatch { mut batch, outdated } = batches::read(&pieces, catalog, number)?;
-            let live = batches::read_live(&live_rows, number, batch.rows())?;
-            if !outdated.is_empty() {
-                read_elements(&mut batch, &outdated, &live, &documents, catalog, &limits_of_stored)?;
+        if let Some(summaries) = &summaries {
+            let count = summaries.len()?;
+            if count != state.batches {
+                return Err(Fault::corrupt(format!("{count} summaries of {} batches", state.batches)));
             }
+        }
+        for number in numbers {
+            let (batch, live, source) = match &summaries {
+                Some(summaries) => {
+                    let (batch, source) =
+                        batches::read_summarized(&pieces, summaries, catalog, number, &reader)?;
+                    let live = batches::read_live(&live_rows, number, batch.rows())?;
+                    (batch, live, Arc::downgrade(&source))
+                }
+                None => {
+                    let ReadBatch { mut batch, outdated } = batches::read(&pieces, catalog, number)?;
+                    let live = batches::read_live(&live_rows, number, batch.rows())?;
+                    if !outdated.is_empty() {
+                        read_elements(&mut batch, &outdated, &live, &documents, catalog, &limits_of_stored)?;
+                    }
+                    (batch, live, Weak::new())
+                }
+            };
             let stored_live = Selection::from_bitmap(live.clone());
-            stored.insert(number, StoredBatch { rows: batch.rows(), live: stored_live });
+            stored.insert(number, StoredBatch { rows: batch.rows(), live: stored_live, source });
             let gone: Vec<usize> = released_rows(&batch, &released).filter(|row| live.get(*row)).collect();
             found = found.saturating_add(gone.len());
             let live = live.without(gone);
@@ -143,7 +169,7 @@ pub(super) fn load(
             )));
         }
         engine.attach(Arc::new(Documents::of(file)?));
-        Ok(Loaded { engine, state, stored, replayed, definition })
+        Ok(Loaded { engine, state, stored, has_summaries, replayed, definition })
     })
 }
 

@@ -14,6 +14,8 @@ pub(super) struct Log {
     pub(super) state: StoreCounters,
     /// The stored batches, by batch number.
     pub(super) stored: HashMap<u64, StoredBatch>,
+    /// True if the file has summaries of the batches.
+    pub(super) has_summaries: bool,
     /// The number of cases that were stored or deleted since the last checkpoint. `u64::MAX` if the next write must make a
     /// checkpoint.
     pub(super) since_checkpoint: u64,
@@ -33,13 +35,14 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn new(
         state: StoreCounters,
-        stored: HashMap<u64, StoredBatch>,
+        (stored, has_summaries): (HashMap<u64, StoredBatch>, bool),
         since_checkpoint: u64,
         is_read_only: bool,
     ) -> Self {
         Self {
             state,
             stored,
+            has_summaries,
             since_checkpoint,
             failed: false,
             is_ahead: false,

@@ -6,6 +6,10 @@
 //! ([`Store::open_read_only`]). Any other attempt to open the file returns [`StoreErrorKind::InUse`]. Documents are read from the
 //! file, only those of one page at a time.
 //!
+//! **Opening.** Opening reads the list of batches and a small summary of each batch, but no columns. A column is read when a search
+//! or a write first needs it, and an index is built when a search first needs it. Then they stay in memory. [`Store::warm`] reads
+//! everything beforehand. Files of format versions 1 and 2 have no summaries, so opening reads all of their columns.
+//!
 //! **Durability.** A write is one transaction: it adds its documents, removes documents that were replaced or deleted, and changes
 //! the counters. [`Durability::Synced`] returns when the write is on disk. [`Durability::Grouped`] returns when the write is
 //! visible. It is on disk with the next synced write, with [`Store::sync`], or with the next checkpoint. After a crash, the file
@@ -65,8 +69,9 @@
 //!
 //! **Detection of damage.** Every document, part of a batch, bitmap and counter has a checksum that depends on its key. The counts
 //! of rows, documents and batches must agree. Values are validated even if their checksum is right. Damage is reported as
-//! [`StoreErrorKind::Corrupt`], with the name of the file. It is reported when the store is opened, or when a page needs a damaged
-//! document. redb panics on some damage. The store catches these panics, but the panic hook still runs; the hook can call
+//! [`StoreErrorKind::Corrupt`], with the name of the file. It is reported when the store is opened, when a search or a write needs a
+//! damaged column, or when a page needs a damaged document. A column that cannot be read ends the search by unwinding, without the
+//! panic hook; the store returns the error. redb panics on some damage. The store catches these panics, but the panic hook still runs; the hook can call
 //! [`Store::catches_panics`]. A process that is compiled to abort on panics ends there. [`Store::verify`] checks the whole file,
 //! and compares each document with its columns. After a crash, opening may have to read the whole file once, to repair it. A forged
 //! file may cause wrong answers, but no worse harm.
@@ -91,6 +96,7 @@ mod backend;
 mod backup;
 mod batches;
 mod claim;
+mod columns;
 mod commit;
 mod compact;
 mod database;

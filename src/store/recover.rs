@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::database::Store;
 use super::documents::Documents;
-use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::error::{Fault, StoreError, StoreErrorKind, caught, guarded};
 use super::load::{Loaded, load};
 use super::log::Log;
 use super::tables::StoreCounters;
@@ -100,11 +100,17 @@ impl Store {
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());
-        let Loaded { engine, state, stored, replayed, definition: _ } =
+        let Loaded { engine, state, stored, has_summaries, replayed, definition: _ } =
             load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
+        // Imports in progress look up ids on other threads.
+        engine.read_ids();
         self.engine.replace(engine);
-        let mut fresh = Log::new(state, stored, since_checkpoint, false);
+        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches.
+        for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
+            source.keep()?;
+        }
+        let mut fresh = Log::new(state, (stored, has_summaries), since_checkpoint, false);
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
         Ok(())
@@ -119,10 +125,37 @@ impl Store {
         again: impl FnOnce() -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let result = guarded(read).or_else(|fault| {
+            let generation = fault.generation.unwrap_or(generation);
             let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
             if is_stuck { guarded(again) } else { Err(fault) }
         });
         result.map_err(|fault| self.error(fault))
+    }
+
+    /// Calls `work`, which may read columns of stored batches. If redb cannot read because of an earlier error, reopens the file
+    /// and calls `work` again. Every operation that searches the engine runs in this function, so that it never answers from a
+    /// column that could not be read.
+    pub(super) fn with_columns<T>(&self, work: impl Fn() -> T) -> Result<T, StoreError> {
+        let result = caught(&work).or_else(|fault| {
+            let generation = fault.generation.unwrap_or_else(|| self.file.generation());
+            let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
+            if is_stuck { caught(&work) } else { Err(fault) }
+        });
+        result.map_err(|fault| self.error(fault))
+    }
+
+    /// Calls `prepare`, which does the part of a write before its commit, and may read columns of stored batches. If a column
+    /// cannot be read, nothing has been written.
+    pub(super) fn prepared<T>(
+        &self,
+        log: &mut Log,
+        prepare: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        caught(prepare).unwrap_or_else(|fault| {
+            // Damage stays, but after a failed read, the next write opens the file again.
+            log.failed |= fault.kind != StoreErrorKind::Corrupt;
+            Err(self.error(fault))
+        })
     }
 
     /// Reopens the file for readers after an error, unless the generation of the file has already changed. Returns true if the

@@ -21,50 +21,52 @@ impl Store {
     /// Returns the number of documents that the filter selects.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::count`](crate::Engine::count).
-    pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
-        self.engine.count(filter)
+    /// Returns the errors of [`Engine::count`](crate::Engine::count). Returns an error if the file cannot be read, or if a column of
+    /// the fields of the filter is damaged. All searches and counts of the store return this error.
+    pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
+        self.searched(|| self.engine.count(filter))
     }
 
     /// Returns [`hints`](Self::hints) on the filter of a request. The [token](SearchRequest::with_cancel) and the
     /// [deadline](SearchRequest::with_deadline) of the request also stop the computation of hints.
     ///
     /// # Errors
-    /// Returns an error if the computation was stopped.
-    pub fn hints_for(&self, request: &SearchRequest) -> Result<Vec<Warning>, Error> {
-        let mut hints = self.engine.hints_for(request)?;
+    /// Returns an error if the computation was stopped, or if the file cannot be read.
+    pub fn hints_for(&self, request: &SearchRequest) -> Result<Vec<Warning>, StoreError> {
+        let mut hints = self.searched(|| self.engine.hints_for(request))?;
         hints.extend(self.unknown_members(&request.filter));
         Ok(hints)
     }
 
     /// Returns hints about why a filter may select no document, as [`Engine::hints`](crate::Engine::hints) does. Adds hints about
-    /// [unknown members](Self::unknown_members) that are similar to fields of the filter.
+    /// [unknown members](Self::unknown_members) that are similar to fields of the filter. Hints that need a part of the file that
+    /// cannot be read are missing.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
-        let mut hints = self.engine.hints(filter);
+        let mut hints = self.with_columns(|| self.engine.hints(filter)).unwrap_or_default();
         hints.extend(self.unknown_members(filter));
         hints
     }
 
-    /// Returns the plan of a request, like [`Engine::explain`](crate::Engine::explain). Does not read the file.
+    /// Returns the plan of a request, like [`Engine::explain`](crate::Engine::explain). Does not read documents.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::explain`](crate::Engine::explain).
-    pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, Error> {
-        self.engine.explain(request)
+    /// Returns the errors of [`Engine::explain`](crate::Engine::explain), and those of [`count`](Self::count).
+    pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, StoreError> {
+        self.searched(|| self.engine.explain(request))
     }
 
     /// Returns the plan of a request with its measured costs, like [`Engine::analyze`](crate::Engine::analyze). Does not read
     /// documents, so their cost is not included.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::analyze`](crate::Engine::analyze).
+    /// Returns the errors of [`Engine::analyze`](crate::Engine::analyze), and those of [`count`](Self::count).
     pub fn analyze(
         &self,
         request: &SearchRequest,
         clock: &(dyn Fn() -> Duration + Sync),
-    ) -> Result<Explanation, Error> {
-        self.engine.analyze(request, clock)
+    ) -> Result<Explanation, StoreError> {
+        self.searched(|| self.engine.analyze(request, clock))
     }
 
     /// Runs a search on a consistent snapshot. Reads the documents of the page from the file.
@@ -77,22 +79,22 @@ impl Store {
         Ok(page.unwrap_or_else(|| empty_page(request, &rows)))
     }
 
-    /// Counts the values of fields in the selected documents, as [`Engine::facets`](crate::Engine::facets) does. Does not read the
-    /// file.
+    /// Counts the values of fields in the selected documents, as [`Engine::facets`](crate::Engine::facets) does. Does not read
+    /// documents.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::facets`](crate::Engine::facets).
-    pub fn facets(&self, request: &FacetsRequest) -> Result<FacetsAnswer, Error> {
-        self.engine.facets(request)
+    /// Returns the errors of [`Engine::facets`](crate::Engine::facets), and those of [`count`](Self::count).
+    pub fn facets(&self, request: &FacetsRequest) -> Result<FacetsAnswer, StoreError> {
+        self.searched(|| self.engine.facets(request))
     }
 
     /// Counts the values of fields, and returns the strategies that counted each facet, as
-    /// [`Engine::explain_facets`](crate::Engine::explain_facets) does. Does not read the file.
+    /// [`Engine::explain_facets`](crate::Engine::explain_facets) does. Does not read documents.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::facets`](crate::Engine::facets).
-    pub fn explain_facets(&self, request: &FacetsRequest) -> Result<Vec<FacetExplanation>, Error> {
-        self.engine.explain_facets(request)
+    /// Returns the errors of [`facets`](Self::facets).
+    pub fn explain_facets(&self, request: &FacetsRequest) -> Result<Vec<FacetExplanation>, StoreError> {
+        self.searched(|| self.engine.explain_facets(request))
     }
 
     /// Answers a search, and counts the values of fields in the same snapshot. Reads the documents of the page from the file.
@@ -145,7 +147,7 @@ impl Store {
     }
 
     /// Returns the completions at the byte offset `cursor` of a filter text, as [`Engine::completions`](crate::Engine::completions)
-    /// does. The file is not read.
+    /// does. Reads no documents. If the file cannot be read, no values of documents are among the completions.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -157,13 +159,21 @@ impl Store {
     /// ```
     #[must_use]
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {
-        self.engine.completions(text, cursor)
+        let completions = self.with_columns(|| self.engine.completions(text, cursor));
+        completions.unwrap_or_else(|_| Completions::new(self.catalog(), text, cursor))
     }
 
-    /// Returns true if there is a document with this id. The file is not read.
-    #[must_use]
-    pub fn contains(&self, id: &str) -> bool {
-        self.engine.contains(id)
+    /// Returns true if there is a document with this id. Reads no documents.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub fn contains(&self, id: &str) -> Result<bool, StoreError> {
+        self.with_columns(|| self.engine.contains(id))
+    }
+
+    /// Calls `search`, which may read columns. See [`with_columns`](Self::with_columns).
+    fn searched<T>(&self, search: impl Fn() -> Result<T, Error>) -> Result<T, StoreError> {
+        self.with_columns(search)?.map_err(|error| StoreError::request(&self.name, error))
     }
 
     /// Runs a search. Unless the page is empty, calls `read` with the page and a reader of its documents.
@@ -183,7 +193,7 @@ impl Store {
         find: impl Fn() -> Result<(FoundRows, B), Error>,
         read: impl Fn(&FoundRows, &Documents) -> Result<T, Fault>,
     ) -> Result<(FoundRows, B, Option<T>), StoreError> {
-        let (answer, beside) = find().map_err(|error| StoreError::request(&self.name, error))?;
+        let (answer, beside) = self.searched(&find)?;
         if answer.len() == 0 {
             return Ok((answer, beside, None));
         }
@@ -236,22 +246,22 @@ impl Store {
         self.reading(own.generation, || read(own), again)
     }
 
-    /// Returns the ids of the documents on the page of a request, in order. Does not read the file.
+    /// Returns the ids of the documents on the page of a request, in order. Does not read documents.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::search`](crate::Engine::search).
-    pub fn ids(&self, request: &SearchRequest) -> Result<Vec<String>, Error> {
-        Ok(self.engine.find(request)?.ids().map(str::to_owned).collect())
+    /// Returns the errors of [`Engine::search`](crate::Engine::search), and those of [`count`](Self::count).
+    pub fn ids(&self, request: &SearchRequest) -> Result<Vec<String>, StoreError> {
+        self.searched(|| Ok(self.engine.find(request)?.ids().map(str::to_owned).collect()))
     }
 
-    /// Passes the ids of the documents on the page of a request to `take`. The ids come from one snapshot. Does not read the file.
+    /// Passes the ids of the documents on the page of a request to `take`. The ids come from one snapshot. Does not read documents.
     ///
     /// The ids are not collected in a list. So the limit of the request may exceed [`Limits::page`](crate::Limits::page), as with
     /// [`documents`](Self::documents). The deadline of the request applies only to the search. After the search, `take` can stop
     /// the loop by returning an error.
     ///
     /// ```
-    /// use casefilter::{Catalog, Durability, Error, Filter, SearchRequest, Store, StoreOptions};
+    /// use casefilter::{Catalog, Durability, Filter, SearchRequest, Store, StoreError, StoreOptions};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("cases.db");
     /// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
@@ -259,7 +269,7 @@ impl Store {
     /// let mut ids = Vec::new();
     /// store.each_id(&SearchRequest::new(Filter::all(store.catalog())).with_limit(u64::MAX), |id| {
     ///     ids.push(id.to_owned());
-    ///     Ok::<_, Error>(())
+    ///     Ok::<_, StoreError>(())
     /// })?;
     /// assert_eq!(ids, ["a"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -267,13 +277,18 @@ impl Store {
     ///
     /// # Errors
     /// Returns the error of `take`. Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the same cases as
-    /// [`Engine::search`](crate::Engine::search).
-    pub fn each_id<E: From<Error>>(
+    /// [`Engine::search`](crate::Engine::search), and the errors of [`count`](Self::count).
+    pub fn each_id<E: From<StoreError>>(
         &self,
         request: &SearchRequest,
         take: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.engine.find_any_page(request)?.ids().try_for_each(take)
+        let found = self.searched(|| {
+            let found = self.engine.find_any_page(request)?;
+            found.read_ids();
+            Ok(found)
+        })?;
+        found.ids().try_for_each(take)
     }
 
     /// Returns an iterator over the documents on the page of a request, from one snapshot.
@@ -283,9 +298,9 @@ impl Store {
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) in the same cases as
-    /// [`Engine::search`](crate::Engine::search).
-    pub fn documents(&self, request: &SearchRequest) -> Result<StoredDocuments<'_>, Error> {
-        let rows = self.engine.find_any_page(request)?;
+    /// [`Engine::search`](crate::Engine::search), and the errors of [`count`](Self::count).
+    pub fn documents(&self, request: &SearchRequest) -> Result<StoredDocuments<'_>, StoreError> {
+        let rows = self.searched(|| self.engine.find_any_page(request))?;
         Ok(StoredDocuments { store: self, rows, next: 0 })
     }
 }
@@ -332,7 +347,12 @@ impl StoredDocuments<'_> {
         self.rows.len().saturating_sub(self.next)
     }
 
-    /// Returns the id of the next document.
+    /// Reads the ids of all documents of the page, which [`next_id`](Self::next_id) returns.
+    pub(crate) fn read_ids(&self) -> Result<(), StoreError> {
+        self.store.with_columns(|| self.rows.read_ids())
+    }
+
+    /// Returns the id of the next document. The ids must have been [read](Self::read_ids).
     pub(crate) fn next_id(&self) -> Option<&str> {
         (self.left() > 0).then(|| self.rows.id(self.next))
     }
@@ -378,7 +398,7 @@ impl Searchable for Store {
         self.get(id)
     }
 
-    fn contains(&self, id: &str) -> bool {
+    fn contains(&self, id: &str) -> Result<bool, StoreError> {
         self.contains(id)
     }
 
@@ -387,7 +407,7 @@ impl Searchable for Store {
     }
 
     fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
-        self.count(filter).map_err(|error| StoreError::request(&self.name, error))
+        self.count(filter)
     }
 
     fn hints(&self, filter: &Filter) -> Vec<Warning> {
@@ -395,6 +415,6 @@ impl Searchable for Store {
     }
 
     fn explain(&self, request: &SearchRequest) -> Result<Explanation, StoreError> {
-        self.explain(request).map_err(|error| StoreError::request(&self.name, error))
+        self.explain(request)
     }
 }

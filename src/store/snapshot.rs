@@ -56,7 +56,7 @@ impl StoreSnapshot<'_> {
     /// Returns the errors of [`Store::search`]. Also returns an error if a document of the page was replaced or deleted, and a
     /// failed write then made the store reopen the file.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
-        let rows = self.snapshot.find(request);
+        let rows = self.store.with_columns(|| self.snapshot.find(request))?;
         let rows = rows.map_err(|error| StoreError::request(&self.store.name, error))?;
         let new = || {
             let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());

@@ -2,9 +2,9 @@
 //! written by `batch/codec.rs`, and cut into pieces by `store/batches.rs`.
 //!
 //! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
-//! tests both. [`FORMAT_VERSION`] is the latest version in `FORMAT.md`. A new file has version 1, and its first record makes it
-//! version 2. A change of these tables needs version 3. A change of the parts of batches needs a new version in `batch/codec.rs`
-//! instead.
+//! tests both. [`FORMAT_VERSION`] is the latest version in `FORMAT.md`, which new files have. Files of earlier versions keep their
+//! version; the first record makes version 2 of version 1. A change of these tables needs version 4. A change of the parts of
+//! batches needs a new version in `batch/codec.rs` instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,6 +12,7 @@ use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::error::{Fault, StoreErrorKind};
+use crate::batch::BatchSummary;
 use crate::catalog::{Catalog, FieldType, IdType, TimestampForm};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::column::{Bitmap, LANES, Selection};
@@ -22,6 +23,7 @@ pub(super) const DOCUMENTS: TableDefinition<'static, u64, &[u8]> = TableDefiniti
 pub(super) const RELEASED: TableDefinition<'static, u64, u64> = TableDefinition::new("released");
 pub(super) const BATCHES: TableDefinition<'static, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
 pub(super) const LIVE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("live");
+pub(super) const SUMMARIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("summaries");
 pub(super) const RECORDS: TableDefinition<'static, (&str, &str), &[u8]> = TableDefinition::new("records");
 
 pub(super) const FORMAT: &str = "format";
@@ -30,10 +32,12 @@ pub(super) const DEFINITION: &str = "definition";
 pub(super) const STATE: &str = "state";
 pub(super) const RECORD_COUNT: &str = "records";
 
-/// The format version of a file without records.
+/// The format version of a file without records and without summaries.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
-/// The format version of a file with records. This is also the latest version that this library reads.
-pub(super) const FORMAT_VERSION: u32 = 2;
+/// The format version of a file with records and without summaries.
+pub(super) const RECORDS_FORMAT_VERSION: u32 = 2;
+/// The format version of new files: with summaries of the batches, and with or without records.
+pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits eight pages.
 /// redb rounds larger values up to a power of two of pages.
@@ -230,6 +234,25 @@ pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8
     with_checksum(!batch, &contents.into_bytes())
 }
 
+const SUMMARY_SEED: u64 = 0x7375_6d6d_6172_7900;
+
+/// Encodes the summary of a batch.
+pub(super) fn summary_to_bytes(catalog: &Catalog, batch: u64, summary: &BatchSummary) -> Vec<u8> {
+    with_checksum(batch ^ SUMMARY_SEED, &summary.to_bytes(catalog))
+}
+
+/// Decodes the summary of a batch that has `rows` rows.
+pub(super) fn summary_from_bytes(
+    catalog: &Catalog,
+    (batch, rows): (u64, usize),
+    bytes: &[u8],
+) -> Result<BatchSummary, Fault> {
+    let wrong = |what: &str| Fault::corrupt(format!("summary of batch {batch}: {what}"));
+    let contents = checked(batch ^ SUMMARY_SEED, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
+    let summary = BatchSummary::from_bytes(catalog, contents).map_err(|fault| wrong(&fault))?;
+    if summary.rows() == rows { Ok(summary) } else { Err(wrong("that of another batch")) }
+}
+
 /// Decodes the live rows of a batch that has `rows` rows.
 pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<Bitmap, Fault> {
     let wrong = |what: &str| Fault::corrupt(format!("live rows of batch {batch}: {what}"));
@@ -302,8 +325,9 @@ pub fn check_same_columns(own: &Catalog, other: &Catalog) -> Result<(), String> 
     if own == other { Ok(()) } else { Err(difference(&other, &own)) }
 }
 
-/// The counters of a file, and its count of records.
+/// The counters of a file, its format version, and its count of records.
 pub(super) struct Counted {
+    pub(super) version: u32,
     pub(super) state: StoreCounters,
     /// The number of records.
     pub(super) records: u64,
@@ -329,9 +353,11 @@ pub(super) fn check_meta(
     let records = match (version, meta.get(RECORD_COUNT)?) {
         (FIRST_FORMAT_VERSION, None) => 0,
         (FIRST_FORMAT_VERSION, Some(_)) => return Err(Fault::corrupt("records in a file of version 1")),
-        (_, count) => records_from_bytes(count.ok_or_else(|| missing("count of records"))?.value())?,
+        (RECORDS_FORMAT_VERSION, None) => return Err(missing("count of records")),
+        (_, None) => 0,
+        (_, Some(count)) => records_from_bytes(count.value())?,
     };
-    Ok(Counted { state, records })
+    Ok(Counted { version, state, records })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use redb::ReadableTable;
 
 use super::database::Store;
-use super::error::{Fault, StoreError, guarded};
+use super::error::{Fault, StoreError, caught, guarded};
 use super::file::File;
 use super::load::load;
 use super::options::StoreOptions;
@@ -75,7 +75,8 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     let was_clean = file.check_integrity()?;
     let loaded = load(&file, catalog, &StoreOptions::default(), None)?;
     let engine = loaded.engine;
-    engine.validate().map_err(|error| Fault::corrupt(error.to_string()))?;
+    caught(|| engine.warm(&|| true))?;
+    caught(|| engine.validate())?.map_err(|error| Fault::corrupt(error.to_string()))?;
     guarded(|| {
         let transaction = file.read()?;
         let state = check_meta(&transaction.open_table(META)?, catalog)?.state;

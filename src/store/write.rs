@@ -49,30 +49,33 @@ impl Store {
     ) -> Result<Vec<UpsertOutcome>, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let mut txn = WriteTxn::new(&self.engine);
         let mut outcomes = Vec::new();
         let mut added = Vec::new();
         let mut number = log.state.next_document;
-        for (line, document) in (1_u64..).zip(documents) {
-            let refuse = |error: Error| {
-                StoreError::refused(&self.name, ImportError::new("", line, error).of_document(line))
-            };
-            let document = trim(document);
-            let text = utf8(document).map_err(refuse)?;
-            let mut row = Row::default();
-            self.engine.read_text(text, &mut row).map_err(refuse)?;
-            if let Some(fault) = row.take_faults().into_iter().next() {
-                return Err(refuse(fault));
+        let staged = self.prepared(&mut log, || {
+            let mut txn = WriteTxn::new(&self.engine);
+            for (line, document) in (1_u64..).zip(documents) {
+                let refuse = |error: Error| {
+                    StoreError::refused(&self.name, ImportError::new("", line, error).of_document(line))
+                };
+                let document = trim(document);
+                let text = utf8(document).map_err(refuse)?;
+                let mut row = Row::default();
+                self.engine.read_text(text, &mut row).map_err(refuse)?;
+                if let Some(fault) = row.take_faults().into_iter().next() {
+                    return Err(refuse(fault));
+                }
+                let size_bytes = text.len();
+                let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
+                outcomes.push(outcome.map_err(|error| refuse(*error))?);
+                added.push(Added { number, place: txn.last_place(), text });
+                // Loading checked that the counter is far from the maximum. So it does not saturate, and no number is assigned twice.
+                number = number.saturating_add(1);
             }
-            let size_bytes = text.len();
-            let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
-            outcomes.push(outcome.map_err(|error| refuse(*error))?);
-            added.push(Added { number, place: txn.last_place(), text });
-            // Loading checked that the counter is far from the maximum. So it does not saturate, and no number is assigned twice.
-            number = number.saturating_add(1);
-        }
+            Ok(txn.stage())
+        })?;
         let state = StoreCounters { next_document: number, ..log.state };
-        self.commit(&mut log, txn.stage(), state, added, durability)?;
+        self.commit(&mut log, staged, state, added, durability)?;
         Ok(outcomes)
     }
 
@@ -102,13 +105,16 @@ impl Store {
         let text = self.engine.text_to_store(document).map_err(refuse)?;
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let mut txn = WriteTxn::new(&self.engine);
         let number = log.state.next_document;
-        let stored = Document::Number { number, size_bytes: text.len() };
-        let outcome = txn.upsert(&document.row().to_row(), stored).map_err(|error| refuse(*error))?;
-        let added = Added { number, place: txn.last_place(), text };
+        let (staged, outcome, place) = self.prepared(&mut log, || {
+            let mut txn = WriteTxn::new(&self.engine);
+            let stored = Document::Number { number, size_bytes: text.len() };
+            let outcome = txn.upsert(&document.row().to_row(), stored).map_err(|error| refuse(*error))?;
+            let place = txn.last_place();
+            Ok((txn.stage(), outcome, place))
+        })?;
         let state = StoreCounters { next_document: number.saturating_add(1), ..log.state };
-        self.commit(&mut log, txn.stage(), state, vec![added], durability)?;
+        self.commit(&mut log, staged, state, vec![Added { number, place, text }], durability)?;
         Ok(outcome)
     }
 
@@ -161,13 +167,15 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let mut txn = WriteTxn::new(&self.engine);
-        let deleted = ids.into_iter().filter(|id| txn.delete(id.as_ref())).count();
-        if deleted > 0 {
+        let (deleted, staged) = self.prepared(&mut log, || {
+            let mut txn = WriteTxn::new(&self.engine);
+            let deleted = ids.into_iter().filter(|id| txn.delete(id.as_ref())).count();
+            Ok((deleted, (deleted > 0).then(|| txn.stage())))
+        })?;
+        if let Some(staged) = staged {
             let state = log.state;
-            self.commit(&mut log, txn.stage(), state, Vec::new(), durability)?;
+            self.commit(&mut log, staged, state, Vec::new(), durability)?;
         } else if durability == Durability::Synced {
-            drop(txn);
             self.sync_locked(&mut log)?;
         }
         Ok(deleted)
@@ -207,8 +215,8 @@ impl Store {
         }
         log.since_checkpoint = u64::MAX;
         let state = log.state;
-        let txn = WriteTxn::new(&self.engine);
-        self.commit(&mut log, txn.stage(), state, Vec::new(), Durability::Synced)
+        let staged = self.prepared(&mut log, || Ok(WriteTxn::new(&self.engine).stage()))?;
+        self.commit(&mut log, staged, state, Vec::new(), Durability::Synced)
     }
 
     /// Makes a checkpoint and closes the file. Dropping the store does the same, but does not return errors.

@@ -259,7 +259,7 @@ fn places_and_numbers_at_the_end_of_all_numbers_do_no_harm() {
         for places in [&each, &from] {
             for numbers in [&each, &from] {
                 let contents = [&2_u64.to_le_bytes()[..], places, numbers].concat();
-                let (rows, places, documents) = read_rows(&contents).unwrap();
+                let (rows, places, documents) = rows_from(&contents).unwrap();
                 assert!(places.get(1) >= last && documents.number(1) >= Some(last) && rows == 2);
                 assert_eq!(places.validate(2), Ok(()));
             }

@@ -100,6 +100,18 @@ impl FoundRows {
         (0..self.len()).map(|place| self.id(place))
     }
 
+    /// Reads the ids of the documents on the page, if they are not in memory yet.
+    #[cfg(feature = "store")]
+    pub(crate) fn read_ids(&self) {
+        let Some(view) = &self.view else { return };
+        let mut last = None;
+        for at in &self.rows {
+            if last.replace(at.batch) != Some(at.batch) {
+                view.id(*at);
+            }
+        }
+    }
+
     /// Returns the attachment of the snapshot that was searched. Returns `None` if the page is empty.
     #[cfg(feature = "store")]
     pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {

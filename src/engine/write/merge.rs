@@ -7,7 +7,7 @@ use crate::batch::{Batch, BatchMerge, Keep, MAX_DOCUMENT_BYTES};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Slot, View, row_number};
-use crate::index::{BatchIndex, BatchKeys, FieldIndex};
+use crate::index::{BatchIndex, BatchKeys};
 
 /// The number of batches of one class at which the class is merged. A class with fewer batches is merged if they have [enough
 /// rows](Sizes::classes).
@@ -162,7 +162,7 @@ impl Copied {
         let cost = self.rows.len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
         for field in catalog.field_ids().skip(self.fields_done) {
-            if let FieldIndex::Keys(_) = index.field(field) {
+            if index.has_keys(field) {
                 if left < cost {
                     self.saved = left;
                     return false;

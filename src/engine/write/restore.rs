@@ -8,7 +8,7 @@ use crate::batch::{Batch, BufferedRow};
 use crate::column::Selection;
 use crate::engine::handle::{Engine, EngineBuilder};
 use crate::engine::shared_state::SharedState;
-use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
+use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View};
 
 /// The end of the range of batch ids. An id shares 64 bits with a row number. At a million writes per second, the ids last for nine
 /// years.
@@ -85,18 +85,15 @@ impl EngineBuilder {
             .map(|(id, row)| StoredAddr::Uncovered(*id, *row))
             .collect();
         let cases = view.cases() + rows.len() - deleted_in_head.len();
+        let uncovered = view.uncovered_numbers().filter_map(|number| view.slot(number));
         let mut writer = Writer {
             next_place: parts.next_place,
             next_batch: parts.next_batch,
+            unlisted: uncovered.map(|slot| slot.id).collect(),
             head: rows.clone(),
             ..Writer::default()
         };
         let hasher = view.index().hasher();
-        for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
-            for row in slot.live.iter(slot.batch.rows()) {
-                writer.uncovered.insert(hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row));
-            }
-        }
         for (row, case) in (0_u16..).zip(&rows) {
             if !deleted_in_head.contains(&StoredAddr::Uncovered(parts.head, row)) {
                 writer.uncovered.insert(hasher.hash_one(case.id()), parts.head, row);

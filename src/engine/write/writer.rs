@@ -19,6 +19,8 @@ pub(crate) struct Writer {
     pub(crate) next_batch: u64,
     /// The live rows of uncovered batches and of the head, by id.
     pub(crate) uncovered: Locations,
+    /// The uncovered batches of a restored engine whose rows are not in `uncovered` yet. The first write [lists](Self::list) them.
+    pub(crate) unlisted: Vec<BatchId>,
     /// The cases stored in the head, by row number, including cases that were deleted afterwards.
     pub(crate) head: Vec<Arc<BufferedRow>>,
     /// The rows of covered batches that were deleted since the head was last sealed.
@@ -32,6 +34,23 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Adds the live rows of the batches that are not listed yet to the table of uncovered rows. Reads their ids.
+    pub(crate) fn list(&mut self, snapshot: &Snapshot) {
+        if self.unlisted.is_empty() {
+            return;
+        }
+        let hasher = snapshot.base.index().hasher();
+        let slots = self.unlisted.iter().filter_map(|id| snapshot.base.uncovered(*id));
+        let rows = slots.flat_map(|slot| {
+            let live = slot.live.iter(slot.batch.rows());
+            live.map(move |row| (hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row)))
+        });
+        // Reading ids may unwind. The table changes only after all ids have been read.
+        let rows: Vec<_> = rows.collect();
+        self.unlisted.clear();
+        rows.into_iter().for_each(|(hash, batch, row)| self.uncovered.insert(hash, batch, row));
+    }
+
     /// Removes obsolete batches from the list and returns them, so that the caller frees their memory. Removes one batch, or more
     /// batches if the list has more rows than a full batch.
     pub(crate) fn free(&mut self) -> Vec<Arc<Batch>> {

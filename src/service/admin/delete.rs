@@ -20,7 +20,7 @@ use crate::filter::{Filter, FilterBuilder, SearchRequest};
 use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
-use crate::store::Durability;
+use crate::store::{Durability, StoreError};
 
 /// The JSON body of a deletion.
 #[derive(Deserialize)]
@@ -55,8 +55,9 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<Deleted, Failure> {
         }
     };
     let request = SearchRequest::new(filter).with_limit(u64::MAX);
-    let bad = |error: crate::error::Error| Failure::internal(error.to_string());
+    let bad = |error: StoreError| Failure::of_store(&error);
     let mut found = shared.store.documents(&request).map_err(bad)?;
+    found.read_ids().map_err(bad)?;
     let mut ids = Vec::new();
     while let Some(id) = found.next_id().map(str::to_owned) {
         ids.push(id);

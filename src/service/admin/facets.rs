@@ -27,6 +27,7 @@ use crate::facet::{FacetDefaults, FacetsRequest, parse_facet};
 use crate::filter::{Filter, FilterBuilder};
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
+use crate::store::StoreError;
 
 /// The JSON body of a request for counts.
 #[derive(Deserialize)]
@@ -77,13 +78,17 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, facets: AdminFacets) -> R
     let answer = shared.admin_read(move |shared| {
         let catalog = shared.store.catalog().extended();
         let bad = |told: String| Failure::new(StatusCode::BAD_REQUEST, told);
+        let refused = |error: StoreError| match error.request_error() {
+            Some(_) => bad(error.to_string()),
+            None => Failure::of_store(&error),
+        };
         let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
         if facets.explain {
-            let json = shared.store.explain_facets(&request).map_err(|error| bad(error.to_string()))?;
+            let json = shared.store.explain_facets(&request).map_err(refused)?;
             let text = json.iter().map(|facet| format!("{facet}\n")).collect();
             return serde_json::to_vec(&Explained { json, text }).map_err(|error| bad(error.to_string()));
         }
-        let answer = shared.store.facets(&request).map_err(|error| bad(error.to_string()))?;
+        let answer = shared.store.facets(&request).map_err(refused)?;
         Ok(answer.to_json().into_bytes())
     });
     answer.await.map(json)

@@ -42,13 +42,13 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::catalog::Catalog;
 use crate::engine::explain::{Explanation, Phase};
-use crate::error::{Error, Errors};
+use crate::error::Errors;
 use crate::filter::{Filter, FilterBuilder, SearchParams, SearchRequest};
 use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
 use crate::service::search_stop::{CancelOnDrop, SearchStop};
 use crate::service::state::ServiceState;
-use crate::store::StoredDocuments;
+use crate::store::{StoreError, StoredDocuments};
 
 /// The content type of a response in frames.
 const CASES_TYPE: &str = "application/vnd.casefilter.cases";
@@ -187,7 +187,7 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
     }
     let answer = shared.admin_read(move |shared| {
         let request = search.request(&shared.store.catalog().extended(), stop)?;
-        let failed = |error| failed(shared, error, &request);
+        let failed = |error: StoreError| failed(shared, &error, &request);
         match search.ask {
             Kind::Explain => to_json(&explained(shared.store.explain(&request).map_err(failed)?)),
             Kind::Analyze => {
@@ -222,11 +222,13 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value).map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// Converts the error of a stopped search, and counts the search. The only other error is a catalogue mismatch. It cannot occur,
-/// because the request was compiled with the catalogue of the store.
-fn failed(shared: &ServiceState, error: Error, request: &SearchRequest) -> Failure {
-    if !error.is_stop() {
-        return Failure::internal(error.to_string());
+/// Converts the error of a search. Counts the search if it was stopped. A catalogue mismatch cannot occur, because the request was
+/// compiled with the catalogue of the store.
+fn failed(shared: &ServiceState, error: &StoreError, request: &SearchRequest) -> Failure {
+    match error.request_error() {
+        None => return Failure::of_store(error),
+        Some(error) if !error.is_stop() => return Failure::internal(error.to_string()),
+        Some(_) => {}
     }
     let failure = Failure::stopped().described(error.to_string());
     shared.count_if_stopped(&failure, &request.stop);
@@ -242,7 +244,8 @@ fn explained(json: Explanation) -> Explained {
 fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut out: FrameWriter) {
     let sent = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
         let found = shared.store.documents(&request);
-        let mut found = found.map_err(|error| failed(shared, error, &request))?;
+        let mut found = found.map_err(|error| failed(shared, &error, &request))?;
+        found.read_ids().map_err(|error| failed(shared, &error, &request))?;
         let next = found.cursor().map(ToString::to_string);
         let head = Head { total: found.total(), len: found.left(), next };
         let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;

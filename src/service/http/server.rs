@@ -34,7 +34,6 @@ use crate::postgres::PostgresSource;
 #[cfg(unix)]
 use crate::service::admin::{AdminSocket, server::AdminServer};
 use crate::service::auth::tokens::{TokenUpdater, Tokens};
-#[cfg(feature = "postgres")]
 use crate::service::operations::case_source::CaseSource;
 use crate::service::operations::table::ENDPOINTS;
 use crate::service::options::ServiceOptions;
@@ -213,6 +212,7 @@ impl Service {
             }
         };
         let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
+        let warming = warm(&shared);
         {
             let mut serving = pin!(async {
                 tokio::select! {
@@ -275,6 +275,8 @@ impl Service {
         }
         shared.log_all_suppressed();
         let end = tokio::task::spawn_blocking(move || {
+            // The thread ends soon after the service began to drain. Then the store is closed when `shared` is dropped.
+            drop(warming.map(std::thread::JoinHandle::join));
             shared.store.checkpoint()?;
             shared.store.sync()
         });
@@ -283,6 +285,23 @@ impl Service {
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         }
     }
+}
+
+/// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
+/// does not have to read it then. The thread ends early when the service drains. Returns `None` if searches do not use the database,
+/// or if the system has no more threads.
+fn warm(shared: &Arc<ServiceState>) -> Option<std::thread::JoinHandle<()>> {
+    if !matches!(shared.source, CaseSource::Store) {
+        return None;
+    }
+    let shared = Arc::clone(shared);
+    let start = Instant::now();
+    let read = move || match shared.store.warm_while(&|| !shared.is_draining.load(Ordering::Relaxed)) {
+        Ok(true) => tracing::info!(seconds = start.elapsed().as_secs_f64(), "the columns are in memory"),
+        Ok(false) => {}
+        Err(error) => tracing::error!(cause = %error, "the columns of the database cannot be read"),
+    };
+    std::thread::Builder::new().name("columns".to_owned()).spawn(read).ok()
 }
 
 impl std::fmt::Debug for Service {

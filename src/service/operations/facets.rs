@@ -75,9 +75,10 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
 
 /// Counts in the file of the service.
 fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<String, Failure> {
-    let answer = shared.store.facets(request).map_err(|error| match error.is_stop() {
-        true => Failure::stopped(),
-        false => Failure::from(Errors::from(error)),
+    let answer = shared.store.facets(request).map_err(|error| match error.request_error() {
+        Some(stop) if stop.is_stop() => Failure::stopped(),
+        Some(error) => Failure::from(Errors::from(error.clone())),
+        None => Failure::from(error),
     })?;
     Ok(answer.to_json())
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use redb::{Database, ReadOnlyDatabase, ReadTransaction};
+use redb::{Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase};
 
 use super::super::error::{Fault, StoreErrorKind, guarded};
 
@@ -34,6 +34,27 @@ pub(in crate::store) struct Opened {
 pub(in crate::store) struct Reading {
     pub(super) transaction: ReadTransaction,
     pub(super) opened: Option<Arc<Opened>>,
+}
+
+/// A reader of the database that a [`File`](super::File) has open. It may outlive the file; then it gets errors.
+#[derive(Clone)]
+pub(in crate::store) struct Reader(Arc<RwLock<Handle>>);
+
+impl Reader {
+    pub(super) fn new(handle: &Arc<RwLock<Handle>>) -> Self {
+        Self(Arc::clone(handle))
+    }
+
+    /// Starts a read transaction on the last commit.
+    pub(in crate::store) fn read(&self) -> Result<Reading, Fault> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).read()
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
 }
 
 impl Reading {
@@ -104,6 +125,21 @@ impl Drop for Opened {
 }
 
 impl Handle {
+    /// Starts a read transaction on the last commit.
+    pub(super) fn read(&self) -> Result<Reading, Fault> {
+        match self {
+            Self::Open(opened) => {
+                let transaction = opened.with(|database| Ok(database.begin_read()?))?;
+                Ok(Reading { transaction, opened: Some(Arc::clone(opened)) })
+            }
+            Self::ReadOnly(database) => Ok(Reading { transaction: database.begin_read()?, opened: None }),
+            Self::Overlay { database, .. } => {
+                Ok(Reading { transaction: database.begin_read()?, opened: None })
+            }
+            Self::Closed { generation } => Err(closed().of_generation(*generation)),
+        }
+    }
+
     pub(super) fn generation(&self) -> u64 {
         match self {
             Self::Open(opened) => opened.generation,

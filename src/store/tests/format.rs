@@ -10,12 +10,14 @@ const FORMAT: &str = include_str!("../FORMAT.md");
 const STATE_SEED: u64 = 0x0073_7461_7465;
 const DEFINITION_SEED: u64 = 0x6465_6669_6e65;
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
+const SUMMARY_SEED: u64 = 0x7375_6d6d_6172_7900;
 
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const DOCUMENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("documents");
 const RELEASED: TableDefinition<'_, u64, u64> = TableDefinition::new("released");
 const BATCHES: TableDefinition<'_, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
 const LIVE: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("live");
+const SUMMARIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("summaries");
 const RECORDS: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("records");
 
 fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
@@ -86,8 +88,7 @@ fn check(database: &Database, has_record: bool) {
     let read = database.begin_read().unwrap();
     let meta = read.open_table(META).unwrap();
     let meta = |name: &str| meta.get(name).unwrap().map(|bytes| bytes.value().to_vec());
-    let version = if has_record { 2_u32 } else { 1 };
-    assert_eq!(meta("format").unwrap(), version.to_le_bytes());
+    assert_eq!(meta("format").unwrap(), 3_u32.to_le_bytes());
     let fields = "id string key\nstate string default \"new\"\namount number\nsecret boolean hidden\nat timestamp unix_millis\n";
     assert_eq!(String::from_utf8(meta("catalogue").unwrap()).unwrap(), fields);
     let definition = catalog().to_json();
@@ -125,6 +126,15 @@ fn check(database: &Database, has_record: bool) {
     // the deletion.
     assert_eq!(bytes.value(), with_checksum(!batch, &words(&[3, 0b111])));
 
+    // The sizes of the strings of `id` and `state`, and the least and the greatest value of `amount` and `at`. A double is stored as
+    // its bits. A negative double is stored as the negated bits of its absolute value.
+    let bits = |double: f64| double.to_bits();
+    let amounts = words(&[bits(1.0).wrapping_neg(), bits(2.5)]);
+    let summary = [&words(&[3, 3, 6])[..], &[1], &amounts, &[1], &words(&[3, 7])].concat();
+    let summaries = read.open_table(SUMMARIES).unwrap();
+    assert_eq!(summaries.get(batch).unwrap().unwrap().value(), with_checksum(batch ^ SUMMARY_SEED, &summary));
+    assert_eq!(summaries.len().unwrap(), 1);
+
     let pieces = read.open_table(BATCHES).unwrap();
     let mut found = Vec::new();
     for piece in pieces.iter().unwrap() {
@@ -158,7 +168,7 @@ fn check(database: &Database, has_record: bool) {
 
 #[test]
 fn the_description_names_what_there_is() {
-    for table in ["meta", "documents", "released", "batches", "live", "records"] {
+    for table in ["meta", "documents", "released", "batches", "summaries", "live", "records"] {
         assert!(FORMAT.contains(&format!("| `{table}` |")), "{table}");
     }
     for key in ["format", "catalogue", "definition", "state", "records"] {

@@ -4,6 +4,7 @@ mod disk;
 mod format;
 mod growth;
 mod imports;
+mod lazy;
 mod members;
 mod stops;
 

@@ -73,12 +73,12 @@ fn a_search_stops_at_each_check_also_between_documents() {
     let kinds = [
         store.ids(&cancelled).map(drop),
         store.documents(&cancelled).map(drop),
-        store.each_id(&cancelled, |_| Ok(())),
+        store.each_id(&cancelled, |_| Ok::<_, StoreError>(())),
         store.explain(&cancelled).map(drop),
         store.analyze(&cancelled, &|| std::time::Duration::ZERO).map(drop),
         store.hints_for(&cancelled).map(drop),
     ];
     for result in kinds {
-        assert_eq!(result.unwrap_err().kind, ErrorKind::SearchCancelled);
+        assert_eq!(result.unwrap_err().request_error().unwrap().kind, ErrorKind::SearchCancelled);
     }
 }

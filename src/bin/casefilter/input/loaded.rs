@@ -129,12 +129,12 @@ impl LoadedCases {
         let explanation = local_or_served!(
             self,
             cases => match compiling {
-                None => cases.explain(request),
-                Some(_) => cases.analyze(request, &clock),
+                None => cases.explain(request)?,
+                Some(_) => cases.analyze(request, &clock)?,
             },
             served => return served.explain(request, compiling)
         );
-        let explanation = with_compiling(explanation?, compiling.unwrap_or_default());
+        let explanation = with_compiling(explanation, compiling.unwrap_or_default());
         let text = explanation.to_string();
         let json = to_raw_value(&explanation).map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(Explained { json, text })

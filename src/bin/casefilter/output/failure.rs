@@ -61,14 +61,20 @@ impl From<casefilter::Error> for Failure {
     }
 }
 
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        failed(&error)
+    }
+}
+
 /// Advice for a catalogue that is not that of a database.
 pub(crate) const KEPT: &str =
     "; a database keeps the catalogue that it was made with, which commands use without --catalog";
 
 /// Returns the failure for an error of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
-    if let Some(stopped) = error.request_error().filter(|error| error.is_stop()) {
-        return stopped.clone().into();
+    if let Some(error) = error.request_error() {
+        return error.clone().into();
     }
     match error.kind() {
         StoreErrorKind::NotFound => {

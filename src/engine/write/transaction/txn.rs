@@ -63,8 +63,10 @@ pub(super) struct Attached<'e> {
 impl<'e> Attached<'e> {
     /// Waits for the write in progress, and takes the writer lock.
     pub(super) fn new(engine: &'e Engine) -> Self {
-        let writer = engine.current.write();
-        Self { writer, snapshot: engine.current_snapshot() }
+        let mut writer = engine.current.write();
+        let snapshot = engine.current_snapshot();
+        writer.list(&snapshot);
+        Self { writer, snapshot }
     }
 
     /// Returns the row of the live case with this id and its hash.

@@ -1,0 +1,335 @@
+//! Tests of columns that are read when they are first needed: damage, faults of the disk, snapshots that are held, and memory.
+
+use std::path::Path;
+
+use redb::{Database, ReadableDatabase, ReadableTable};
+
+use super::super::tables::{BATCHES, LIVE, SUMMARIES, summary_from_bytes, summary_to_bytes};
+use super::*;
+use crate::batch::BatchSummary;
+use crate::facet::{Facet, FacetsRequest};
+use crate::filter::{Document, Order};
+use crate::operator::Operator;
+
+const CASES: u64 = 48;
+
+fn document(number: u64) -> String {
+    format!(
+        "{{\"id\":\"c{number}\",\"state\":\"s{}\",\"amount\":{},\"tags\":[\"t{}\",\"all\"],\"at\":\"2026-01-0{} 00:00:00\"}}",
+        number % 5,
+        number * 7 % 48,
+        number % 3,
+        number % 9 + 1,
+    )
+}
+
+/// Creates a store with six batches, which are all in its file.
+fn create(path: &Path) {
+    let store = Store::create(path, catalog(), options(0)).unwrap();
+    let documents: Vec<String> = (0..CASES).map(document).collect();
+    store.upsert_many(documents.join("\n").as_bytes()).unwrap();
+    store.close().unwrap();
+}
+
+fn open_at(path: &Path) -> Result<Store, StoreError> {
+    Store::open(path, catalog(), options(0))
+}
+
+fn filter(text: &str) -> Filter {
+    Filter::compile_text(&catalog(), text).unwrap()
+}
+
+fn request(text: &str) -> SearchRequest {
+    SearchRequest::new(filter(text)).with_count(true)
+}
+
+type Answers = Vec<(&'static str, Result<String, StoreError>)>;
+
+/// Runs every reading operation of a store.
+fn answers(store: &Store) -> Answers {
+    let all = Filter::all(store.catalog());
+    let newest = Order::parse(store.catalog(), "-at").unwrap();
+    let facets = FacetsRequest::new(all.clone()).with_facet(Facet::values(store.catalog(), "state").unwrap());
+    let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
+    let documents = |text: &str| {
+        let found: Vec<String> = store.documents(&request(text))?.collect::<Result<_, _>>()?;
+        Ok(found.concat())
+    };
+    let each_id = || {
+        let mut ids = String::new();
+        store.each_id(&request("amount < 9"), |id| {
+            ids.push_str(id);
+            Ok::<_, StoreError>(())
+        })?;
+        Ok(ids)
+    };
+    let fields = ["state", "amount", "tags", "at", "id"];
+    let count = |text: &str| store.count(&filter(text)).map(|count| count.to_string());
+    vec![
+        (fields[0], count("state = s1 or state = s4")),
+        (fields[1], count("amount > 20 and amount < 30")),
+        (fields[2], count("tags = t1")),
+        (fields[3], count("at >= '2026-01-03 00:00:00' and at < '2026-01-05 00:00:00'")),
+        (fields[4], store.get("c17").map(|found| debug(&found))),
+        ("contains", store.contains("c9").map(|found| found.to_string())),
+        ("search", store.search(&request("state = s1")).map(|answer| answer.to_json())),
+        ("newest", {
+            let request = SearchRequest::new(all).with_order(newest).with_limit(9);
+            store.search(&request).map(|answer| answer.to_json())
+        }),
+        ("snapshot", store.snapshot().search(&request("tags = t2")).map(|answer| answer.to_json())),
+        ("facets", store.facets(&facets).map(|answer| answer.to_json())),
+        ("explain_facets", store.explain_facets(&facets).map(|facets| debug(&facets.len()))),
+        ("search_with_facets", {
+            let found = store.search_with_facets(&request("amount < 9"), &facets);
+            found.map(|(page, counts)| page.to_json() + &counts.to_json())
+        }),
+        ("explain", store.explain(&request("state = s1 and amount > 7")).map(|plan| plan.to_string())),
+        ("analyze", {
+            let plan = store.analyze(&request("tags = t1"), &|| std::time::Duration::ZERO);
+            plan.map(|plan| plan.to_string())
+        }),
+        ("hints_for", store.hints_for(&request("state = S1")).map(|hints| debug(&hints))),
+        ("ids", store.ids(&request("tags = t1")).map(|ids| ids.concat())),
+        ("each_id", each_id()),
+        ("documents", documents("at > '2026-01-07 00:00:00'")),
+    ]
+}
+
+/// Copies the file `from`, and changes it.
+fn changed(from: &Path, change: impl FnOnce(&redb::WriteTransaction)) -> std::path::PathBuf {
+    let path = from.with_extension("changed");
+    std::fs::copy(from, &path).unwrap();
+    let database = Database::create(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    change(&transaction);
+    transaction.commit().unwrap();
+    path
+}
+
+#[test]
+fn damage_of_a_column_is_an_error_of_all_that_reads_it_and_of_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    create(&path);
+    let right = answers(&open_at(&path).unwrap());
+    let keys: Vec<(u64, u16, u32)> = {
+        let database = Database::create(&path).unwrap();
+        let pieces = database.begin_read().unwrap().open_table(BATCHES).unwrap();
+        pieces.iter().unwrap().map(|piece| piece.unwrap().0.value()).collect()
+    };
+    assert_eq!(keys.len(), 6 * 6);
+    for (at, key) in keys.into_iter().enumerate() {
+        let damaged = changed(&path, |transaction| {
+            let mut pieces = transaction.open_table(BATCHES).unwrap();
+            let mut bytes = pieces.get(key).unwrap().unwrap().value().to_vec();
+            let place = at * 31 % bytes.len();
+            bytes[place] ^= 1 << (at % 8);
+            pieces.insert(key, bytes.as_slice()).unwrap();
+        });
+        let is_corrupt = |error: &StoreError| {
+            assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{key:?}: {error}");
+            true
+        };
+        let verified = Store::verify(&damaged, &catalog(), &options(0));
+        assert!(verified.is_err_and(|error| is_corrupt(&error)));
+        let store = match open_at(&damaged) {
+            Ok(store) => store,
+            Err(error) => {
+                assert!(is_corrupt(&error) && key.1 == 0, "{key:?}: {error}");
+                continue;
+            }
+        };
+        assert_ne!(key.1, 0, "{key:?}");
+        // Part n + 1 is the column of field n. Field 0 is the id.
+        let own = ["", "id", "state", "amount", "tags", "at"][usize::from(key.1)];
+        for _ in 0..2 {
+            for ((name, right), (_, found)) in right.iter().zip(answers(&store)) {
+                match found {
+                    Ok(found) => {
+                        assert!(*name != own, "{key:?}: {name} has not read the column");
+                        assert_eq!(right.as_ref().unwrap(), &found, "{key:?}: {name}");
+                    }
+                    Err(error) => {
+                        let is_other = ["state", "amount", "tags", "at", "id"].contains(name) && *name != own;
+                        assert!(is_corrupt(&error) && !is_other, "{key:?}: {name}: {error}");
+                    }
+                }
+            }
+        }
+        let completions = store.completions("state = ", 8).candidates.len();
+        assert_eq!(completions, if own == "state" { 0 } else { 5 });
+        assert_eq!(store.hints(&filter("state = S1")).is_empty(), own == "state");
+        assert!(store.warm().is_err_and(|error| is_corrupt(&error)));
+        assert!(store.validate().is_err());
+        // Writes that need the ids fail, and change nothing. The store goes on.
+        let replaced = document(0);
+        let parsed = Document::parse(store.catalog(), replaced.as_bytes()).unwrap();
+        let writes = [
+            store.upsert(replaced.as_bytes(), Durability::Synced).map(drop),
+            store.upsert_document(&parsed, Durability::Grouped).map(drop),
+            store.upsert_each([replaced.as_bytes()], Durability::Grouped).map(drop),
+            store.upsert_many(replaced.as_bytes()).map(drop),
+            store.delete("c47", Durability::Synced).map(drop),
+        ];
+        if own == "id" {
+            assert!(writes.into_iter().all(|written| is_corrupt(&written.unwrap_err())));
+        } else {
+            assert!(writes.into_iter().all(|written| written.is_ok() || is_corrupt(&written.unwrap_err())));
+        }
+        assert_eq!(store.len() as u64, if own == "id" { CASES } else { CASES - 1 });
+        // A copy has the same damage. It is made without reading columns.
+        let copy = folder.path().join("copy.db");
+        store.backup(&copy).unwrap();
+        assert!(Store::verify(&copy, &catalog(), &options(0)).is_err());
+        std::fs::remove_file(copy).unwrap();
+        store.compact_online().unwrap();
+        drop(store);
+        let store = open_at(&damaged).unwrap();
+        assert_eq!(store.len() as u64, if own == "id" { CASES } else { CASES - 1 });
+        let count = store.count(&filter(if own == "state" { "tags = t1" } else { "state = s1" })).unwrap();
+        assert!((9..=16).contains(&count), "{count}");
+    }
+}
+
+#[test]
+fn damage_of_a_summary_or_of_live_rows_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    create(&path);
+    for table in [SUMMARIES, LIVE] {
+        let damaged = changed(&path, |transaction| {
+            let mut table = transaction.open_table(table).unwrap();
+            let (number, mut bytes) = {
+                let (number, bytes) = table.last().unwrap().unwrap();
+                (number.value(), bytes.value().to_vec())
+            };
+            *bytes.last_mut().unwrap() ^= 1;
+            table.insert(number, bytes.as_slice()).unwrap();
+        });
+        assert_eq!(open_at(&damaged).unwrap_err().kind(), StoreErrorKind::Corrupt);
+    }
+    let removed = changed(&path, |transaction| {
+        transaction.open_table(SUMMARIES).unwrap().pop_first().unwrap();
+    });
+    assert_eq!(open_at(&removed).unwrap_err().kind(), StoreErrorKind::Corrupt);
+    // A summary with a right checksum, of other values.
+    let forged = changed(&path, |transaction| {
+        let mut table = transaction.open_table(SUMMARIES).unwrap();
+        let number = table.first().unwrap().unwrap().0.value();
+        let stored = table.get(number).unwrap().unwrap().value().to_vec();
+        let own: BatchSummary = summary_from_bytes(&catalog(), (number, 8), &stored).unwrap();
+        let mut bytes = own.to_bytes(&catalog());
+        // The size of the strings of `state`, after the count of rows and the size of the ids.
+        bytes[16] ^= 1;
+        let forged = BatchSummary::from_bytes(&catalog(), &bytes).unwrap();
+        let forged = summary_to_bytes(&catalog(), number, &forged);
+        table.insert(number, forged.as_slice()).unwrap();
+    });
+    let store = open_at(&forged).unwrap();
+    assert_eq!(store.count(&filter("tags = t1")).unwrap(), 16);
+    let error = store.count(&filter("state = s1")).unwrap_err();
+    assert!(error.to_string().ends_with("state: other values than in its summary"), "{error}");
+    assert!(Store::verify(&forged, &catalog(), &options(0)).is_err());
+}
+
+#[test]
+fn a_snapshot_that_is_held_reads_columns_of_batches_that_were_removed() {
+    for (from, to, step) in [(8, 40, 1), (0, CASES, 2), (0, CASES, 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        create(&path);
+        let right = answers(&open_at(&path).unwrap());
+        let mut store = open_at(&path).unwrap();
+        let snapshot = store.snapshot();
+        let ids = (from..to).step_by(step).map(|number| format!("c{number}"));
+        let deleted = store.delete_many(ids, Durability::Synced).unwrap();
+        store.checkpoint().unwrap();
+        for number in 100..160 {
+            store.upsert(document(number).as_bytes(), Durability::Grouped).unwrap();
+        }
+        store.checkpoint().unwrap();
+        if step == 1 {
+            store.compact_online().unwrap();
+        }
+        assert_eq!(snapshot.len() as u64, CASES);
+        for text in ["tags = t1", "amount > 20 and amount < 30", "state = s1 or state = s4"] {
+            let found = snapshot.search(&request(text)).unwrap();
+            assert_eq!(found.total(), count_in(&right, text), "{text}");
+            assert_eq!(found.documents().count(), found.len());
+        }
+        assert_eq!(store.len(), CASES as usize - deleted + 60);
+        // With the snapshot, the last read transaction ends, so that the file can be compacted.
+        drop(snapshot);
+        store.compact().unwrap();
+        store.validate().unwrap();
+        drop(store);
+        Store::verify(&path, &catalog(), &options(0)).unwrap();
+    }
+}
+
+/// Returns the number of cases of the unchanged store that a filter selects.
+fn count_in(right: &Answers, text: &str) -> Option<u64> {
+    let name = text.split(' ').next().unwrap();
+    let (_, count) = right.iter().find(|(own, _)| *own == name).unwrap();
+    count.as_ref().unwrap().parse().ok()
+}
+
+#[test]
+fn only_what_is_needed_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    create(&path);
+    let store = open_at(&path).unwrap();
+    let read = || -> Vec<String> {
+        let fields = store.memory().fields.into_iter();
+        fields.filter(|field| field.column_bytes > 0).map(|field| field.name).collect()
+    };
+    assert_eq!(read(), [""; 0]);
+    assert_eq!(store.count(&filter("amount > 100")).unwrap(), 0);
+    assert_eq!(read(), [""; 0], "the summaries exclude all batches");
+    assert_eq!(store.count(&filter("state = s1")).unwrap(), 10);
+    assert_eq!(read(), ["state"]);
+    let before = store.memory();
+    assert_eq!(store.count(&filter("state = s2")).unwrap(), 10);
+    assert_eq!(store.memory(), before);
+    // A write needs the ids.
+    store.upsert(document(3).as_bytes(), Durability::Grouped).unwrap();
+    assert_eq!(read(), ["id", "state"]);
+    store.warm().unwrap();
+    assert_eq!(read(), ["id", "state", "amount", "tags", "at"]);
+    let warm = store.memory();
+    assert!(warm.columns_bytes > before.columns_bytes && warm.index_bytes > before.index_bytes);
+    answers(&store);
+    assert_eq!(store.memory().columns_bytes, warm.columns_bytes);
+}
+
+#[test]
+fn a_column_that_could_not_be_read_is_read_again() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let long = "x".repeat(900);
+    let document = |number: u64| {
+        format!("{{\"id\":\"{number}{long}\",\"state\":\"{number}{long}\",\"amount\":{number}}}")
+    };
+    {
+        let store = open(&disk, 1).unwrap();
+        let documents: Vec<String> = (0..1500).map(document).collect();
+        store.upsert_many(documents.join("\n").as_bytes()).unwrap();
+        store.close().unwrap();
+    }
+    let store = open(&disk, 1).unwrap();
+    // No column of strings fits into the cache of 1 MiB.
+    disk.begin(Trouble::Once(disk.operations()));
+    let count = || store.count(&Filter::test(store.catalog(), "state", Operator::StartsWith, ["7"]).unwrap());
+    assert_eq!(count().unwrap_err().kind(), StoreErrorKind::Io);
+    disk.begin(Trouble::None);
+    assert_eq!(count().unwrap(), 111);
+    disk.begin(Trouble::Once(disk.operations()));
+    // Finds out by the ids that the case is new.
+    let written = store.upsert(b"{\"id\":\"late\"}", Durability::Synced);
+    assert_eq!(written.unwrap_err().kind(), StoreErrorKind::Io);
+    disk.begin(Trouble::None);
+    store.upsert(b"{\"id\":\"late\"}", Durability::Synced).unwrap();
+    assert_eq!((count().unwrap(), store.len()), (111, 1501));
+    store.validate().unwrap();
+}
