@@ -25,7 +25,7 @@ pub struct MemoryUsage {
     pub index_bytes: u64,
     /// The size of the documents and of their offsets.
     pub documents_bytes: u64,
-    /// The memory of each column, in the order of the catalogue.
+    /// The memory of each field that requests may name, in the order of the catalogue.
     pub fields: Vec<FieldMemory>,
 }
 
@@ -118,7 +118,8 @@ mod tests {
     use crate::column::Column;
     use crate::engine::handle::Engine;
 
-    /// Returns the bytes per case of the elements that the columns of the checklists store, and the elements per case.
+    /// Returns two results. The first is the memory for elements, in bytes per case, of the columns `name` and `checked` of the
+    /// checklists. The second is the number of elements per case.
     fn elements_per_case(documents: &str) -> ([f64; 2], f64) {
         let catalog = Catalog::cases();
         let engine = Engine::new(catalog.clone());

@@ -60,8 +60,8 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     /// Answers a request.
     ///
     /// # Errors
-    /// Returns an error if the request was built with another catalogue or exceeds the limits. Also returns an error if the file of
-    /// a store cannot be read.
+    /// Returns an error under the same conditions as [`Engine::search`], such as a filter with another catalogue or a passed
+    /// deadline. Also returns an error if the file of a store cannot be read.
     fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Self::Error>;
 
     /// Returns the number of documents that the filter selects.

@@ -19,8 +19,8 @@ use crate::column::{Column, ColumnData, sort_from_bit};
 /// the same hash.
 ///
 /// The entries are in runs, in the order in which batches were added. Neighbouring runs of similar size are [merged](RunMerge), so
-/// that there are few runs. A value takes 8 bytes, and half a byte for fences. A *fence* is the index at which a hash bucket of a
-/// run starts.
+/// that there are few runs. A value takes 8 bytes, and at most one byte for fences. A *fence* is the index at which a hash bucket
+/// of a run starts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyIndex {
     /// The runs, oldest first.

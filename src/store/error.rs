@@ -227,7 +227,7 @@ impl From<redb::Error> for Fault {
     }
 }
 
-/// Returns the description of damage by redb. Returns a general description if redb's text mentions internals of redb.
+/// Returns redb's description of damage. If the text mentions internals of redb, returns a general description instead.
 fn of_pages(text: String) -> String {
     if text.contains("redb") || text.contains("::") { CONTRADICTION.to_owned() } else { text }
 }

@@ -28,7 +28,8 @@ impl Store {
     }
 
     /// Returns [`hints`](Self::hints) on the filter of a request. The [token](SearchRequest::with_cancel) and the
-    /// [deadline](SearchRequest::with_deadline) of the request also stop the computation of hints.
+    /// [deadline](SearchRequest::with_deadline) of the request can stop the comparison with stored values. They do not stop the
+    /// search for [unknown members](Self::unknown_members), which reads a sample of documents.
     ///
     /// # Errors
     /// Returns an error if the computation was stopped, or if the file cannot be read.

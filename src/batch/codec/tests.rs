@@ -7,7 +7,7 @@ use crate::batch::{BatchBuilder, Document, Keep, Row};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Decimal, Number, Timestamp, Value};
 
-/// Returns a catalogue with a single-valued and a multi-valued field of each type.
+/// Returns a catalogue with four fields of each type: single-valued, multi-valued, below one array of objects, and below two.
 fn catalog() -> Catalog {
     let kinds = [
         FieldType::String,
