@@ -85,9 +85,9 @@ fn searchable_fields_have_their_index_after_opening() {
 
 /// Writes the file that later versions must be able to open. Run by hand, once per version of the format.
 #[test]
-#[ignore = "writes tests/data/store/v2.redb"]
+#[ignore = "writes tests/data/store/v3.redb"]
 fn write_the_file_of_this_version() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v2.redb");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v3.redb");
     let mut store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
     let mut import = store.import(ImportMode::Strict).unwrap();
     import.push(CASES).unwrap();
@@ -96,14 +96,13 @@ fn write_the_file_of_this_version() {
     store.upsert(br#"{"id":"b","tags":["again"]}"#, Durability::Synced).unwrap();
     store.checkpoint().unwrap();
     assert!(store.delete("d", Durability::Synced).unwrap());
-    // Without this record, the file has version 1.
     store.write_records(|records| records.put("kind", "a/1", "one").map(drop)).unwrap();
     store.compact().unwrap();
 }
 
 #[test]
 fn files_of_earlier_versions_give_the_same_answers() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         check_the_file_of(version);
     }
 }
@@ -130,11 +129,13 @@ fn check_the_file_of(version: u8) {
     );
     assert_eq!(store.validate(), Ok(()));
     let record = store.records().unwrap().get("kind", "a/1").unwrap();
-    assert_eq!(record.as_deref(), (version == 2).then_some("one"));
+    assert_eq!(record.as_deref(), (version > 1).then_some("one"));
     store.write_records(|records| records.put("kind", "a/2", "two").map(drop)).unwrap();
     drop(store);
     let verified = Store::verify(&path, &Catalog::cases(), &options()).unwrap();
-    assert_eq!((verified.documents, verified.records), (3, version.into()));
+    assert_eq!((verified.documents, verified.records), (3, if version > 1 { 2 } else { 1 }));
+    // The first record makes version 2 of version 1.
+    assert_eq!(format_of(&path), u32::from(version.max(2)).to_le_bytes());
 }
 
 /// Returns the version of the contents of a file.
@@ -145,11 +146,11 @@ fn format_of(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn the_first_record_makes_a_file_of_version_2_and_copies_have_all_records() {
+fn a_new_file_has_version_3_and_copies_have_all_records() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("s");
     drop(Store::create(&path, Catalog::cases(), options()).unwrap());
-    assert_eq!(format_of(&path), [1, 0, 0, 0]);
+    assert_eq!(format_of(&path), [3, 0, 0, 0]);
     let mut store = open(&path);
     assert_eq!(store.records().unwrap().with_prefix("kind", "").unwrap(), []);
     let refused = store.write_records(|records| {
@@ -159,7 +160,7 @@ fn the_first_record_makes_a_file_of_version_2_and_copies_have_all_records() {
     });
     assert!(refused.is_err_and(|refused| refused.0.is_none()));
     drop(store);
-    assert_eq!(format_of(&path), [1, 0, 0, 0]);
+    assert_eq!(format_of(&path), [3, 0, 0, 0]);
     store = open(&path);
     let put = |records: &mut RecordWrite<'_>| {
         for key in ["a", "a/1", "a/2", "b"] {
@@ -173,7 +174,7 @@ fn the_first_record_makes_a_file_of_version_2_and_copies_have_all_records() {
     store.backup(&copy).unwrap();
     store.compact().unwrap();
     drop(store);
-    assert_eq!(format_of(&path), [2, 0, 0, 0]);
+    assert_eq!(format_of(&path), [3, 0, 0, 0]);
     for path in [path, copy] {
         let store = open(&path);
         let records = store.records().unwrap();

@@ -7,7 +7,8 @@ use redb::{ReadOnlyTable, ReadableTable, ReadableTableMetadata, TableError, Writ
 use super::error::Fault;
 use super::file::{File, Reading};
 use super::tables::{
-    FORMAT, FORMAT_VERSION, META, RECORD_COUNT, RECORDS, record_from_bytes, records_to_bytes,
+    FORMAT, META, RECORD_COUNT, RECORDS, RECORDS_FORMAT_VERSION, read_version, record_from_bytes,
+    records_to_bytes,
 };
 
 pub(super) type Key = (&'static str, &'static str);
@@ -22,13 +23,15 @@ pub(crate) struct RecordSizes {
     pub(crate) largest: usize,
 }
 
-/// Stores the count of records, sets the format version to that of files with records, and commits. Older libraries reject this
-/// version. They would not include the records in their copies.
+/// Stores the count of records, and commits. The format version becomes at least that of files with records. Older libraries reject
+/// this version. They would not include the records in their copies.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     let count = transaction.open_table(RECORDS)?.len()?;
     {
         let mut meta = transaction.open_table(META)?;
-        meta.insert(FORMAT, FORMAT_VERSION.to_le_bytes().as_slice())?;
+        if read_version(&meta)? < RECORDS_FORMAT_VERSION {
+            meta.insert(FORMAT, RECORDS_FORMAT_VERSION.to_le_bytes().as_slice())?;
+        }
         meta.insert(RECORD_COUNT, records_to_bytes(count).as_slice())?;
     }
     Ok(transaction.commit()?)

@@ -100,7 +100,7 @@ impl Store {
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());
-        let Loaded { engine, state, stored, replayed, definition: _ } =
+        let Loaded { engine, state, stored, is_packed: _, replayed, definition: _ } =
             load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
         self.engine.replace(engine);

@@ -7,8 +7,8 @@ use redb::Database;
 use super::super::backend::{SyncFailed, Watched, WholePages};
 use super::super::error::{Fault, guarded};
 use super::super::tables::{
-    BATCHES, CATALOGUE, DEFINITION, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE,
-    StoreCounters, definition_to_bytes, describe,
+    BATCHES, CATALOGUE, DEFINITION, DICTIONARIES, DOCUMENTS, FORMAT, FORMAT_VERSION, LIVE, META, RELEASED,
+    STATE, StoreCounters, definition_to_bytes, describe,
 };
 use super::origin::builder;
 use crate::catalog::Catalog;
@@ -33,7 +33,7 @@ pub(super) fn initialize(database: &Database, catalog: &Catalog) -> Result<(), F
     let transaction = database.begin_write()?;
     {
         let mut meta = transaction.open_table(META)?;
-        meta.insert(FORMAT, FIRST_FORMAT_VERSION.to_le_bytes().as_slice())?;
+        meta.insert(FORMAT, FORMAT_VERSION.to_le_bytes().as_slice())?;
         meta.insert(CATALOGUE, describe(catalog).as_bytes())?;
         meta.insert(DEFINITION, definition_to_bytes(catalog).as_slice())?;
         meta.insert(STATE, StoreCounters::default().to_bytes().as_slice())?;
@@ -41,6 +41,7 @@ pub(super) fn initialize(database: &Database, catalog: &Catalog) -> Result<(), F
         transaction.open_table(RELEASED)?;
         transaction.open_table(BATCHES)?;
         transaction.open_table(LIVE)?;
+        transaction.open_table(DICTIONARIES)?;
     }
     Ok(transaction.commit()?)
 }

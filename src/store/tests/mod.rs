@@ -5,6 +5,7 @@ mod format;
 mod growth;
 mod imports;
 mod members;
+mod packed;
 mod stops;
 
 use std::collections::BTreeMap;
