@@ -1,9 +1,10 @@
 //! Stores sealed batches in the file, and their live rows. Each part of a batch, such as one column, is cut into *pieces* of at
-//! most 32 KiB. Each piece is one value of the redb table `batches`.
+//! most 32 KiB. Each piece is one value of the redb table `batches`. Parts may be compressed before they are cut.
 
 use redb::{ReadableTable, WriteTransaction};
 
 use super::error::Fault;
+use super::packed_part::{pack, unpack};
 use super::tables::{BATCHES, LIVE, PIECE_BYTES, live_from_bytes, live_to_bytes};
 use crate::batch::Batch;
 use crate::batch::codec::{self, Part, ReadBatch};
@@ -22,16 +23,18 @@ fn first_piece(batch: u64, part: Part) -> (u64, u16, u32) {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch. Only one part at a time is in memory.
+/// Stores a batch. Only one part at a time is in memory. If `packs` is true, compresses the parts for which this pays.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
     number: u64,
     batch: &Batch,
+    packs: bool,
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     for part in Part::all(catalog) {
         let bytes = codec::write(catalog, batch, number, part);
+        let bytes = if packs { pack(bytes) } else { bytes };
         for (piece, bytes) in (0_u32..).zip(bytes.chunks(PIECE_BYTES)) {
             table.insert((number, part.number(), piece), bytes)?;
         }
@@ -89,7 +92,7 @@ pub(super) fn read(
             expected.2 = expected.2.saturating_add(1);
             bytes.extend_from_slice(piece.value());
         }
-        Ok(bytes)
+        unpack(bytes)
     })
 }
 

@@ -149,7 +149,7 @@ impl Store {
                 if before.is_some() {
                     batches::remove(transaction, number)?;
                 }
-                batches::write(transaction, catalog, number, &slot.batch)?;
+                batches::write(transaction, catalog, number, &slot.batch, self.is_packed)?;
             }
             let batch = StoredBatch { rows, live: Selection::clone(&slot.live) };
             if before != Some(&batch) {

@@ -36,13 +36,13 @@
 //! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a page decompresses only
 //! its own documents. The first import of at least 512 documents trains the dictionary, or closing a store of at least 1,024
 //! documents. Before the training, all values that fewer than 20 documents share are replaced by random characters. So the
-//! dictionary contains no data of a single person, and stays as it is when documents are deleted. Documents that are read
-//! repeatedly stay in memory, up to 16 MiB. Files of earlier versions stay uncompressed.
+//! dictionary contains no data of a single person, and stays as it is when documents are deleted. Documents that are read repeatedly
+//! stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
 //!
 //! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents
 //! that were stored since the last checkpoint are parsed again. A checkpoint is made after every 16,384 stored or deleted documents
 //! ([`StoreOptions::checkpoint_every`]), by [`Store::checkpoint`], and when the store is closed. It stores the new batches (about
-//! 300 bytes per document) and the changed live rows, and removes batches that no longer exist. Writes wait for a checkpoint, but
+//! 100 bytes per document) and the changed live rows, and removes batches that no longer exist. Writes wait for a checkpoint, but
 //! searches do not. The columns of a document are stored again whenever its batch is merged or gets newer documents. This happens
 //! about four times until the batch is full. The columns of the newest 2,000 documents, whose batch still grows, are stored at each
 //! checkpoint.
@@ -111,6 +111,7 @@ mod load;
 mod log;
 mod members;
 mod options;
+mod packed_part;
 #[cfg(feature = "service")]
 mod page;
 mod record_table;

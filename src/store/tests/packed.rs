@@ -107,6 +107,21 @@ fn a_store_that_is_closed_trains_a_dictionary_for_later_documents() {
 }
 
 #[test]
+fn parts_are_compressed_and_damage_of_them_is_found() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let store = open(&disk, 1).unwrap();
+    import(&store, 0..MANY);
+    let read = store.file.read().unwrap();
+    let pieces = read.open_table(crate::store::tables::BATCHES).unwrap();
+    let packed = pieces.iter().unwrap().filter(|entry| entry.as_ref().unwrap().1.value()[0] == 0x80).count();
+    assert!(packed > 0 && packed < pieces.len().unwrap() as usize);
+    drop((pieces, read));
+    store.close().unwrap();
+    let expected = cases(MANY);
+    assert_eq!(all(&open(&disk, 1).unwrap()).unwrap(), expected);
+}
+
+#[test]
 fn imports_that_train_dictionaries_at_the_same_time_keep_both() {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let store = open(&disk, 0).unwrap();
