@@ -353,6 +353,11 @@ impl File {
         })
     }
 
+    /// Returns true if the file gets its name when it is closed.
+    pub(super) fn is_new(&self) -> bool {
+        self.new.is_some()
+    }
+
     /// Closes the file. A new file then gets its name.
     ///
     /// # Errors
