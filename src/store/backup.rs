@@ -5,10 +5,11 @@ use std::path::Path;
 use redb::{ReadableTable, TableError};
 
 use super::database::Store;
+use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 use super::record_table;
-use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, SUMMARIES};
+use super::tables::{BATCHES, DICTIONARIES, DOCUMENTS, LIVE, META, RELEASED, SUMMARIES};
 
 impl Store {
     /// Copies the current state of the store into a new file, while searches and writes continue. After a failed write, the copy
@@ -54,10 +55,10 @@ impl Store {
     ) -> Result<(), StoreError> {
         let copy = copy.and_then(|mut copy| {
             let generation = self.file.generation();
-            let copied = guarded(|| copy_into(&self.file, &copy, goes_on));
+            let copied = guarded(|| copy_into(&self.file, &copy, None, goes_on));
             copied.or_else(|fault| {
                 let is_stuck = fault.kind == StoreErrorKind::Failed && goes_on() && self.reopen(generation);
-                if is_stuck { guarded(|| copy_into(&self.file, &copy, goes_on)) } else { Err(fault) }
+                if is_stuck { guarded(|| copy_into(&self.file, &copy, None, goes_on)) } else { Err(fault) }
             })?;
             copy.close()
         });
@@ -65,33 +66,56 @@ impl Store {
     }
 }
 
-/// Copies every table in the state of the last commit.
-pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
+/// Copies every table in the state of the last commit. With dictionaries, compresses the documents that are plain.
+pub(super) fn copy_into(
+    from: &File,
+    to: &File,
+    dictionaries: Option<&Dictionaries>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(), Fault> {
     let read = from.read()?;
     let write = to.write(true)?;
+    let is_cancelled = || Err(Fault::new(StoreErrorKind::Failed, "the copy was cancelled"));
+    {
+        let mut documents = write.open_table(DOCUMENTS)?;
+        for entry in read.open_table(DOCUMENTS)?.iter()? {
+            if !goes_on() {
+                return is_cancelled();
+            }
+            let (number, bytes) = entry?;
+            let (number, bytes) = (number.value(), bytes.value());
+            let repacked = dictionaries.and_then(|own| own.repack(number, bytes));
+            documents.insert(number, repacked.as_deref().unwrap_or(bytes))?;
+        }
+    }
     macro_rules! copy {
         ($($table:expr),*) => {$({
             let from = read.open_table($table)?;
             let mut to = write.open_table($table)?;
             for entry in from.iter()? {
                 if !goes_on() {
-                    return Err(Fault::new(StoreErrorKind::Failed, "the copy was cancelled"));
+                    return is_cancelled();
                 }
                 let (key, value) = entry?;
                 to.insert(key.value(), value.value())?;
             }
         })*};
     }
-    copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
+    copy!(META, RELEASED, BATCHES, LIVE);
     match read.open_table(SUMMARIES) {
-        Ok(_) => copy!(SUMMARIES),
+        Ok(_) => {
+            copy!(SUMMARIES, DICTIONARIES);
+        }
         // A file of an earlier version, whose copy gets the same version.
-        Err(TableError::TableDoesNotExist(_)) => drop(write.delete_table(SUMMARIES)?),
+        Err(TableError::TableDoesNotExist(_)) => {
+            write.delete_table(SUMMARIES)?;
+            write.delete_table(DICTIONARIES)?;
+        }
         Err(error) => return Err(error.into()),
     }
     record_table::copy(&read, &write)?;
     if !goes_on() {
-        return Err(Fault::new(StoreErrorKind::Failed, "the copy was cancelled"));
+        return is_cancelled();
     }
     Ok(write.commit()?)
 }

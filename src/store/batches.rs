@@ -1,5 +1,5 @@
 //! Stores sealed batches in the file, with their summaries and live rows. Each part of a batch, such as one column, is cut into
-//! *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`.
+//! *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`. Parts may be compressed before they are cut.
 
 use std::sync::{Arc, Weak};
 
@@ -8,6 +8,7 @@ use redb::{ReadableTable, WriteTransaction};
 use super::columns::BatchSource;
 use super::error::Fault;
 use super::file::Reader;
+use super::packed_part::{pack, unpack};
 use super::tables::{
     BATCHES, LIVE, PIECE_BYTES, SUMMARIES, live_from_bytes, live_to_bytes, summary_from_bytes,
     summary_to_bytes,
@@ -34,21 +35,23 @@ fn first_piece(batch: u64, part: Part) -> PieceKey {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch, and its summary if the file has summaries. Only one part at a time is in memory.
+/// Stores a batch. Only one part at a time is in memory. If `is_packed` is true, also stores its summary, and compresses the parts
+/// for which this pays.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
     (number, batch): (u64, &Batch),
-    has_summaries: bool,
+    is_packed: bool,
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     for part in Part::all(catalog) {
         let bytes = codec::write(catalog, batch, number, part);
+        let bytes = if is_packed { pack(bytes) } else { bytes };
         for (piece, bytes) in (0_u32..).zip(bytes.chunks(PIECE_BYTES)) {
             table.insert((number, part.number(), piece), bytes)?;
         }
     }
-    if has_summaries {
+    if is_packed {
         let summary = summary_to_bytes(catalog, number, &BatchSummary::of(catalog, batch));
         transaction.open_table(SUMMARIES)?.insert(number, summary.as_slice())?;
     }
@@ -68,11 +71,11 @@ pub(super) fn write_live(
 }
 
 /// Removes a batch with its live rows, and its summary if the file has summaries.
-pub(super) fn remove(transaction: &WriteTransaction, number: u64, has_summaries: bool) -> Result<(), Fault> {
+pub(super) fn remove(transaction: &WriteTransaction, number: u64, is_packed: bool) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     table.retain_in((number, 0, 0)..=(number, u16::MAX, u32::MAX), |_, _| false)?;
     transaction.open_table(LIVE)?.remove(number)?;
-    if has_summaries {
+    if is_packed {
         transaction.open_table(SUMMARIES)?.remove(number)?;
     }
     Ok(())
@@ -130,7 +133,7 @@ pub(super) fn part(
         expected.2 = expected.2.saturating_add(1);
         bytes.extend_from_slice(piece.value());
     }
-    Ok(bytes)
+    unpack(bytes)
 }
 
 /// Reads the live rows of a batch.

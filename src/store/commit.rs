@@ -5,15 +5,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use redb::{ReadableTableMetadata, WriteTransaction};
+use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 
 use super::batches::{self, StoredBatch};
 use super::database::Store;
+use super::dictionary::{self, Dictionaries, Dictionary};
 use super::documents::Documents;
 use super::error::{Fault, StoreError, guarded};
 use super::log::Log;
 use super::options::Durability;
-use super::tables::{DOCUMENTS, META, RELEASED, STATE, StoreCounters, Stored, released_checksum};
+use super::tables::{DOCUMENTS, META, RELEASED, STATE, StoreCounters, released_checksum};
+use super::training::{SAMPLES, train};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
@@ -46,7 +48,12 @@ impl Store {
             let synced =
                 durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &staged);
             let transaction = self.file.write(synced)?;
-            put_documents(&transaction, &added)?;
+            let dictionaries = self.file.known_dictionaries();
+            // Training takes too long for a checkpoint that a write makes.
+            if log.since_checkpoint == u64::MAX && self.is_packed && dictionaries.is_empty() {
+                train_dictionary(&transaction, &dictionaries)?;
+            }
+            put_documents(&transaction, &added, self.is_packed.then_some(dictionaries.newest()))?;
             self.finish(log, transaction, staged, state, added.len() as u64, synced)?;
             Ok(synced)
         });
@@ -130,7 +137,7 @@ impl Store {
         log: &Log,
         state: &mut StoreCounters,
     ) -> Result<HashMap<u64, StoredBatch>, Fault> {
-        let Log { stored, has_summaries, .. } = log;
+        let Log { stored, .. } = log;
         let catalog = self.engine.catalog();
         let view = self.engine.view_of(after);
         let mut now = HashMap::new();
@@ -141,9 +148,9 @@ impl Store {
             // If the rows of a head were merged into a batch, it has more rows than its stored version.
             if before.is_none_or(|before| before.rows != rows) {
                 if before.is_some() {
-                    batches::remove(transaction, number, *has_summaries)?;
+                    batches::remove(transaction, number, self.is_packed)?;
                 }
-                batches::write(transaction, catalog, (number, &slot.batch), *has_summaries)?;
+                batches::write(transaction, catalog, (number, &slot.batch), self.is_packed)?;
             }
             if before.is_none_or(|before| (before.rows, &before.live) != (rows, &*slot.live)) {
                 batches::write_live(transaction, number, &slot.live, rows)?;
@@ -155,7 +162,7 @@ impl Store {
             if let Some(source) = batch.source.upgrade() {
                 source.keep()?;
             }
-            batches::remove(transaction, *number, *has_summaries)?;
+            batches::remove(transaction, *number, self.is_packed)?;
         }
         transaction.delete_table(RELEASED)?;
         transaction.open_table(RELEASED)?;
@@ -166,11 +173,35 @@ impl Store {
     }
 }
 
-/// Stores documents.
-pub(super) fn put_documents(transaction: &WriteTransaction, added: &[Added<'_>]) -> Result<(), Fault> {
+/// Trains a dictionary on the first documents, and stores it. Later writes compress their documents with it. Does nothing if there
+/// are too few documents.
+fn train_dictionary(transaction: &WriteTransaction, dictionaries: &Dictionaries) -> Result<(), Fault> {
+    let documents = transaction.open_table(DOCUMENTS)?;
+    if documents.len()? < SAMPLES as u64 {
+        return Ok(());
+    }
+    let mut samples = Vec::new();
+    for entry in documents.iter()?.take(SAMPLES) {
+        let (number, bytes) = entry?;
+        samples.push(dictionaries.decode(number.value(), bytes.value(), |_, text| text.to_owned())?);
+    }
+    drop(documents);
+    let trained = train(samples.iter().map(String::as_str));
+    if let Some(dictionary) = trained.and_then(|bytes| Dictionary::new(0, &bytes)) {
+        dictionary::add(transaction, &dictionary)?;
+    }
+    Ok(())
+}
+
+/// Stores documents. With a dictionary, compresses those for which this pays.
+pub(super) fn put_documents(
+    transaction: &WriteTransaction,
+    added: &[Added<'_>],
+    dictionary: Option<&Arc<Dictionary>>,
+) -> Result<(), Fault> {
     let mut documents = transaction.open_table(DOCUMENTS)?;
     for Added { number, place, text } in added {
-        let bytes = Stored { place: *place, text }.to_bytes(*number);
+        let bytes = dictionary::encode(dictionary.map(|own| &**own), *number, *place, text);
         documents.insert(number, bytes.as_slice())?;
     }
     Ok(())

@@ -26,7 +26,8 @@ pub struct CompactReport {
 }
 
 impl Store {
-    /// Replaces the file with a copy that has no free pages. Searches continue, and writes wait.
+    /// Replaces the file with a copy that has no free pages. Searches continue, and writes wait. Compresses documents that were
+    /// stored before the file had a dictionary.
     ///
     /// The copy is created in the folder of the file, so its disk needs space for two files. The copy replaces the file in one
     /// step: a crash leaves either the old file or the new file. The inode changes. In contrast, [`compact`](Self::compact) needs
@@ -100,7 +101,8 @@ impl Store {
         check_owner(&new.file().metadata()?, &own)?;
         let mut copy = File::prepare_exchange(&new, &self.definition, self.options.cache_bytes)?;
         let bytes_after = guarded(|| {
-            copy_into(&self.file, &copy, &|| true)?;
+            let dictionaries = self.file.known_dictionaries();
+            copy_into(&self.file, &copy, self.is_packed.then_some(&*dictionaries), &|| true)?;
             // A single pass may not move all pages.
             while copy.compact()? {}
             Ok(new.file().metadata()?.len())

@@ -34,6 +34,8 @@ pub struct Store {
     /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the
     /// engine.
     pub(super) definition: Catalog,
+    /// True if the file may have compressed documents. Files of earlier versions may not.
+    pub(super) is_packed: bool,
 }
 
 impl Store {
@@ -184,11 +186,11 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, stored, has_summaries, replayed, definition } = loaded;
+        let Loaded { engine, state, stored, is_packed, replayed, definition } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
-        let log = Lock::new(Log::new(state, (stored, has_summaries), since_checkpoint, file.is_read_only()));
+        let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
         let definition = definition.unwrap_or_else(|| catalog.clone());
-        Ok(Self { name, log, engine, file, options, definition })
+        Ok(Self { name, log, engine, file, options, definition, is_packed })
     }
 
     /// Returns the device number and the inode number of the file.
@@ -301,10 +303,13 @@ impl Store {
     }
 
     /// Returns the memory usage of the columns and indexes that have been read so far. The documents are in the file, so they are
-    /// not included.
+    /// not included. Instead, `documents_bytes` includes the memory for decompressing them.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
-        self.engine.memory()
+        let mut memory = self.engine.memory();
+        let packing = self.file.known_dictionaries().size_bytes() as u64;
+        memory.documents_bytes = memory.documents_bytes.saturating_add(packing);
+        memory
     }
 
     /// Reads all columns that have not been read yet, and builds all indexes. Without this call, the first search that needs a

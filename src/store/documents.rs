@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use redb::ReadOnlyTable;
 
+use super::dictionary::Dictionaries;
 use super::error::{Fault, Guarded};
 use super::file::{File, Opened};
-use super::tables::{DOCUMENTS, Stored};
+use super::tables::DOCUMENTS;
 
 /// A reader of the documents of one snapshot. It holds a read transaction that was opened together with the snapshot.
 ///
@@ -14,6 +15,8 @@ use super::tables::{DOCUMENTS, Stored};
 #[derive(Debug)]
 pub(crate) struct Documents {
     table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
+    /// The dictionaries of the same state of the file.
+    dictionaries: Arc<Dictionaries>,
     /// The generation of the file that the documents are read from: the count of earlier reopenings and exchanges.
     pub(super) generation: u64,
     /// Keeps the database open. This field is dropped last.
@@ -25,7 +28,8 @@ impl Documents {
     pub(super) fn of(file: &File) -> Result<Self, Fault> {
         let reading = file.read()?;
         let table = Guarded::new(reading.open_table(DOCUMENTS)?);
-        Ok(Self { table, generation: reading.generation(), _opened: reading.keep() })
+        let dictionaries = file.dictionaries(&reading)?;
+        Ok(Self { table, dictionaries, generation: reading.generation(), _opened: reading.keep() })
     }
 
     /// Reads the document with this document number, and passes it to `take`.
@@ -33,6 +37,6 @@ impl Documents {
         let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
         let bytes =
             self.table.get()?.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
-        Ok(take(Stored::from_bytes(number, bytes.value())?.text))
+        self.dictionaries.decode(number, bytes.value(), |_, text| take(text))
     }
 }

@@ -7,15 +7,16 @@ mod origin;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use redb::{ReadableDatabase, StorageBackend, WriteTransaction};
+use redb::{ReadableDatabase, StorageBackend, TableError, WriteTransaction};
 
 use super::atomic::AtomicFile;
 use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched};
 use super::claim::Claim;
+use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreErrorKind, guarded};
-use super::tables::{META, StoreCounters, check_meta};
+use super::tables::{DICTIONARIES, META, StoreCounters, check_meta};
 use crate::catalog::Catalog;
 
 use new::{create_in, initialize};
@@ -33,6 +34,8 @@ pub(super) struct File {
     origin: Origin,
     /// The flag for a failed sync of the file that is currently open.
     sync_failed: RwLock<SyncFailed>,
+    /// The dictionaries that were read last.
+    dictionaries: Mutex<Arc<Dictionaries>>,
     /// A new file, which gets its name when it is closed.
     new: Option<AtomicFile>,
     /// The claim on this name.
@@ -108,6 +111,7 @@ impl File {
             handle: Arc::new(RwLock::new(handle)),
             origin: Origin::Unnamed,
             sync_failed: RwLock::new(sync_failed),
+            dictionaries: Mutex::default(),
             new: None,
             claim: None,
         }
@@ -292,6 +296,25 @@ impl File {
         Reader::new(&self.handle)
     }
 
+    /// Reads the dictionaries in the state of a read transaction. Those that were read before are not prepared again.
+    pub(super) fn dictionaries(&self, reading: &Reading) -> Result<Arc<Dictionaries>, Fault> {
+        let table = match reading.open_table(DICTIONARIES) {
+            Ok(table) => table,
+            // A file of an earlier version.
+            Err(TableError::TableDoesNotExist(_)) => return Ok(self.known_dictionaries()),
+            Err(error) => return Err(error.into()),
+        };
+        let read = Arc::new(Dictionaries::read(&table, &self.known_dictionaries())?);
+        *self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read);
+        Ok(read)
+    }
+
+    /// Returns the dictionaries that were read last. Each write reads them after its commit. They are in the file, but it may have
+    /// a newer one if another thread has just read an earlier state.
+    pub(super) fn known_dictionaries(&self) -> Arc<Dictionaries> {
+        Arc::clone(&self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Starts the only write transaction. If `synced` is true, the transaction is on disk when its commit returns. Otherwise, it is
     /// on disk after the next synced commit.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
@@ -323,6 +346,11 @@ impl File {
             Handle::ReadOnly(_) | Handle::Overlay { .. } => Err(read_only()),
             Handle::Closed { .. } => Err(closed()),
         })
+    }
+
+    /// Returns true if the file gets its name when it is closed.
+    pub(super) fn is_new(&self) -> bool {
+        self.new.is_some()
     }
 
     /// Closes the file. A new file then gets its name.

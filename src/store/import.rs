@@ -18,9 +18,11 @@
 //!
 //! Nothing of an import is in the database before its transaction is committed. If the spool cannot be written or read, for
 //! example on a full disk, the import fails. The database is unchanged and accepts other writes. The columns of the import are in
-//! memory, as in an engine. Up to 1 MiB of its documents is also in memory.
+//! memory, as in an engine. Up to 1 MiB of its documents is also in memory, or up to 8 MiB
+//! before they train a dictionary.
 //!
-//! Documents are written twice: to the spool and to the database. The spool is not synced, and often stays in the system's cache.
+//! Documents are written twice: to the spool and to the database. They are compressed before that. The spool is not synced, and
+//! often stays in the system's cache.
 //! `benches/store.rs` measures imports.
 
 use std::fmt;
@@ -28,7 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::database::Store;
 use super::error::{Fault, Guarded, StoreError, StoreErrorKind, caught, guarded};
-use super::spool::Spool;
+use super::spool::{Packing, Spool};
 use super::tables::StoreCounters;
 use crate::engine::{Import, ImportMode, ImportReport, StoreDocument};
 
@@ -79,7 +81,18 @@ impl Store {
         }
         // Threads of the import look up ids. They must not find a column that cannot be read.
         self.with_columns(|| self.engine.read_ids())?;
-        Ok(self.import_over(mode, Spool::beside(self.file.target())))
+        Ok(self.import_over(mode, Spool::beside(self.file.target(), self.packing())))
+    }
+
+    /// Returns how an import compresses documents. If the file has no dictionary yet, the import trains one.
+    fn packing(&self) -> Packing {
+        let dictionaries = self.file.known_dictionaries();
+        let newest = Arc::clone(dictionaries.newest());
+        match (self.is_packed, dictionaries.is_empty()) {
+            (false, _) => Packing::Off,
+            (true, true) => Packing::Training(newest),
+            (true, false) => Packing::With(newest),
+        }
     }
 
     /// Calls a method of an import, which may look up ids. They were read when the import started, unless the store was
@@ -154,7 +167,7 @@ impl<'s> StoreImport<'s> {
         let Self { store, import, spool } = self;
         let refused = |refusal| StoreError::refused(&store.name, refusal);
         let mut import = store.with_ids(|| import.finish())?.map_err(refused)?;
-        let spool = lock(&spool).take().unwrap_or_else(|| Spool::beside(None));
+        let spool = lock(&spool).take().unwrap_or_else(|| Spool::beside(None, Packing::Off));
         let documents = spool.finish().map_err(|fault| store.error(fault))?;
 
         let mut log = store.lock_log();

@@ -9,13 +9,14 @@ use std::sync::{Arc, Weak};
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use super::batches::StoredBatch;
+use super::dictionary::Dictionaries;
 use super::documents::Documents;
 use super::error::{Fault, guarded};
 use super::file::File;
 use super::options::StoreOptions;
 use super::tables::{
-    BATCHES, Counted, DOCUMENTS, FORMAT_VERSION, LIVE, META, RELEASED, SUMMARIES, StoreCounters, Stored,
-    check_meta, read_definition, released_checksum,
+    BATCHES, Counted, DOCUMENTS, FORMAT_VERSION, LIVE, META, RELEASED, SUMMARIES, StoreCounters, check_meta,
+    read_definition, released_checksum,
 };
 use super::{batches, record_table};
 use crate::batch::codec::ReadBatch;
@@ -31,16 +32,16 @@ pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: StoreCounters,
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// True if the file has summaries of the batches.
-    pub(super) has_summaries: bool,
+    /// True if the file has version 3: it has summaries of the batches, and its documents and parts may be compressed.
+    pub(super) is_packed: bool,
     /// The number of documents that had to be parsed, because they are in no stored batch.
     pub(super) replayed: u64,
     /// The catalogue that the file was made with, with its known values and aliases, if the file has it.
     pub(super) definition: Option<Catalog>,
 }
 
-/// Reads everything except the documents of stored batches, and their columns if the file has summaries. If the result will replace the cases of an engine, `hasher` is the
-/// hasher of that engine.
+/// Reads everything except the documents of stored batches. If the file has summaries, does not read the columns of batches either. If
+/// the result will replace the cases of an engine, `hasher` is the hasher of that engine.
 pub(super) fn load(
     file: &File,
     catalog: &Catalog,
@@ -52,15 +53,16 @@ pub(super) fn load(
         let transaction = file.read()?;
         let meta = transaction.open_table(META)?;
         let Counted { version, mut state, records } = check_meta(&meta, catalog)?;
-        let has_summaries = version >= FORMAT_VERSION;
+        let is_packed = version >= FORMAT_VERSION;
         let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;
         let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
         let documents = transaction.open_table(DOCUMENTS)?;
+        let dictionaries = file.dictionaries(&transaction)?;
         let pieces = transaction.open_table(BATCHES)?;
         let live_rows = transaction.open_table(LIVE)?;
 
-        let summaries = has_summaries.then(|| transaction.open_table(SUMMARIES)).transpose()?;
+        let summaries = is_packed.then(|| transaction.open_table(SUMMARIES)).transpose()?;
         let reader = file.reader();
 
         let limits_of_stored = limits.clone().for_stored_documents();
@@ -89,7 +91,8 @@ pub(super) fn load(
                     let ReadBatch { mut batch, outdated } = batches::read(&pieces, catalog, number)?;
                     let live = batches::read_live(&live_rows, number, batch.rows())?;
                     if !outdated.is_empty() {
-                        read_elements(&mut batch, &outdated, &live, &documents, catalog, &limits_of_stored)?;
+                        let documents = (&documents, &*dictionaries);
+                        read_elements(&mut batch, &outdated, &live, documents, catalog, &limits_of_stored)?;
                     }
                     (batch, live, Weak::new())
                 }
@@ -130,18 +133,19 @@ pub(super) fn load(
         for entry in documents.range(state.checkpoint..)?.take(count.saturating_add(1)) {
             let (number, bytes) = entry?;
             let number = number.value();
-            let document = Stored::from_bytes(number, bytes.value())?;
-            let mut row = Row::default();
-            read_case(document.text, catalog, &limits_of_stored, &mut row)
-                .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
-            if number >= state.next_document || document.place >= state.next_place {
-                return Err(Fault::corrupt(format!("document {number} is not of this state")));
-            }
             if builder.is_full() || builder.rows() >= options.batch_rows {
                 seal(&mut builder, &mut state);
             }
-            let size_bytes = document.text.len();
-            builder.push(&row, Document::Number { number, size_bytes }, document.place);
+            dictionaries.decode(number, bytes.value(), |place, text| {
+                let mut row = Row::default();
+                read_case(text, catalog, &limits_of_stored, &mut row)
+                    .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
+                if number >= state.next_document || place >= state.next_place {
+                    return Err(Fault::corrupt(format!("document {number} is not of this state")));
+                }
+                builder.push(&row, Document::Number { number, size_bytes: text.len() }, place);
+                Ok(())
+            })??;
             replayed = replayed.saturating_add(1);
         }
         seal(&mut builder, &mut state);
@@ -169,7 +173,7 @@ pub(super) fn load(
             )));
         }
         engine.attach(Arc::new(Documents::of(file)?));
-        Ok(Loaded { engine, state, stored, has_summaries, replayed, definition })
+        Ok(Loaded { engine, state, stored, is_packed, replayed, definition })
     })
 }
 
@@ -179,7 +183,7 @@ fn read_elements(
     batch: &mut Batch,
     fields: &[FieldId],
     live: &Bitmap,
-    documents: &impl ReadableTable<u64, &'static [u8]>,
+    (documents, dictionaries): (&impl ReadableTable<u64, &'static [u8]>, &Dictionaries),
     catalog: &Catalog,
     limits: &Limits,
 ) -> Result<(), Fault> {
@@ -189,12 +193,13 @@ fn read_elements(
         let Some(number) = number else { return Ok(false) };
         // The document of a row that was deleted since the last checkpoint is gone.
         let Some(bytes) = documents.get(number)? else { return Ok(false) };
-        let document = Stored::from_bytes(number, bytes.value())?;
-        let mut row = Row::default();
-        read_case(document.text, catalog, limits, &mut row)
-            .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
-        take(&row);
-        Ok(true)
+        dictionaries.decode(number, bytes.value(), |_, text| {
+            let mut row = Row::default();
+            read_case(text, catalog, limits, &mut row)
+                .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
+            take(&row);
+            Ok(true)
+        })?
     })
 }
 

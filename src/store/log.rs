@@ -14,8 +14,6 @@ pub(super) struct Log {
     pub(super) state: StoreCounters,
     /// The stored batches, by batch number.
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// True if the file has summaries of the batches.
-    pub(super) has_summaries: bool,
     /// The number of cases that were stored or deleted since the last checkpoint. `u64::MAX` if the next write must make a
     /// checkpoint.
     pub(super) since_checkpoint: u64,
@@ -35,14 +33,13 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn new(
         state: StoreCounters,
-        (stored, has_summaries): (HashMap<u64, StoredBatch>, bool),
+        stored: HashMap<u64, StoredBatch>,
         since_checkpoint: u64,
         is_read_only: bool,
     ) -> Self {
         Self {
             state,
             stored,
-            has_summaries,
             since_checkpoint,
             failed: false,
             is_ahead: false,

@@ -37,10 +37,16 @@
 //! still read documents that were replaced after that moment. While such a search, or an iterator of [`Store::documents`], exists,
 //! the file cannot reuse the pages of these documents.
 //!
+//! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a page decompresses only
+//! its own documents. The first import of at least 512 documents trains the dictionary, or closing a store of at least 1,024
+//! documents. Before the training, all values that fewer than 20 documents share are replaced by random characters. So the
+//! dictionary contains no data of a single person, and stays as it is when documents are deleted. Documents that are read
+//! repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
+//!
 //! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents
 //! that were stored since the last checkpoint are parsed again. A checkpoint is made after every 16,384 stored or deleted documents
 //! ([`StoreOptions::checkpoint_every`]), by [`Store::checkpoint`], and when the store is closed. It stores the new batches (about
-//! 300 bytes per document) and the changed live rows, and removes batches that no longer exist. Writes wait for a checkpoint, but
+//! 100 bytes per document) and the changed live rows, and removes batches that no longer exist. Writes wait for a checkpoint, but
 //! searches do not. The columns of a document are stored again whenever its batch is merged or gets newer documents. This happens
 //! about four times until the batch is full. The columns of the newest 2,000 documents, whose batch still grows, are stored at each
 //! checkpoint.
@@ -53,10 +59,11 @@
 //! import ends, the file contains both the documents of the import and the documents that it replaces. So repeated imports of the
 //! same documents need about twice the space of one import. While an import runs, it needs the size of its documents once more. If
 //! a file is too short, redb doubles its length, but the system stores only the part that was written. So the length of the file
-//! may be twice the space that it takes. Pages that a reader may still need are kept until the reader ends. Readers are searches,
-//! backups and iterators of [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to
-//! the front and shortens the file; it needs exclusive access to the store. [`Store::compact_online`] replaces the file with a copy
-//! while searches continue and writes wait; it needs space for the copy.
+//! may be twice the space that it takes. A file of [`Store::prepare`] gives the rest back when it is closed. Pages that a reader
+//! may still need are kept until the reader ends. Readers are searches, backups and iterators of [`Store::documents`]. The file
+//! does not become shorter by itself. [`Store::compact`] moves all pages to the front and shortens the file; it needs exclusive
+//! access to the store. [`Store::compact_online`] replaces the file with a copy while searches continue and writes wait; it needs
+//! space for the copy.
 //!
 //! **Copies.** [`Store::backup`] copies a consistent state into a new file, while searches and writes continue. Copying the file by
 //! other means is safe only while no store has the file open.
@@ -100,14 +107,17 @@ mod columns;
 mod commit;
 mod compact;
 mod database;
+mod dictionary;
 mod documents;
 mod error;
 mod file;
+mod hot_documents;
 mod import;
 mod load;
 mod log;
 mod members;
 mod options;
+mod packed_part;
 #[cfg(feature = "service")]
 mod page;
 mod record_table;
@@ -119,6 +129,7 @@ mod spool;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod training;
 mod verify;
 mod write;
 

@@ -100,7 +100,7 @@ impl Store {
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());
-        let Loaded { engine, state, stored, has_summaries, replayed, definition: _ } =
+        let Loaded { engine, state, stored, is_packed: _, replayed, definition: _ } =
             load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
         // Imports in progress look up ids on other threads.
@@ -110,7 +110,7 @@ impl Store {
         for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
             source.keep()?;
         }
-        let mut fresh = Log::new(state, (stored, has_summaries), since_checkpoint, false);
+        let mut fresh = Log::new(state, stored, since_checkpoint, false);
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
         Ok(())

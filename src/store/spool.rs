@@ -5,34 +5,64 @@
 //! | field | bytes |
 //! |---|---|
 //! | number | `u64`, counted from 0 in each import |
-//! | length of the document | `u64` |
-//! | checksum | XXH3 of the document, seeded with the number |
-//! | document | UTF-8 |
+//! | length of the contents | `u64`; the highest bit is set if the document is compressed |
+//! | checksum | XXH3 of the contents, seeded with the number |
+//! | contents | the document in UTF-8, or a frame of zstd |
 //!
-//! The last [`BUFFER_BYTES`] are in memory. Earlier bytes are in an unnamed file that only its owner can read. The file is in the
-//! folder of the database. If that folder cannot be written, the file is in the temporary folder of the system. The system frees
-//! the file when the spool is dropped or the process ends. A small import needs no file. If the store itself is not in a file, the
-//! whole spool is in memory.
+//! Documents are collected until there are [`BUFFER_BYTES`] of them. Then they are compressed, on two threads with the feature
+//! `parallel`, and written to the file. If the store has no dictionary yet, the first documents of the import train one.
+//!
+//! The last [`BUFFER_BYTES`] of documents are in memory, or up to [`TRAINING_BYTES`] before the training. Earlier ones are in an
+//! unnamed file that only its owner can read. The file is in the folder of the database. If that folder cannot be written, the file
+//! is in the temporary folder of the system. The system frees the file when the spool is dropped or the process ends. A small
+//! import needs no file. If the store itself is not in a file, the whole spool is in memory.
 
 use std::env;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
 use redb::WriteTransaction;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::atomic::{real_folder_of, unnamed_in};
+use super::dictionary::{self, Dictionary};
 use super::error::{Fault, StoreErrorKind};
-use super::tables::{DOCUMENTS, Stored};
+use super::tables::{Body, DOCUMENTS, Stored};
+use super::training::{SAMPLES, train};
+use crate::engine::available_workers;
 use crate::json;
 
-/// The size of the buffer in memory in bytes. Each write to the file has about this size.
+/// The size of the buffer of documents in memory, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// The maximum size of the documents that are collected for the training of a dictionary, in bytes.
+const TRAINING_BYTES: usize = 8 << 20;
+
+/// The bit of a length that says that the document is compressed.
+const PACKED: u64 = 1 << 63;
+
+/// The compression of the documents of a spool.
+#[derive(Clone, Debug)]
+pub(super) enum Packing {
+    /// Documents are stored plain.
+    Off,
+    /// The first documents train a dictionary. Until then, the empty dictionary is used.
+    Training(Arc<Dictionary>),
+    /// Documents are compressed with this dictionary.
+    With(Arc<Dictionary>),
+}
 
 /// The documents that an import has added so far.
 pub(super) struct Spool {
     target: Target,
+    packing: Packing,
+    /// The documents that were not encoded yet, and their numbers and ends in `text`.
+    text: String,
+    added: Vec<(u64, usize)>,
+    /// Encoded entries that were not written yet.
     buffer: Vec<u8>,
     documents: u64,
     /// The document number of the last document plus 1.
@@ -51,18 +81,27 @@ enum Target {
 
 impl Spool {
     /// Creates the spool for an import into the database at this path. Without a path, the whole spool is in memory.
-    pub(super) fn beside(database: Option<&Path>) -> Self {
-        Self::to(database.map_or(Target::Memory, |path| Target::Folder(real_folder_of(path))))
+    pub(super) fn beside(database: Option<&Path>, packing: Packing) -> Self {
+        Self::to(database.map_or(Target::Memory, |path| Target::Folder(real_folder_of(path))), packing)
     }
 
     /// Creates a spool in an existing file.
     #[cfg(test)]
     pub(super) fn over(file: File) -> Self {
-        Self::to(Target::File(file))
+        Self::to(Target::File(file), Packing::Off)
     }
 
-    fn to(target: Target) -> Self {
-        Self { target, buffer: Vec::new(), documents: 0, next_number: 0, fault: None }
+    fn to(target: Target, packing: Packing) -> Self {
+        Self {
+            target,
+            packing,
+            text: String::new(),
+            added: Vec::new(),
+            buffer: Vec::new(),
+            documents: 0,
+            next_number: 0,
+            fault: None,
+        }
     }
 
     /// Adds a document. Does nothing if an earlier document could not be written.
@@ -70,17 +109,58 @@ impl Spool {
         if self.fault.is_some() {
             return;
         }
-        let head = [number, text.len() as u64, xxh3_64_with_seed(text.as_bytes(), number)];
-        head.iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
-        self.buffer.extend_from_slice(text.as_bytes());
+        self.text.push_str(text);
+        self.added.push((number, self.text.len()));
         self.documents = self.documents.saturating_add(1);
         self.next_number = number.saturating_add(1);
-        if self.buffer.len() >= BUFFER_BYTES
-            && let Err(error) = self.flush()
-        {
-            self.fault = Some(not_put_aside(&error));
-            self.buffer = Vec::new();
+        let most = match self.packing {
+            Packing::Training(_) if self.added.len() < SAMPLES => TRAINING_BYTES,
+            _ => BUFFER_BYTES,
+        };
+        if self.text.len() >= most {
+            self.encode();
+            if let Err(error) = self.flush() {
+                self.fault = Some(not_put_aside(&error));
+                self.buffer = Vec::new();
+            }
         }
+    }
+
+    /// Encodes the collected documents.
+    fn encode(&mut self) {
+        if let Packing::Training(empty) = &self.packing {
+            let trained = train(texts(&self.text, &self.added, 0).map(|(_, text)| text));
+            let trained = trained.and_then(|bytes| Dictionary::new(0, &bytes));
+            self.packing = Packing::With(trained.map_or_else(|| Arc::clone(empty), Arc::new));
+        }
+        let dictionary = match &self.packing {
+            Packing::Off | Packing::Training(_) => None,
+            Packing::With(dictionary) => Some(&**dictionary),
+        };
+        let encode = |added, start| {
+            let mut entries = Vec::new();
+            for (number, text) in texts(&self.text, added, start) {
+                put_entry(number, text, dictionary, &mut entries);
+            }
+            entries
+        };
+        let (head, tail) = self.added.split_at(self.added.len() / 2);
+        let middle = head.last().map_or(0, |(_, end)| *end);
+        let (first, second) = if dictionary.is_some() && !head.is_empty() && available_workers() > 1 {
+            thread::scope(|scope| {
+                let first = thread::Builder::new().spawn_scoped(scope, || encode(head, 0));
+                let second = encode(tail, middle);
+                (first.ok().and_then(|thread| thread.join().ok()), second)
+            })
+        } else {
+            (None, encode(tail, middle))
+        };
+        // The system may have no more threads.
+        let first = first.unwrap_or_else(|| encode(head, 0));
+        self.buffer.extend_from_slice(&first);
+        self.buffer.extend_from_slice(&second);
+        self.text.clear();
+        self.added.clear();
     }
 
     /// Returns the error of the first document that could not be written. Returns `None` if there was no error.
@@ -103,11 +183,12 @@ impl Spool {
     ///
     /// # Errors
     /// Returns the error of an earlier write.
-    pub(super) fn finish(self) -> Result<Spooled, Fault> {
-        let Self { target, buffer, documents, next_number, fault } = self;
-        if let Some(fault) = fault {
+    pub(super) fn finish(mut self) -> Result<Spooled, Fault> {
+        if let Some(fault) = self.fault {
             return Err(fault);
         }
+        self.encode();
+        let Self { target, packing, buffer, documents, next_number, .. } = self;
         let rest = Cursor::new(buffer);
         let records: Box<dyn Read + Send> = match target {
             Target::File(mut file) => {
@@ -116,13 +197,40 @@ impl Spool {
             }
             Target::Folder(_) | Target::Memory => Box::new(rest),
         };
-        Ok(Spooled { records, documents, next_number })
+        let dictionary = match packing {
+            Packing::With(dictionary) => Some(dictionary),
+            Packing::Off | Packing::Training(_) => None,
+        };
+        Ok(Spooled { records, dictionary, documents, next_number })
     }
+}
+
+/// Returns the documents with these numbers and ends in `text`. The first one starts at `start`.
+fn texts<'t>(text: &'t str, added: &'t [(u64, usize)], start: usize) -> impl Iterator<Item = (u64, &'t str)> {
+    let starts = std::iter::once(start).chain(added.iter().map(|(_, end)| *end));
+    added
+        .iter()
+        .zip(starts)
+        .map(|((number, end), start)| (*number, text.get(start..*end).unwrap_or_default()))
+}
+
+/// Writes the entry of a document.
+fn put_entry(number: u64, text: &str, dictionary: Option<&Dictionary>, entries: &mut Vec<u8>) {
+    let packed = dictionary.and_then(|own| own.encode(text));
+    let (contents, flag) = match &packed {
+        Some(frame) => (&frame[..], PACKED),
+        None => (text.as_bytes(), 0),
+    };
+    let head = [number, contents.len() as u64 | flag, xxh3_64_with_seed(contents, number)];
+    head.iter().for_each(|word| entries.extend_from_slice(&word.to_le_bytes()));
+    entries.extend_from_slice(contents);
 }
 
 /// A completely written spool. It can be read once.
 pub(super) struct Spooled {
     records: Box<dyn Read + Send>,
+    /// The dictionary that compressed the documents.
+    dictionary: Option<Arc<Dictionary>>,
     documents: u64,
     next_number: u64,
 }
@@ -139,7 +247,7 @@ impl Spooled {
     }
 
     /// Stores the documents in the database, numbered from `first`. `places` yields the document number and the insertion-order
-    /// number of each document.
+    /// number of each document. Stores the dictionary too, if it is not in the database yet.
     ///
     /// # Errors
     /// Returns an error if the database fails. Returns an inner error if the spool cannot be read or its content was changed.
@@ -149,36 +257,41 @@ impl Spooled {
         first: u64,
         places: impl Iterator<Item = (u64, u64)>,
     ) -> Result<Result<(), Fault>, Fault> {
+        let dictionary = match &self.dictionary {
+            Some(own) if self.documents > 0 => dictionary::add(transaction, own)?,
+            _ => 0,
+        };
         let mut table = transaction.open_table(DOCUMENTS)?;
-        let mut document = Vec::new();
+        let mut contents = Vec::new();
         let mut stored: u64 = 0;
         for (number, place) in places {
             let own = number.saturating_sub(first);
-            let text =
-                self.read(own, &mut document).and_then(|()| json::text(&document).map_err(|_| changed()));
-            let text = match text {
-                Ok(text) => text,
+            let body = match self.read(own, &mut contents) {
+                Ok(true) => Body::Packed { dictionary, frame: &contents },
+                Ok(false) if json::text(&contents).is_ok() => Body::Plain(&contents),
+                Ok(false) => return Ok(Err(changed())),
                 Err(fault) => return Ok(Err(fault)),
             };
-            table.insert(number, Stored { place, text }.to_bytes(number).as_slice())?;
+            table.insert(number, Stored { place, body }.to_bytes(number).as_slice())?;
             stored = stored.saturating_add(1);
         }
         Ok(if stored == self.documents { Ok(()) } else { Err(changed()) })
     }
 
-    /// Reads the next entry, which must have this number.
-    fn read(&mut self, number: u64, document: &mut Vec<u8>) -> Result<(), Fault> {
+    /// Reads the next entry, which must have this number. Returns true if the document is compressed.
+    fn read(&mut self, number: u64, contents: &mut Vec<u8>) -> Result<bool, Fault> {
         let mut next = || {
             let mut word = [0; 8];
             self.records.read_exact(&mut word).map_err(|error| not_read(&error))?;
             Ok::<_, Fault>(u64::from_le_bytes(word))
         };
         let (own, length, checksum) = (next()?, next()?, next()?);
-        document.clear();
+        let (length, is_packed) = (length & !PACKED, length & PACKED != 0);
+        contents.clear();
         let read =
-            (&mut self.records).take(length).read_to_end(document).map_err(|error| not_read(&error))?;
-        let is_it = own == number && read as u64 == length && xxh3_64_with_seed(document, own) == checksum;
-        if is_it { Ok(()) } else { Err(changed()) }
+            (&mut self.records).take(length).read_to_end(contents).map_err(|error| not_read(&error))?;
+        let is_it = own == number && read as u64 == length && xxh3_64_with_seed(contents, own) == checksum;
+        if is_it && (!is_packed || self.dictionary.is_some()) { Ok(is_packed) } else { Err(changed()) }
     }
 }
 
@@ -212,7 +325,7 @@ mod tests {
     /// Writes documents of these sizes to a spool. Their numbers are 0, 2, 4 and so on.
     fn spooled(folder: Option<&Path>, sizes: &[usize]) -> Spool {
         let path = folder.map(|folder| folder.join("cases.db"));
-        let mut spool = Spool::beside(path.as_deref());
+        let mut spool = Spool::beside(path.as_deref(), Packing::Off);
         for (number, size) in (0_u64..).step_by(2).zip(sizes) {
             spool.put(number, &"é".repeat(*size));
         }

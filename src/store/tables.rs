@@ -16,7 +16,6 @@ use crate::batch::BatchSummary;
 use crate::catalog::{Catalog, FieldType, IdType, TimestampForm};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::column::{Bitmap, LANES, Selection};
-use crate::json;
 
 pub(super) const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
 pub(super) const DOCUMENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("documents");
@@ -24,6 +23,7 @@ pub(super) const RELEASED: TableDefinition<'static, u64, u64> = TableDefinition:
 pub(super) const BATCHES: TableDefinition<'static, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
 pub(super) const LIVE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("live");
 pub(super) const SUMMARIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("summaries");
+pub(super) const DICTIONARIES: TableDefinition<'static, u32, &[u8]> = TableDefinition::new("dictionaries");
 pub(super) const RECORDS: TableDefinition<'static, (&str, &str), &[u8]> = TableDefinition::new("records");
 
 pub(super) const FORMAT: &str = "format";
@@ -32,16 +32,19 @@ pub(super) const DEFINITION: &str = "definition";
 pub(super) const STATE: &str = "state";
 pub(super) const RECORD_COUNT: &str = "records";
 
-/// The format version of a file without records and without summaries.
+/// The format version of a file without records, summaries and compressed documents.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
-/// The format version of a file with records and without summaries.
+/// The format version of a file with records, and without summaries and compressed documents.
 pub(super) const RECORDS_FORMAT_VERSION: u32 = 2;
-/// The format version of new files: with summaries of the batches, and with or without records.
+/// The format version of new files: with summaries of the batches, with compressed documents and parts, and with or without records.
 pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits eight pages.
 /// redb rounds larger values up to a power of two of pages.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
+
+/// The maximum size of a dictionary that is trained, in bytes. With its checksum, it has the size of a piece.
+pub(super) const MOST_DICTIONARY_BYTES: usize = PIECE_BYTES - size_of::<u64>();
 
 /// The counters of a store. They change with every write, in the transaction of the write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,30 +127,78 @@ fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
 }
 
-/// A stored document: its text, and the insertion-order number of its case.
+/// A stored document, and the insertion-order number of its case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored<'b> {
     pub(super) place: u64,
-    pub(super) text: &'b str,
+    pub(super) body: Body<'b>,
 }
+
+/// The bytes of a document. They are not decompressed, and not checked to be UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body<'b> {
+    Plain(&'b [u8]),
+    Packed {
+        /// The number of the dictionary, or 0 for none.
+        dictionary: u32,
+        /// A frame of zstd.
+        frame: &'b [u8],
+    },
+}
+
+/// The bit of the place that says that a document is compressed. A place is at most [`LAST_NUMBER`], so it does not use this bit.
+const PACKED: u64 = 1 << 63;
 
 impl<'b> Stored<'b> {
     pub(super) fn to_bytes(self, number: u64) -> Vec<u8> {
         let mut contents = ByteWriter::default();
-        contents.all(&[self.place]);
-        contents.bytes(self.text.as_bytes());
+        match self.body {
+            Body::Plain(bytes) => {
+                contents.all(&[self.place]);
+                contents.bytes(bytes);
+            }
+            Body::Packed { dictionary, frame } => {
+                contents.all(&[self.place | PACKED]);
+                contents.all(&[dictionary]);
+                contents.bytes(frame);
+            }
+        }
         with_checksum(number, &contents.into_bytes())
+    }
+
+    /// Returns the checksum of a stored document if it says that it is compressed. Does not verify the checksum.
+    pub(super) fn packed_checksum(bytes: &[u8]) -> Option<[u8; 8]> {
+        let (checksum, contents) = bytes.split_first_chunk()?;
+        (u64::from_le_bytes(*contents.first_chunk()?) & PACKED != 0).then_some(*checksum)
     }
 
     pub(super) fn from_bytes(number: u64, bytes: &'b [u8]) -> Result<Self, Fault> {
         let contents = checked(number, bytes)
             .ok_or_else(|| Fault::corrupt(format!("document {number} has a wrong checksum")))?;
         let mut reader = ByteReader::new(contents);
-        let place = reader.one()?;
-        let text = json::text(reader.rest())
-            .map_err(|offset| Fault::corrupt(format!("document {number} is not UTF-8 at byte {offset}")))?;
-        Ok(Self { place, text })
+        let place: u64 = reader.one()?;
+        let body = match place & PACKED {
+            0 => Body::Plain(reader.rest()),
+            _ => Body::Packed { dictionary: reader.one()?, frame: reader.rest() },
+        };
+        Ok(Self { place: place & !PACKED, body })
     }
+}
+
+const DICTIONARY_SEED: u64 = 0x6469_6374_0000_0000;
+
+/// Returns the checksum of a dictionary, with which its stored value begins.
+pub(super) fn checksum_of(number: u32, bytes: &[u8]) -> [u8; 8] {
+    xxh3_64_with_seed(bytes, DICTIONARY_SEED ^ u64::from(number)).to_le_bytes()
+}
+
+pub(super) fn dictionary_to_bytes(number: u32, bytes: &[u8]) -> Vec<u8> {
+    with_checksum(DICTIONARY_SEED ^ u64::from(number), bytes)
+}
+
+pub(super) fn dictionary_from_bytes(number: u32, bytes: &[u8]) -> Result<&[u8], Fault> {
+    let contents = checked(DICTIONARY_SEED ^ u64::from(number), bytes);
+    contents.ok_or_else(|| Fault::corrupt(format!("the dictionary {number} has a wrong checksum")))
 }
 
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
@@ -351,7 +402,6 @@ pub(super) fn check_meta(
     let state = StoreCounters::from_bytes(state.value())?;
     state.check()?;
     let records = match (version, meta.get(RECORD_COUNT)?) {
-        (FIRST_FORMAT_VERSION, None) => 0,
         (FIRST_FORMAT_VERSION, Some(_)) => return Err(Fault::corrupt("records in a file of version 1")),
         (RECORDS_FORMAT_VERSION, None) => return Err(missing("count of records")),
         (_, None) => 0,
@@ -367,10 +417,12 @@ mod tests {
     #[test]
     fn what_is_written_comes_back_and_what_is_changed_does_not() {
         let state = StoreCounters { next_place: 3, cases: 1, released: u64::MAX, ..StoreCounters::default() };
-        let document = Stored { place: 9, text: "{\"id\":\"é\"}" };
+        let document = Stored { place: 9, body: Body::Plain("{\"id\":\"é\"}".as_bytes()) };
+        let packed = Stored { place: 9, body: Body::Packed { dictionary: 3, frame: b"frame" } };
         let live = Bitmap::filled_by(70, |words| words.copy_from_slice(&[5, 33]));
         let state_bytes = state.to_bytes();
         let document_bytes = document.to_bytes(7);
+        let packed_bytes = packed.to_bytes(7);
         let live_bytes = live_to_bytes(4, &Selection::Bitmap(live.clone()), 70);
         assert_eq!(StoreCounters::from_bytes(&state_bytes).unwrap(), state);
         assert!(state.check().is_ok());
@@ -380,6 +432,7 @@ mod tests {
             assert!(StoreCounters { next_batch: next, ..state }.check().is_err());
         }
         assert_eq!(Stored::from_bytes(7, &document_bytes).unwrap(), document);
+        assert_eq!(Stored::from_bytes(7, &packed_bytes).unwrap(), packed);
         assert_eq!(live_from_bytes(4, 70, &live_bytes).unwrap(), live);
         assert!(Stored::from_bytes(8, &document_bytes).is_err());
         assert!(live_from_bytes(5, 70, &live_bytes).is_err());
@@ -392,9 +445,21 @@ mod tests {
         for at in 0..state_bytes.len() {
             assert!(StoreCounters::from_bytes(&damaged(&state_bytes, at)).is_err());
         }
-        for at in 0..document_bytes.len() {
-            assert!(Stored::from_bytes(7, &damaged(&document_bytes, at)).is_err());
-            assert!(Stored::from_bytes(7, &document_bytes[..at]).is_err());
+        assert_eq!(Stored::packed_checksum(&document_bytes), None);
+        assert_eq!(Stored::packed_checksum(&packed_bytes).unwrap(), packed_bytes[..8]);
+        assert_eq!(Stored::packed_checksum(&packed_bytes[..15]), None);
+        for bytes in [document_bytes, packed_bytes] {
+            for at in 0..bytes.len() {
+                assert!(Stored::from_bytes(7, &damaged(&bytes, at)).is_err());
+                assert!(Stored::from_bytes(7, &bytes[..at]).is_err());
+            }
+        }
+        let dictionary_bytes = dictionary_to_bytes(2, b"dictionary");
+        assert_eq!(dictionary_from_bytes(2, &dictionary_bytes).unwrap(), b"dictionary");
+        assert!(dictionary_bytes.starts_with(&checksum_of(2, b"dictionary")));
+        assert!(dictionary_from_bytes(3, &dictionary_bytes).is_err());
+        for at in 0..dictionary_bytes.len() {
+            assert!(dictionary_from_bytes(2, &damaged(&dictionary_bytes, at)).is_err());
         }
         let record_bytes = record_to_bytes("kind", "key", "text");
         assert_eq!(record_from_bytes("kind", "key", &record_bytes).unwrap(), "text");

@@ -5,11 +5,12 @@ use std::path::Path;
 use redb::ReadableTable;
 
 use super::database::Store;
+use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreError, caught, guarded};
 use super::file::File;
 use super::load::load;
 use super::options::StoreOptions;
-use super::tables::{BATCHES, DOCUMENTS, LIVE, META, Stored, check_meta};
+use super::tables::{BATCHES, DOCUMENTS, LIVE, META, check_meta};
 use super::{batches, record_table};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::catalog::Catalog;
@@ -81,11 +82,12 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         let transaction = file.read()?;
         let state = check_meta(&transaction.open_table(META)?, catalog)?.state;
         let documents = transaction.open_table(DOCUMENTS)?;
+        let dictionaries = file.dictionaries(&transaction)?;
         let mut cases: u64 = 0;
         let snapshot = engine.current_snapshot();
         let view = engine.view_of(&snapshot);
         for slot in view.slots() {
-            cases = cases.saturating_add(compare(slot, catalog, &documents)?);
+            cases = cases.saturating_add(compare(slot, catalog, &documents, &dictionaries)?);
         }
         // The table of batches must contain no pieces of other batches.
         let pieces = transaction.open_table(BATCHES)?;
@@ -109,6 +111,7 @@ fn compare(
     slot: &Slot,
     catalog: &Catalog,
     documents: &impl ReadableTable<u64, &'static [u8]>,
+    dictionaries: &Dictionaries,
 ) -> Result<u64, Fault> {
     let batch: &Batch = &slot.batch;
     let limits = Limits::default().for_stored_documents();
@@ -119,14 +122,16 @@ fn compare(
         let fault = |what: String| Fault::corrupt(format!("row {row} of batch {}: {what}", slot.id.0));
         let number = number.ok_or_else(|| fault("no document".to_owned()))?;
         let bytes = documents.get(number)?.ok_or_else(|| fault(format!("no document {number}")))?;
-        let stored = Stored::from_bytes(number, bytes.value())?;
-        let mut values = Row::default();
-        read_case(stored.text, catalog, &limits, &mut values)
-            .map_err(|error| fault(format!("document {number}: {error}")))?;
-        if stored.place != batch.place(*row) {
-            return Err(fault(format!("place {}, and {} of its document", batch.place(*row), stored.place)));
-        }
-        builder.push(&values, Document::Number { number, size_bytes: 0 }, stored.place);
+        dictionaries.decode(number, bytes.value(), |place, text| {
+            let mut values = Row::default();
+            read_case(text, catalog, &limits, &mut values)
+                .map_err(|error| fault(format!("document {number}: {error}")))?;
+            if place != batch.place(*row) {
+                return Err(fault(format!("place {}, and {place} of its document", batch.place(*row))));
+            }
+            builder.push(&values, Document::Number { number, size_bytes: 0 }, place);
+            Ok(())
+        })??;
     }
     let again = builder.seal();
     for field in catalog.field_ids() {

@@ -232,6 +232,11 @@ impl Store {
             self.engine.detach();
             Ok(())
         });
+        if self.file.is_new() {
+            // redb doubles the length of a file that is too short. A new file gives the rest back. If this fails, it stays longer, or
+            // closing it fails too.
+            let _ = self.file.compact();
+        }
         let closed = self.file.close();
         detached.and(closed).map_err(|fault| fault.of_file(&self.name))
     }

@@ -21,8 +21,19 @@ fn server_with_short_turn() -> Server {
 
 /// Returns cases whose ids begin with a word, enough that storing them takes a while.
 fn cases(word: &str, count: usize) -> String {
-    let name = "n".repeat(100);
-    (0..count).map(|case| format!("{{\"id\":\"{word}-{case}\",\"name\":\"{name} {case}\"}}\n")).collect()
+    // The names have random letters, so that they take space although the store compresses them.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut letter = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"[state as usize % 64])
+    };
+    let case = |case| {
+        let name: String = (0..150).map(|_| letter()).collect();
+        format!("{{\"id\":\"{word}-{case}\",\"name\":\"{name} {case}\"}}\n")
+    };
+    (0..count).map(case).collect()
 }
 
 /// Sends a complete import and does not read the response.

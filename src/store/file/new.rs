@@ -7,8 +7,8 @@ use redb::Database;
 use super::super::backend::{SyncFailed, Watched, WholePages};
 use super::super::error::{Fault, guarded};
 use super::super::tables::{
-    BATCHES, CATALOGUE, DEFINITION, DOCUMENTS, FORMAT, FORMAT_VERSION, LIVE, META, RELEASED, STATE,
-    SUMMARIES, StoreCounters, definition_to_bytes, describe,
+    BATCHES, CATALOGUE, DEFINITION, DICTIONARIES, DOCUMENTS, FORMAT, FORMAT_VERSION, LIVE, META, RELEASED,
+    STATE, SUMMARIES, StoreCounters, definition_to_bytes, describe,
 };
 use super::origin::builder;
 use crate::catalog::Catalog;
@@ -42,6 +42,7 @@ pub(super) fn initialize(database: &Database, catalog: &Catalog) -> Result<(), F
         transaction.open_table(BATCHES)?;
         transaction.open_table(LIVE)?;
         transaction.open_table(SUMMARIES)?;
+        transaction.open_table(DICTIONARIES)?;
     }
     Ok(transaction.commit()?)
 }

@@ -11,6 +11,7 @@ const STATE_SEED: u64 = 0x0073_7461_7465;
 const DEFINITION_SEED: u64 = 0x6465_6669_6e65;
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
 const SUMMARY_SEED: u64 = 0x7375_6d6d_6172_7900;
+const DICTIONARY_SEED: u64 = 0x6469_6374_0000_0000;
 
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const DOCUMENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("documents");
@@ -18,6 +19,7 @@ const RELEASED: TableDefinition<'_, u64, u64> = TableDefinition::new("released")
 const BATCHES: TableDefinition<'_, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
 const LIVE: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("live");
 const SUMMARIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("summaries");
+const DICTIONARIES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("dictionaries");
 const RECORDS: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("records");
 
 fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
@@ -109,6 +111,8 @@ fn check(database: &Database, has_record: bool) {
     let contents = [&words(&[2])[..], br#"{"id":"b","amount":-1,"at":5}"#].concat();
     assert_eq!(document(2).unwrap(), with_checksum(2, &contents));
     assert_eq!((documents.len().unwrap(), document(1)), (2, None));
+    // So few documents train no dictionary.
+    assert_eq!(read.open_table(DICTIONARIES).unwrap().len().unwrap(), 0);
     let released = read.open_table(RELEASED).unwrap();
     let all: Vec<(u64, u64)> = released
         .iter()
@@ -166,9 +170,43 @@ fn check(database: &Database, has_record: bool) {
     }
 }
 
+/// A file of an import that trains a dictionary.
+#[test]
+fn compressed_documents_are_as_the_description_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let store = Store::create(&path, catalog(), StoreOptions::default()).unwrap();
+    let document = |number: u64| {
+        format!(
+            "{{\"id\":\"c{number}\",\"state\":\"new\",\"the name of this member is long\":{}}}",
+            number * 7_919
+        )
+    };
+    let lines: String = (0..1_024).map(|number| document(number) + "\n").collect();
+    store.upsert_many(lines.as_bytes()).unwrap();
+    store.close().unwrap();
+    let database = Database::open(&path).unwrap();
+    let read = database.begin_read().unwrap();
+    let dictionaries = read.open_table(DICTIONARIES).unwrap();
+    let (number, dictionary) = dictionaries.last().unwrap().unwrap();
+    assert_eq!(number.value(), 1);
+    let (checksum, dictionary) = dictionary.value().split_at(8);
+    assert_eq!(xxh3(dictionary, DICTIONARY_SEED ^ 1).to_le_bytes(), checksum);
+    assert!(dictionary.len() + 8 <= PIECE_BYTES);
+    let documents = read.open_table(DOCUMENTS).unwrap();
+    let bytes = documents.get(7).unwrap().unwrap();
+    let (checksum, contents) = bytes.value().split_at(8);
+    assert_eq!(xxh3(contents, 7).to_le_bytes(), checksum);
+    let (head, frame) = contents.split_at(12);
+    assert_eq!(head, [&words(&[7 | 1 << 63])[..], &1_u32.to_le_bytes()].concat());
+    let mut decompressor = zstd::bulk::Decompressor::with_dictionary(dictionary).unwrap();
+    assert_eq!(decompressor.decompress(frame, 1_000).unwrap(), document(7).as_bytes());
+}
+
 #[test]
 fn the_description_names_what_there_is() {
-    for table in ["meta", "documents", "released", "batches", "summaries", "live", "records"] {
+    for table in ["meta", "documents", "released", "batches", "summaries", "live", "dictionaries", "records"]
+    {
         assert!(FORMAT.contains(&format!("| `{table}` |")), "{table}");
     }
     for key in ["format", "catalogue", "definition", "state", "records"] {

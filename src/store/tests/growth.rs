@@ -56,7 +56,7 @@ fn a_write_that_panics_keeps_no_pages_and_stops_no_write() {
         // As in an import whose staging panics.
         let transaction = Guarded::new(store.file.write(true).unwrap());
         let added = [Added { number, place: number, text: &text }];
-        put_documents(transaction.get().unwrap(), &added).unwrap();
+        put_documents(transaction.get().unwrap(), &added, None).unwrap();
         let staged =
             catch_unwind(AssertUnwindSafe(|| transaction.beside(|| -> u8 { panic!("as a fault may") })));
         assert!(staged.map(drop).is_err());

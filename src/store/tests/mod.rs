@@ -6,6 +6,7 @@ mod growth;
 mod imports;
 mod lazy;
 mod members;
+mod packed;
 mod stops;
 
 use std::collections::BTreeMap;
