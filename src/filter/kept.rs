@@ -33,7 +33,8 @@ impl Filter {
                 out.push_str(text);
             }
             Origin::Constant(_) | Origin::Joined(..) | Origin::Apart(..) => {
-                out.push_str(&format!("{TEXT}0;{}", self.to_text()));
+                out.push(JSON);
+                out.push_str(&self.to_json());
             }
         }
     }
