@@ -318,7 +318,7 @@ impl BatchIndex {
 
     /// Returns the heap memory of the index of a field in bytes.
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
-        let rows = self.top_rows.get(field.index()).map_or(0, |rows| rows.size_bytes());
+        let rows = self.top_rows.get(field.index()).map_or(0, FieldTopRows::size_bytes);
         self.fields.get(field.index()).map_or(0, LazyIndex::size_bytes) + rows
     }
 }

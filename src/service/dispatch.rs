@@ -65,7 +65,7 @@ async fn call(
 ) -> Result<Body, Failure> {
     let (head, body) = request.into_parts();
     // A change of the tokens affects only later requests.
-    let tokens = shared.tokens.load_full();
+    let tokens = shared.tokens.load();
     let begun_s = now().timestamp();
     let mut signed = SignatureCheck::new(&tokens, &head, shared.options.clock_window, begun_s);
     let can_be_valid = signed.can_be_valid(begun_s);

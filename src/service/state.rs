@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
-use super::auth::tokens::Tokens;
+use super::auth::tokens::{SharedTokens, Tokens};
 use super::http::body_spool::BodySpool;
 use super::http::budget::Budget;
 use super::http::correlation::CorrelationIds;
@@ -26,7 +25,7 @@ use crate::store::Store;
 pub(super) struct ServiceState {
     pub(super) store: Store,
     pub(super) source: CaseSource,
-    pub(super) tokens: Arc<ArcSwap<Tokens>>,
+    pub(super) tokens: Arc<SharedTokens>,
     /// The OpenAPI document, which is created by its first request.
     pub(super) openapi: OnceLock<String>,
     pub(super) options: ServiceOptions,
@@ -84,7 +83,7 @@ impl ServiceState {
             outgoing: Outgoing::new(options.outgoing_bytes),
             store,
             source: CaseSource::Store,
-            tokens: Arc::new(ArcSwap::from_pointee(tokens)),
+            tokens: Arc::new(SharedTokens::new(tokens)),
             openapi: OnceLock::new(),
             correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),

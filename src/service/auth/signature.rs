@@ -23,8 +23,9 @@ pub(in crate::service) struct SignatureCheck<'t> {
     has_token_header: bool,
     /// The HMAC of the timestamp, the method, the target, and the bytes of the body so far.
     mac: Hmac<Sha256>,
-    /// The same HMAC with the previous secret of the token, as long as that secret is valid.
-    previous: Option<Hmac<Sha256>>,
+    /// The same HMAC with a second key, and true if that key belongs to the previous secret of the token. See
+    /// [`Tokens::second_key`].
+    second: Option<(Hmac<Sha256>, bool)>,
     signature: Option<Signature>,
     timestamp_s: Option<i64>,
     window: Duration,
@@ -41,7 +42,9 @@ impl<'t> SignatureCheck<'t> {
             token,
             has_token_header: name.is_some(),
             mac: mac.clone(),
-            previous: token.and_then(|token| token.previous(now_s)).cloned(),
+            second: tokens
+                .second_key(token, now_s)
+                .map(|(key, is_of_a_secret)| (key.clone(), is_of_a_secret)),
             signature,
             timestamp_s: seconds(timestamp),
             window,
@@ -66,7 +69,7 @@ impl<'t> SignatureCheck<'t> {
     /// Adds bytes of the body to the HMAC.
     pub(in crate::service) fn update(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
-        if let Some(mac) = &mut self.previous {
+        if let Some((mac, _)) = &mut self.second {
             mac.update(bytes);
         }
     }
@@ -101,8 +104,10 @@ impl<'t> SignatureCheck<'t> {
     fn verify_macs(self) -> bool {
         let signature = self.signature.unwrap_or_default();
         let is_present = self.mac.verify_slice(&signature).is_ok();
-        let is_previous = self.previous.is_some_and(|mac| mac.verify_slice(&signature).is_ok());
-        is_present | is_previous
+        let is_second = self
+            .second
+            .is_some_and(|(mac, is_of_a_secret)| mac.verify_slice(&signature).is_ok() & is_of_a_secret);
+        is_present | is_second
     }
 
     /// Returns the first reason, other than a wrong signature, for which the request must be rejected.

@@ -61,12 +61,8 @@ impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let time = DateTime::parse_from_rfc3339(&text);
-        let time = time.map_err(|_| {
-            D::Error::custom(format!(
-                "found {}, expected a time such as `2027-01-31T00:00:00Z`",
-                quote(&text)
-            ))
-        });
+        // The text may be a secret in a wrong place.
+        let time = time.map_err(|_| D::Error::custom("expected a time such as `2027-01-31T00:00:00Z`"));
         time.map(|time| Self(time.to_utc()))
     }
 }
@@ -301,10 +297,33 @@ impl TokenFile {
     /// # Errors
     /// Returns an error if the file cannot be read or is not a token file. The message never contains a secret.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let text = std::fs::read(path)?;
-        let invalid = |error: Error| io::Error::new(io::ErrorKind::InvalidData, error.message());
-        check_text(&text).map_err(invalid)?;
-        serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        Self::parse(&std::fs::read(path)?)
+    }
+
+    /// Reads the text of a token file.
+    ///
+    /// ```
+    /// use casefilter::service::TokenFile;
+    /// assert!(TokenFile::parse(br#"{"tokens":[]}"#)?.entries().is_empty());
+    /// let error = TokenFile::parse(br#"{"tokens":["a secret in a wrong place"]}"#).unwrap_err();
+    /// assert!(!error.to_string().contains("a secret"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the text is not that of a token file. The message never contains a secret.
+    pub fn parse(text: &[u8]) -> io::Result<Self> {
+        let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
+        check_text(text).map_err(|error: Error| invalid(error.message()))?;
+        serde_json::from_slice(text).map_err(|error| {
+            let message = error.to_string();
+            // serde repeats a string that is in a wrong place. It may be a secret.
+            let wrong = message.strip_prefix("invalid type: string ");
+            invalid(match wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
+                Some((_, expected)) => format!("found a string, expected {expected}"),
+                None => message,
+            })
+        })
     }
 
     /// Returns the names of the tokens as they appear in logs. A token without a name is named by its position in the file.
@@ -401,6 +420,21 @@ mod tests {
         let shown = format!("{token:?}");
         assert!(!shown.contains(&old) && !shown.contains(token.secret()));
         assert_eq!(token.rotates_until(), Some(DateTime::UNIX_EPOCH));
+    }
+
+    #[test]
+    fn an_error_repeats_no_text_that_may_be_a_secret() {
+        let entry = r#"{"token":"t","secret":"0123456789abcdef","permissions":[],"MEMBER":"GEHEIM"}"#;
+        for text in [
+            r#"{"tokens":"GEHEIM"}"#.to_owned(),
+            r#"{"tokens":["GEHEIM"]}"#.to_owned(),
+            format!(r#"{{"tokens":[{}]}}"#, entry.replace("MEMBER", "previous")),
+            format!(r#"{{"tokens":[{}]}}"#, entry.replace("MEMBER", "expires")),
+            format!(r#"{{"tokens":[{}]}}"#, entry.replace("MEMBER", "fields")),
+        ] {
+            let error = TokenFile::parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("expected") && !error.contains("GEHEIM"), "{error}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use hmac::{Hmac, KeyInit};
@@ -51,6 +51,8 @@ pub struct Tokens {
     /// The HMAC key for requests with an unknown token. It makes the check of such a request take the same time as that of a known
     /// token.
     unknown: Hmac<Sha256>,
+    /// The last second in which a previous secret is valid, of all tokens.
+    rotates_until_s: i64,
 }
 
 /// A token that the service accepts.
@@ -200,7 +202,10 @@ impl Tokens {
         let unknown = Hmac::new_from_slice(&[0; 32]);
         let unknown = unknown
             .map_err(|_| TokenError { number: None, message: "cannot create signatures".to_owned() })?;
-        Ok(Self { by_token, unknown })
+        let until =
+            by_token.values().filter_map(|token| token.previous.as_ref()).map(|(_, until_s)| *until_s);
+        let rotates_until_s = until.max().unwrap_or(i64::MIN);
+        Ok(Self { by_token, unknown, rotates_until_s })
     }
 
     /// Keeps what the service has seen of tokens that are also in `before`: their used signatures, their compiled filters and the
@@ -228,11 +233,9 @@ impl Tokens {
         self
     }
 
-    /// Returns the tokens, sorted by name.
-    pub(in crate::service) fn by_name(&self) -> Vec<&AppToken> {
-        let mut tokens: Vec<&AppToken> = self.by_token.values().map(|token| &**token).collect();
-        tokens.sort_by(|a, b| a.name.cmp(&b.name));
-        tokens
+    /// Returns the tokens, in any order.
+    pub(in crate::service) fn iter(&self) -> impl Iterator<Item = &AppToken> {
+        self.by_token.values().map(|token| &**token)
     }
 
     /// Returns the number of tokens.
@@ -251,6 +254,23 @@ impl Tokens {
     pub(in crate::service) fn find(&self, text: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
         let token = self.by_token.get(text);
         (token, token.map_or(&self.unknown, |token| &token.mac))
+    }
+
+    /// Returns the key for a second check of each signature, and true if it belongs to a secret. Returns `None` if no token has a
+    /// previous secret that is valid.
+    ///
+    /// As long as one token has two secrets, each request is checked with two keys. So the time does not show which token that is. The
+    /// key that belongs to no secret is known to everybody.
+    pub(in crate::service) fn second_key<'t>(
+        &'t self,
+        token: Option<&'t Arc<AppToken>>,
+        now_s: i64,
+    ) -> Option<(&'t Hmac<Sha256>, bool)> {
+        if now_s >= self.rotates_until_s {
+            return None;
+        }
+        let own = token.and_then(|token| token.previous(now_s));
+        Some(own.map_or((&self.unknown, false), |key| (key, true)))
     }
 
     /// Returns the filter caches of all tokens. A cache that tokens share is returned once.
@@ -279,9 +299,38 @@ impl Tokens {
 /// ```
 #[derive(Clone)]
 pub struct TokenUpdater {
-    pub(in crate::service) tokens: Arc<ArcSwap<Tokens>>,
+    pub(in crate::service) shared: Arc<SharedTokens>,
     pub(in crate::service) catalog: Catalog,
     pub(in crate::service) limits: Limits,
+}
+
+/// The tokens that are in force in a service, and the state of their last replacement.
+pub(in crate::service) struct SharedTokens {
+    current: ArcSwap<Tokens>,
+    /// Held during a replacement, so that the last one wins.
+    replacing: Mutex<()>,
+    /// True if the last replacement failed.
+    fails: AtomicBool,
+}
+
+impl SharedTokens {
+    pub(in crate::service) fn new(tokens: Tokens) -> Self {
+        Self {
+            current: ArcSwap::from_pointee(tokens),
+            replacing: Mutex::new(()),
+            fails: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the tokens that are in force.
+    pub(in crate::service) fn load(&self) -> Arc<Tokens> {
+        self.current.load_full()
+    }
+
+    /// Returns true if the last replacement failed.
+    pub(in crate::service) fn fails(&self) -> bool {
+        self.fails.load(Ordering::Relaxed)
+    }
 }
 
 impl TokenUpdater {
@@ -290,17 +339,25 @@ impl TokenUpdater {
     /// # Errors
     /// Returns the error in the first invalid token. Then the service keeps its tokens.
     pub fn replace(&self, file: TokenFile) -> Result<usize, TokenError> {
-        let tokens = Tokens::new(file, &self.catalog, &self.limits)?;
-        let tokens = tokens.keeping(&self.tokens.load());
+        let _replacing = self.shared.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        let tokens = Tokens::new(file, &self.catalog, &self.limits);
+        self.shared.fails.store(tokens.is_err(), Ordering::Relaxed);
+        let tokens = tokens?.keeping(&self.shared.load());
         let count = tokens.len();
-        self.tokens.store(Arc::new(tokens));
+        self.shared.current.store(Arc::new(tokens));
         Ok(count)
+    }
+
+    /// Records that changed tokens could not be read, for the metric `casefilter_token_file_failing`. The service keeps its tokens. The
+    /// next successful [`replace`](Self::replace) ends this state.
+    pub fn note_failure(&self) {
+        self.shared.fails.store(true, Ordering::Relaxed);
     }
 }
 
 impl fmt::Debug for TokenUpdater {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenUpdater").field("tokens", &self.tokens.load()).finish_non_exhaustive()
+        f.debug_struct("TokenUpdater").field("tokens", &self.shared.load()).finish_non_exhaustive()
     }
 }
 
@@ -315,5 +372,93 @@ fn key(secret: &Secret) -> Result<Hmac<Sha256>, String> {
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tokens").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::service::auth::token_file::TokenEntry;
+
+    fn entry(text: &str, more: serde_json::Value) -> TokenEntry {
+        let mut entry =
+            serde_json::json!({"token": text, "secret": "0123456789abcdef", "permissions": ["viewCases"]});
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(entry).unwrap()
+    }
+
+    fn file(entries: impl IntoIterator<Item = TokenEntry>) -> TokenFile {
+        let mut file = TokenFile::default();
+        entries.into_iter().for_each(|entry| file.push(entry));
+        file
+    }
+
+    fn tokens(entries: impl IntoIterator<Item = TokenEntry>) -> Tokens {
+        Tokens::new(file(entries), &Catalog::cases(), &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn a_replacement_keeps_what_was_seen_of_a_token_and_applies_its_new_restrictions() {
+        let none = || serde_json::json!({});
+        let filter = |text: &str| serde_json::json!({ "filter": text });
+        let shared = Arc::new(SharedTokens::new(tokens([
+            entry("a", none()),
+            entry("b", filter("clientId = acme")),
+            entry("c", filter("clientId = acme")),
+        ])));
+        let updater = TokenUpdater {
+            shared: Arc::clone(&shared),
+            catalog: Catalog::cases(),
+            limits: Limits::default(),
+        };
+        let before = shared.load();
+        let own = |tokens: &Tokens, text: &str| Arc::clone(tokens.find(text).0.unwrap());
+        let replays = |token: &AppToken| {
+            let new = || ReplayCache::new(Duration::from_secs(60), 10);
+            token.state.replays.get_or_init(new).insert([7; 32], Instant::now())
+        };
+        assert!(replays(&own(&before, "a")).is_ok());
+        let replaced = updater.replace(file([
+            entry("a", serde_json::json!({"name": "renamed", "filter": "clientId = acme"})),
+            entry("b", filter("clientId = acme")),
+            entry("c", filter("clientId = other")),
+            entry("d", none()),
+        ]));
+        assert_eq!(replaced, Ok(4));
+        let after = shared.load();
+        // The signature that was used before is still known.
+        assert!(replays(&own(&after, "a")).is_err());
+        let is_cache_kept = |text| Arc::ptr_eq(&own(&before, text).cache, &own(&after, text).cache);
+        assert_eq!(["a", "b", "c"].map(is_cache_kept), [false, true, false]);
+        assert!(
+            Arc::ptr_eq(&own(&before, "a").cache, &own(&after, "d").cache),
+            "unrestricted tokens share one"
+        );
+        assert!(Arc::ptr_eq(&own(&before, "b").share, &own(&after, "b").share));
+        // A token that remains alone gets a larger share.
+        updater.replace(file([entry("b", none())])).unwrap();
+        assert!(!Arc::ptr_eq(&own(&before, "b").share, &own(&shared.load(), "b").share));
+        // An invalid file changes nothing.
+        assert!(updater.replace(file([entry("b", filter("x = "))])).is_err());
+        assert!(shared.fails() && shared.load().find("b").0.is_some());
+        updater.replace(TokenFile::default()).unwrap();
+        assert!(!shared.fails() && shared.load().is_empty());
+    }
+
+    #[test]
+    fn the_second_key_of_a_token_without_a_second_secret_belongs_to_no_secret() {
+        let until = serde_json::json!({"secret": "fedcba9876543210", "until": "1970-01-01T00:01:00Z"});
+        let tokens =
+            tokens([entry("a", serde_json::json!({ "previous": until })), entry("b", serde_json::json!({}))]);
+        let second = |text: &str, now_s| {
+            tokens.second_key(tokens.find(text).0, now_s).map(|(_, is_of_a_secret)| is_of_a_secret)
+        };
+        assert_eq!(
+            ["a", "b", "unknown"].map(|text| second(text, 59)),
+            [Some(true), Some(false), Some(false)]
+        );
+        assert_eq!(["a", "b", "unknown"].map(|text| second(text, 60)), [None; 3]);
     }
 }

@@ -111,7 +111,7 @@ impl Service {
     #[must_use]
     pub fn token_updater(&self) -> TokenUpdater {
         TokenUpdater {
-            tokens: Arc::clone(&self.shared.tokens),
+            shared: Arc::clone(&self.shared.tokens),
             catalog: self.shared.store.catalog().clone(),
             limits: self.shared.options.limits.clone(),
         }

@@ -1,5 +1,6 @@
 //! Writes all metrics in the text format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -97,12 +98,20 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         "gauge",
         "Unix time of the last request with a valid signature, by the name of the token.",
     );
-    for token in tokens.by_name() {
+    // Several tokens may have one name.
+    let mut used: BTreeMap<&str, i64> = BTreeMap::new();
+    for token in tokens.iter() {
         if let Some(seconds) = token.last_use_s() {
-            let labels = format!("token=\"{}\"", label_value(&token.name));
-            out.line("token_last_use_timestamp_seconds", &labels, seconds);
+            let last = used.entry(&token.name).or_default();
+            *last = seconds.max(*last);
         }
     }
+    for (name, seconds) in used {
+        let labels = format!("token=\"{}\"", label_value(name));
+        out.line("token_last_use_timestamp_seconds", &labels, seconds);
+    }
+    let help = "1 if the token file has changed, but cannot be used: the service keeps its tokens.";
+    out.one("token_file_failing", "gauge", help, u8::from(shared.tokens.fails()));
 
     #[cfg(feature = "postgres")]
     if let CaseSource::Postgres(source) = &shared.source {

@@ -6,7 +6,9 @@ use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+#[cfg(unix)]
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 #[cfg(unix)]
@@ -77,7 +79,8 @@ pub(crate) struct Args {
 
     /// Separate address to listen on for /metrics: an IP address and a port [default: /metrics is not served]
     ///
-    /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases.
+    /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases, and the
+    /// names of tokens.
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
 
@@ -88,7 +91,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
 
-    /// Accept a token file that other users of this machine can read
+    /// Accept a token file that other users of this machine can read or change
     #[arg(long, env = "CASEFILTER_ALLOW_READABLE_TOKENS", value_parser = BoolishValueParser::new())]
     allow_readable_tokens: bool,
 
@@ -359,8 +362,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             shown(folder)
         )));
     }
-    let watch = TokenWatch::new(&args.tokens, args.allow_readable_tokens);
-    let file = watch.read().map_err(Failure::Failed)?;
+    let (watch, file) = TokenWatch::start(&args.tokens, args.allow_readable_tokens)?;
     let catalog = args.catalog.or_kept(&args.db)?;
     let catalog = extended(catalog, args.extended);
     let tokens = Tokens::new(file, &catalog, &options.limits);

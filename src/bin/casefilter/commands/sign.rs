@@ -19,8 +19,9 @@ use crate::output::stdout::Output;
 /// Sign a request to a service: print its headers, and the exact bytes that are signed
 ///
 /// If a service answers 401, compare these bytes and headers with those of the client. The log of the service has the cause of each
-/// 401. The headers are written to standard output, for `curl -H @-`, and the bytes to standard error. In the bytes, control
-/// characters and invalid UTF-8 are escaped.
+/// 401. The headers are written to standard output, for `curl -H @-`, and the bytes to standard error, with
+/// control characters escaped as in `\u{a}`. If they are not UTF-8, all bytes except ASCII are escaped as in `\xff`. JSON also has them in
+/// hexadecimal.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,9 +66,13 @@ struct Credentials {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Signed<'a> {
     headers: [(&'static str, &'a str); 3],
-    signed: &'a str,
+    /// The signed bytes, if they are UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed: Option<&'a str>,
+    signed_hex: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
@@ -96,11 +101,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             for (name, value) in headers {
                 out.line(&format!("{name}: {value}"))?;
             }
-            let shown = bytes.escape_ascii().to_string();
+            let shown = match str::from_utf8(&bytes) {
+                Ok(text) => escape(text).into_owned(),
+                Err(_) => bytes.escape_ascii().to_string(),
+            };
             note(format!("signed {} bytes: {shown}\n", bytes.len()));
         }
         Form::Json => {
-            out.json(&Signed { headers, signed: &String::from_utf8_lossy(&bytes) })?;
+            let signed = str::from_utf8(&bytes).ok();
+            let signed_hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            out.json(&Signed { headers, signed, signed_hex })?;
         }
     }
     out.finish()?;

@@ -1,12 +1,16 @@
 //! Reads the token file of a service, and follows its changes while the service runs.
 
 use std::collections::HashSet;
-use std::fs::{self, Metadata};
+use std::collections::hash_map::DefaultHasher;
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use casefilter::service::{TokenFile, TokenUpdater};
 
@@ -16,126 +20,158 @@ use crate::output::failure::Failure;
 /// The time between two looks at the file. A change is in force within a second.
 const INTERVAL: Duration = Duration::from_millis(400);
 
-/// A token file, and the state in which it was last read.
+/// A token file, and the result of its last reading.
 pub(super) struct TokenWatch {
     path: PathBuf,
-    /// True if other users may be able to read the file.
-    may_be_readable: bool,
-    seen: Option<Stamp>,
+    /// True if other users may be able to read and change the file.
+    may_be_open: bool,
+    /// The hash of the contents, and the mode, or the error of the last reading.
+    seen: Result<(u64, u32), String>,
 }
 
-/// The properties of a file that differ after a change.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    changed: Option<SystemTime>,
-    bytes: u64,
-    inode: u64,
+/// The contents of a token file, and its mode.
+struct Contents {
+    text: Vec<u8>,
     mode: u32,
 }
 
 impl TokenWatch {
-    pub(super) fn new(path: &Path, may_be_readable: bool) -> Self {
-        Self { seen: Stamp::of(path), path: path.to_owned(), may_be_readable }
-    }
-
-    /// Reads the file, and logs warnings about its tokens.
+    /// Reads a token file for the first time, and logs warnings about its tokens.
     ///
     /// # Errors
-    /// Returns a message if the file cannot be read, is not a token file, or can be read by other users.
-    pub(super) fn read(&self) -> Result<TokenFile, String> {
-        let shown = escape(&self.path.display().to_string()).into_owned();
-        let file = TokenFile::read(&self.path)
-            .map_err(|error| format!("cannot read {shown}: {}", escape(&error.to_string())))?;
-        if is_readable_by_others(&self.path) {
-            if !self.may_be_readable {
-                return Err(format!(
-                    "other users of this machine can read the secrets in {shown}: chmod 600, or start the service with --allow-readable-tokens"
-                ));
-            }
-            let (file, what) = (shown, "the secrets in it");
-            tracing::warn!(file, "other users of this machine may read {what}: chmod 600 is enough");
-        }
-        let mut names = HashSet::new();
-        for name in file.names() {
-            if names.contains(&name) {
-                tracing::warn!(name, "two tokens have this name: logs cannot tell them apart");
-            }
-            names.insert(name);
-        }
-        for warning in file.warnings() {
-            tracing::warn!("{}", escape(&warning));
-        }
-        if file.entries().is_empty() {
-            tracing::warn!("the file of tokens has no token: every request will be rejected");
-        }
-        Ok(file)
+    /// Returns an error if the file cannot be read, is not a token file, or if other users can read or change it.
+    pub(super) fn start(path: &Path, may_be_open: bool) -> Result<(Self, TokenFile), Failure> {
+        let mut watch = Self { path: path.to_owned(), may_be_open, seen: Err(String::new()) };
+        let contents = watch.contents().map_err(Failure::Failed)?;
+        watch.seen = Ok(contents.stamp());
+        let file = watch.parse(&contents).map_err(Failure::Failed)?;
+        watch.warn(&file, contents.mode);
+        Ok((watch, file))
     }
 
-    /// Starts a thread that reads the file again after each change, or when `asked` is set, and replaces the tokens. It runs until
-    /// the process ends.
+    /// Starts a thread that replaces the tokens after each change of the file, or when `asked` is set. It runs until the process ends.
+    /// If the file is not a regular file, such as a pipe, it is not followed.
     pub(super) fn follow(mut self, updater: TokenUpdater, asked: Arc<AtomicBool>) -> Result<(), Failure> {
+        if !self.path.is_file() {
+            return Ok(());
+        }
         let follow = move || {
             loop {
                 thread::sleep(INTERVAL);
-                self.look(&updater, &asked);
+                // A panic is logged by its hook. The next look tries again.
+                if catch_unwind(AssertUnwindSafe(|| self.look(&updater, &asked))).is_err() {
+                    updater.note_failure();
+                }
             }
         };
         let thread = thread::Builder::new().name("tokens".to_owned()).spawn(follow);
         thread.map(drop).map_err(|error| Failure::Failed(format!("cannot follow the token file: {error}")))
     }
 
-    /// Replaces the tokens if the file has changed, or if that is asked for.
+    /// Reads the file. Replaces the tokens if it has changed, if the last reading failed, or if that is asked for.
     fn look(&mut self, updater: &TokenUpdater, asked: &AtomicBool) {
-        let stamp = Stamp::of(&self.path);
-        if !asked.swap(false, Ordering::Relaxed) && stamp == self.seen {
+        let is_asked = asked.swap(false, Ordering::Relaxed);
+        let read = self.contents();
+        let stamp = read.as_ref().map(Contents::stamp);
+        if !is_asked && stamp.as_ref().is_ok_and(|stamp| self.seen.as_ref() == Ok(stamp)) {
             return;
         }
-        // The stamp is taken before the file is read. So a change in between is seen the next time.
-        self.seen = stamp;
-        let replaced = self.read().and_then(|file| updater.replace(file).map_err(|error| error.to_string()));
+        let replaced = read.and_then(|contents| {
+            let file = self.parse(&contents)?;
+            let tokens = updater.replace(file.clone()).map_err(|error| error.to_string())?;
+            Ok((contents, file, tokens))
+        });
         match replaced {
-            Ok(tokens) => tracing::info!(tokens, "the token file has changed, and is in force"),
+            Ok((contents, file, tokens)) => {
+                self.seen = Ok(contents.stamp());
+                tracing::info!(tokens, "the token file was read again, and is in force");
+                self.warn(&file, contents.mode);
+            }
             Err(cause) => {
-                tracing::error!(
-                    cause,
-                    "the token file has changed, but is not valid: the service keeps its tokens"
-                );
+                updater.note_failure();
+                // The next look tries again. The log has each cause once.
+                if is_asked || self.seen.as_ref() != Err(&cause) {
+                    tracing::error!(
+                        cause,
+                        "the token file has changed, but is not valid: the service keeps its tokens"
+                    );
+                }
+                self.seen = Err(cause);
             }
         }
     }
-}
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = fs::metadata(path).ok()?;
-        let (inode, mode) = inode_and_mode(&found);
-        Some(Self { changed: found.modified().ok(), bytes: found.len(), inode, mode })
+    fn contents(&self) -> Result<Contents, String> {
+        let read = || {
+            let mut file = File::open(&self.path)?;
+            let mode = mode_of(&file)?;
+            let mut text = Vec::new();
+            file.read_to_end(&mut text)?;
+            Ok(Contents { text, mode })
+        };
+        read().map_err(|error: io::Error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &io::Error) -> String {
+        format!("cannot read {}: {}", escape(&self.path.display().to_string()), escape(&error.to_string()))
+    }
+
+    fn parse(&self, contents: &Contents) -> Result<TokenFile, String> {
+        let file = TokenFile::parse(&contents.text).map_err(|error| self.unreadable(&error))?;
+        if is_open_to_others(contents.mode) && !self.may_be_open {
+            return Err(format!(
+                "other users of this machine can read or change the secrets in {}: chmod 600, or start the service with --allow-readable-tokens",
+                escape(&self.path.display().to_string())
+            ));
+        }
+        Ok(file)
+    }
+
+    /// Logs warnings about a token file that is in force.
+    fn warn(&self, tokens: &TokenFile, mode: u32) {
+        if is_open_to_others(mode) {
+            let file = escape(&self.path.display().to_string()).into_owned();
+            let what = "the secrets in it";
+            tracing::warn!(file, "other users of this machine may read {what}: chmod 600 is enough");
+        }
+        let mut names = HashSet::new();
+        for name in tokens.names() {
+            if names.contains(&name) {
+                tracing::warn!(name, "two tokens have this name: logs cannot tell them apart");
+            }
+            names.insert(name);
+        }
+        for warning in tokens.warnings() {
+            tracing::warn!("{}", escape(&warning));
+        }
+        if tokens.entries().is_empty() {
+            tracing::warn!("the file of tokens has no token: every request will be rejected");
+        }
     }
 }
 
-#[cfg(unix)]
-fn inode_and_mode(found: &Metadata) -> (u64, u32) {
-    use std::os::unix::fs::MetadataExt;
-    (found.ino(), found.mode())
+impl Contents {
+    /// Returns values that differ after a change.
+    fn stamp(&self) -> (u64, u32) {
+        let mut hasher = DefaultHasher::new();
+        self.text.hash(&mut hasher);
+        (hasher.finish(), self.mode)
+    }
 }
 
-#[cfg(not(unix))]
-fn inode_and_mode(_found: &Metadata) -> (u64, u32) {
-    (0, 0)
-}
-
-/// Returns true if users other than the owner of a file can read it, by its mode. Files in `$CREDENTIALS_DIRECTORY`, where systemd
-/// puts credentials, are protected by their folder.
+/// Returns the mode of a file. Returns 0 on systems without modes.
 #[cfg(unix)]
-fn is_readable_by_others(path: &Path) -> bool {
+fn mode_of(file: &File) -> io::Result<u32> {
     use std::os::unix::fs::PermissionsExt;
-    if std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|folder| path.starts_with(folder)) {
-        return false;
-    }
-    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o044 != 0)
+    Ok(file.metadata()?.permissions().mode())
 }
 
 #[cfg(not(unix))]
-fn is_readable_by_others(_path: &Path) -> bool {
-    false
+fn mode_of(_file: &File) -> io::Result<u32> {
+    Ok(0)
+}
+
+/// Returns true if users other than the owner can read or change a file with this mode.
+fn is_open_to_others(mode: u32) -> bool {
+    mode & 0o066 != 0
 }

@@ -144,9 +144,15 @@ fn add(
     loop {
         let mut locked = LockedTokens::read(path)?;
         let tokens = std::mem::take(&mut locked.tokens);
-        // The default name of a token is its number.
-        let number = || tokens.names().count().saturating_add(1).to_string();
-        let own_name = name.map_or_else(number, str::to_owned);
+        // The default name of a token is its number, or the next one that is free.
+        let names: Vec<String> = tokens.names().collect();
+        let number = names.len().saturating_add(1);
+        let free = || (number..).map(|number| number.to_string()).find(|number| !names.contains(number));
+        let own_name = name.map(str::to_owned).or_else(free).unwrap_or_default();
+        let mut entry = entry.clone();
+        if own_name != number.to_string() {
+            entry = entry.with_name(&own_name);
+        }
         if tokens.names().any(|other| other == own_name) {
             return Err(Failure::Usage(format!(
                 "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
@@ -154,7 +160,7 @@ fn add(
                 quote(&own_name)
             )));
         }
-        let text = text_with(tokens, entry.clone(), catalog)?;
+        let text = text_with(tokens, entry, catalog)?;
         before.take().map_or(Ok(()), |before| before())?;
         if locked.write(&text)? {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Reads and writes the token file. Several commands may change it at the same time.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use casefilter::AtomicFile;
@@ -28,7 +28,7 @@ impl<'p> LockedTokens<'p> {
     pub(super) fn read(path: &'p Path) -> Result<Self, Failure> {
         let fail = |error: io::Error| Failure::io("cannot read", &path.display().to_string(), &error);
         loop {
-            let file = match File::open(path) {
+            let mut file = match File::open(path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Ok(Self { path, tokens: TokenFile::default(), lock: None });
@@ -38,7 +38,10 @@ impl<'p> LockedTokens<'p> {
             // Some file systems do not support locks. On these, one command at a time is still safe.
             let _ = file.lock();
             if has_name(&file, path) {
-                let tokens = TokenFile::read(path).map_err(fail)?;
+                // On some systems, only the handle with the lock can read the file.
+                let mut text = Vec::new();
+                file.read_to_end(&mut text).map_err(fail)?;
+                let tokens = TokenFile::parse(&text).map_err(fail)?;
                 return Ok(Self { path, tokens, lock: Some(file) });
             }
         }

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use chrono::TimeDelta;
 
-use super::common::{change, end_of, lifetime, print};
+use super::common::{change, end_of, lifetime, now, print};
 use crate::input::duration;
 use crate::output::dash::refuse_stdout;
 use crate::output::ending::Contents;
-use crate::output::failure::Failure;
+use crate::output::escape::quote;
+use crate::output::failure::{Failure, note};
 use crate::output::status::Status;
 
 /// Give a token a new secret; the old secret stays valid for a while
@@ -55,6 +56,9 @@ pub(super) fn rotate(args: &Rotate) -> Result<Status, Failure> {
     let mut has_output = false;
     let rotated = change(&args.file, &args.name, |tokens| {
         let Some(entry) = tokens.get_mut(&args.name) else { return Ok(None) };
+        if expires.is_none() && entry.expires().is_some_and(|expires| expires <= now()) {
+            note(format!("warning: the token {} has expired: use --expires\n", quote(&args.name)));
+        }
         entry.rotate(until).map_err(|error| Failure::io("cannot make", "a secret", &error))?;
         if let Some(expires) = expires {
             *entry = entry.clone().with_expiry(expires);
