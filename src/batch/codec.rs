@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::documents::{BatchDocuments, Numbers};
 use super::insertion_order::InsertionOrder;
 use super::sealed::Batch;
-use super::summary::{BatchSummary, ColumnSummary};
+use super::summary::{BatchSummary, ColumnSummary, stored_fields};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{
     ByteReader, ByteWriter, Fault, {self},
@@ -51,8 +51,7 @@ pub(crate) enum Part {
 impl Part {
     /// Returns the parts that each batch of the catalogue has.
     pub(crate) fn all(catalog: &Catalog) -> impl Iterator<Item = Self> {
-        let stored = catalog.field_ids().filter(|field| *field == FieldId::ID || catalog.is_visible(*field));
-        std::iter::once(Self::Rows).chain(stored.map(Self::Column))
+        std::iter::once(Self::Rows).chain(stored_fields(catalog).map(Self::Column))
     }
 
     /// Returns the part number, which is unique in its batch. It fits a `u16`, because a catalogue has fewer than 65,536 fields.
@@ -309,7 +308,7 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
     let Ok(ReadBatch { batch, .. }) = whole else { return };
     assert_eq!(batch.validate(&catalog), Ok(()));
     // Each column alone is the same, and agrees only with its own summary.
-    let summary = BatchSummary::of(&catalog, &batch);
+    let summary = batch.summary(&catalog);
     assert_eq!(BatchSummary::from_bytes(&catalog, &summary.to_bytes(&catalog)).as_ref(), Ok(&summary));
     for (part, bytes) in parts {
         let Part::Column(field) = part else { continue };

@@ -81,6 +81,12 @@ impl Batch {
         Self { rows, columns, places, documents }
     }
 
+    /// Returns the summary of the batch. Reads its columns.
+    #[cfg(feature = "store")]
+    pub(crate) fn summary(&self, catalog: &Catalog) -> BatchSummary {
+        BatchSummary::new(self.rows, catalog.field_ids().map(|field| self.column(field)))
+    }
+
     /// Sets the elements of arrays of objects in the columns of these fields, for a batch that was stored without elements. `read`
     /// passes the document of a row to its second argument. It returns false if the row is deleted.
     #[cfg(feature = "store")]

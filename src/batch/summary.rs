@@ -1,7 +1,5 @@
 //! Summaries of stored batches: what an engine needs to know about columns before it reads them.
 
-use super::codec::Part;
-use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{ByteReader, ByteWriter, Fault};
 use crate::column::{Column, ColumnData};
@@ -44,10 +42,10 @@ impl ColumnSummary {
 }
 
 impl BatchSummary {
-    /// Returns the summary of a batch. Reads its columns.
-    pub(crate) fn of(catalog: &Catalog, batch: &Batch) -> Self {
-        let column = |field| batch.column(field).map(ColumnSummary::of).unwrap_or_default();
-        Self { rows: batch.rows(), columns: catalog.field_ids().map(column).collect() }
+    /// Creates the summary of a batch of `rows` rows from its columns, in the order of the fields of the catalogue.
+    pub(super) fn new<'c>(rows: usize, columns: impl Iterator<Item = Option<&'c Column>>) -> Self {
+        let columns = columns.map(|column| column.map(ColumnSummary::of).unwrap_or_default());
+        Self { rows, columns: columns.collect() }
     }
 
     /// Returns the number of rows of the batch.
@@ -73,8 +71,7 @@ impl BatchSummary {
     pub(crate) fn to_bytes(&self, catalog: &Catalog) -> Vec<u8> {
         let mut out = ByteWriter::default();
         out.all(&[self.rows as u64]);
-        for part in Part::all(catalog) {
-            let Part::Column(field) = part else { continue };
+        for field in stored_fields(catalog) {
             match self.column(field) {
                 ColumnSummary::Empty => {}
                 ColumnSummary::Strings(bytes) => out.all(&[bytes]),
@@ -96,8 +93,7 @@ impl BatchSummary {
         let mut reader = ByteReader::new(bytes);
         let rows = usize::try_from(reader.one::<u64>()?).map_err(|_| "too many rows for a batch")?;
         let mut columns = vec![ColumnSummary::Empty; catalog.fields().len()];
-        for part in Part::all(catalog) {
-            let Part::Column(field) = part else { continue };
+        for field in stored_fields(catalog) {
             let Some(column) = columns.get_mut(field.index()) else { continue };
             *column = match ValueClass::of_field(catalog.field(field).field_type()) {
                 ValueClass::Booleans => ColumnSummary::Empty,
@@ -117,4 +113,9 @@ impl BatchSummary {
         reader.finish()?;
         Ok(Self { rows, columns: columns.into() })
     }
+}
+
+/// Returns the fields that have a column in each batch.
+pub(super) fn stored_fields(catalog: &Catalog) -> impl Iterator<Item = FieldId> {
+    catalog.field_ids().filter(|field| *field == FieldId::ID || catalog.is_visible(*field))
 }

@@ -37,7 +37,8 @@
 //! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline
 //! (`write/pipeline`). First the transaction is staged: this step does everything that can fail or take time. Then it is published.
 //! A transaction that is dropped before it is published has no effect. If documents are in a store (`Keep::Numbers`), the store
-//! commits them between the two steps. When a store is opened, its engine is restored from `Parts`.
+//! commits them between the two steps. When a store is opened, its engine is restored from `Parts`. Its batches read their columns
+//! from the store when they are first needed, and the index of a field is built when it is first needed.
 //!
 //! **Shared state.** Threads share the current snapshot and the writer lock, in `SharedState`. All other state that affects answers
 //! never changes, or is initialised once. Caches that do not affect answers have locks or atomics of their own.

@@ -1,34 +1,20 @@
 //! Stores sealed batches in the file, with their summaries and live rows. Each part of a batch, such as one column, is cut into
 //! *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`. Parts may be compressed before they are cut.
 
-use std::sync::{Arc, Weak};
-
 use redb::{ReadableTable, WriteTransaction};
 
-use super::columns::BatchSource;
 use super::error::Fault;
-use super::file::Reader;
 use super::packed_part::{pack, unpack};
 use super::tables::{
-    BATCHES, LIVE, PIECE_BYTES, SUMMARIES, live_from_bytes, live_to_bytes, summary_from_bytes,
-    summary_to_bytes,
+    BATCHES, LIVE, PIECE_BYTES, SUMMARIES, live_from_bytes, live_to_bytes, summary_to_bytes,
 };
+use crate::batch::Batch;
 use crate::batch::codec::{self, Part, ReadBatch};
-use crate::batch::{Batch, BatchSummary};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
 
 /// The type of the keys of pieces: the batch number, the part number, and the number of the piece.
 pub(super) type PieceKey = (u64, u16, u32);
-
-/// The number of rows of a stored batch, and its live rows.
-#[derive(Debug)]
-pub(super) struct StoredBatch {
-    pub(super) rows: usize,
-    pub(super) live: Selection,
-    /// The source of the columns, if the batch was read from the file.
-    pub(super) source: Weak<BatchSource>,
-}
 
 /// Returns the table key of the first piece of a part.
 fn first_piece(batch: u64, part: Part) -> PieceKey {
@@ -52,7 +38,7 @@ pub(super) fn write(
         }
     }
     if is_packed {
-        let summary = summary_to_bytes(catalog, number, &BatchSummary::of(catalog, batch));
+        let summary = summary_to_bytes(catalog, number, &batch.summary(catalog));
         transaction.open_table(SUMMARIES)?.insert(number, summary.as_slice())?;
     }
     Ok(())
@@ -95,23 +81,6 @@ pub(super) fn read(
     number: u64,
 ) -> Result<ReadBatch, Fault> {
     codec::read(catalog, number, |part| self::part(pieces, number, part))
-}
-
-/// Reads part 0 of a batch and its summary. Its columns are read when they are first needed.
-pub(super) fn read_summarized(
-    pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
-    summaries: &impl ReadableTable<u64, &'static [u8]>,
-    catalog: &Catalog,
-    number: u64,
-    reader: &Reader,
-) -> Result<(Batch, Arc<BatchSource>), Fault> {
-    let rows = codec::read_rows(catalog, number, &part(pieces, number, Part::Rows)?)?;
-    let summary = summaries.get(number)?;
-    let summary = summary.ok_or_else(|| Fault::corrupt(format!("no summary of batch {number}")))?;
-    let summary = summary_from_bytes(catalog, (number, rows.0), summary.value())?;
-    let source = Arc::new(BatchSource::new(reader.clone(), catalog, number, rows.0));
-    let columns: Arc<BatchSource> = Arc::clone(&source);
-    Ok((Batch::stored(catalog, rows, summary, columns), source))
 }
 
 /// Reads the bytes of a part of a batch.

@@ -10,18 +10,27 @@
 //! column again.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
-use redb::ReadOnlyTable;
+use redb::{ReadOnlyTable, ReadableTable};
 
 use super::batches::{self, PieceKey};
 use super::error::{Fault, Guarded, guarded, unwind};
 use super::file::{Opened, Reader};
-use super::tables::BATCHES;
+use super::tables::{BATCHES, summary_from_bytes};
 use crate::batch::codec::{self, Part};
-use crate::batch::{ColumnSource, ColumnSummary};
+use crate::batch::{Batch, ColumnSource, ColumnSummary};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::Column;
+use crate::column::{Column, Selection};
+
+/// The number of rows of a stored batch, and its live rows.
+#[derive(Debug)]
+pub(super) struct StoredBatch {
+    pub(super) rows: usize,
+    pub(super) live: Selection,
+    /// The source of the columns, if the batch was read from the file.
+    pub(super) source: Weak<BatchSource>,
+}
 
 /// The source of the columns of one stored batch.
 #[derive(Debug)]
@@ -45,8 +54,25 @@ struct Kept {
 }
 
 impl BatchSource {
+    /// Reads part 0 of a batch and its summary. Returns the batch, and the source of its columns.
+    pub(super) fn open(
+        pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
+        summaries: &impl ReadableTable<u64, &'static [u8]>,
+        catalog: &Catalog,
+        number: u64,
+        reader: &Reader,
+    ) -> Result<(Batch, Arc<Self>), Fault> {
+        let rows = codec::read_rows(catalog, number, &batches::part(pieces, number, Part::Rows)?)?;
+        let summary = summaries.get(number)?;
+        let summary = summary.ok_or_else(|| Fault::corrupt(format!("no summary of batch {number}")))?;
+        let summary = summary_from_bytes(catalog, (number, rows.0), summary.value())?;
+        let source = Arc::new(Self::new(reader.clone(), catalog, number, rows.0));
+        let columns: Arc<Self> = Arc::clone(&source);
+        Ok((Batch::stored(catalog, rows, summary, columns), source))
+    }
+
     /// Creates the source of the columns of a batch of `rows` rows.
-    pub(super) fn new(reader: Reader, catalog: &Catalog, number: u64, rows: usize) -> Self {
+    fn new(reader: Reader, catalog: &Catalog, number: u64, rows: usize) -> Self {
         let columns = Part::all(catalog).filter(|part| matches!(part, Part::Column(_))).count();
         let unread = AtomicUsize::new(columns);
         Self { reader, catalog: catalog.clone(), number, rows, unread, kept: OnceLock::new() }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 
-use super::batches::{self, StoredBatch};
+use super::batches;
+use super::columns::StoredBatch;
 use super::database::Store;
 use super::dictionary::{self, Dictionaries, Dictionary};
 use super::documents::Documents;

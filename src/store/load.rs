@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use redb::{ReadableTable, ReadableTableMetadata};
 
-use super::batches::StoredBatch;
+use super::columns::{BatchSource, StoredBatch};
 use super::dictionary::Dictionaries;
 use super::documents::Documents;
 use super::error::{Fault, guarded};
@@ -82,8 +82,7 @@ pub(super) fn load(
         for number in numbers {
             let (batch, live, source) = match &summaries {
                 Some(summaries) => {
-                    let (batch, source) =
-                        batches::read_summarized(&pieces, summaries, catalog, number, &reader)?;
+                    let (batch, source) = BatchSource::open(&pieces, summaries, catalog, number, &reader)?;
                     let live = batches::read_live(&live_rows, number, batch.rows())?;
                     (batch, live, Arc::downgrade(&source))
                 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::batches::StoredBatch;
+use super::columns::StoredBatch;
 use super::error::{Fault, StoreErrorKind};
 use super::tables::StoreCounters;
 

@@ -4,7 +4,8 @@
 //! result computes it:
 //!
 //! - in the snapshot: the [`View`] with the sealed head;
-//! - in a view: lazy columns, counts of deleted rows, orders of batches by zone map, and string numbers of top rows.
+//! - in a view: lazy columns, columns that are read from a store, unbuilt indexes, counts of deleted rows, orders of batches by zone
+//!   map, and string numbers of top rows.
 //!
 //! Every other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
 

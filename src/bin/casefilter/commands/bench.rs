@@ -132,6 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let loaded = args.cases.load_or_copy(&extended(catalog, args.extended), mode, documents, &args.admin)?;
     let status = report_left_out(&loaded.report);
     let cases = &loaded.cases;
+    cases.warm()?;
     let caches = args.cold.then(Caches::new);
     let format = Format::or_fitting(args.format);
     let mut out = Output::new();

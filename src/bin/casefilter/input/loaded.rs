@@ -140,6 +140,14 @@ impl LoadedCases {
         Ok(Explained { json, text })
     }
 
+    /// Reads all columns of a database, so that no search that is measured has to read them.
+    pub(crate) fn warm(&self) -> Result<(), Failure> {
+        match self {
+            Self::Memory(_) | Self::Service(_) => Ok(()),
+            Self::Database(store) => Ok(store.warm()?),
+        }
+    }
+
     /// Closes the database. Returns the errors that occur while closing.
     pub(crate) fn close(self) -> Result<(), Failure> {
         match self {
