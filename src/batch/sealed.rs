@@ -269,7 +269,8 @@ impl Batch {
         }
     }
 
-    /// Returns an upper bound, in bytes, of the offsets into the documents of this batch and into the strings of its columns.
+    /// Returns an upper bound of the size, in bytes, of the texts of this batch. These are the documents that it holds, and the
+    /// strings of its columns. So no offset into these texts is greater.
     pub(crate) fn text_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),

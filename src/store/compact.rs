@@ -44,9 +44,10 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, if the disk has no space, or if the folder cannot be written. Also returns an
-    /// error if the file has a second name (a hard link), because this name would keep the old contents. After an error, the
-    /// database is unchanged.
+    /// Returns an error if the file cannot be read, the disk has no space, or the folder cannot be written. Also returns an error
+    /// if the file has a second name (a hard link), which would keep the old contents. Also returns an error if this process cannot
+    /// give the copy the owner of the file. After such an error, the database is unchanged. There is one exception: if only the
+    /// sync of the folder fails, the copy has already replaced the file. Later writes then fail.
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;

@@ -339,7 +339,8 @@ impl File {
         })
     }
 
-    /// Moves all pages to the front of the file, and shortens the file. No read transaction may be open.
+    /// Moves all pages to the front of the file, and shortens the file. Returns false if no page had to be moved. No read
+    /// transaction may be open.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
         guarded(|| match &mut *self.handle.write().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.compact()?)),

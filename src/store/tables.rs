@@ -55,7 +55,7 @@ pub(super) struct StoreCounters {
     pub(super) next_document: u64,
     /// The batch number of the next batch.
     pub(super) next_batch: u64,
-    /// The first document number after the last checkpoint. Documents with this number or a greater number are in no stored batch.
+    /// The smallest document number of the log. Documents with this number or a greater number are in no stored batch.
     pub(super) checkpoint: u64,
     /// The number of cases. Each case has one document.
     pub(super) cases: u64,
@@ -235,7 +235,7 @@ fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
 
 const DEFINITION_SEED: u64 = 0x6465_6669_6e65;
 
-/// Encodes a catalogue whole: its file in JSON.
+/// Encodes a complete catalogue, as a catalogue file in JSON.
 pub(super) fn definition_to_bytes(catalog: &Catalog) -> Vec<u8> {
     with_checksum(DEFINITION_SEED, catalog.to_json().as_bytes())
 }

@@ -13,8 +13,8 @@ use crate::filter::{Document as ParsedDocument, utf8};
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores one JSON document. If a document with the same `id` exists, replaces it. The new document keeps its position in the
-    /// insertion order.
+    /// Stores one JSON document. If a document with the same `id` exists, replaces it. The new document then has the position of
+    /// the old document in the insertion order.
     ///
     /// # Errors
     /// Returns an error if the document is malformed, or if the file cannot be read or written. Then nothing is stored. After a
@@ -132,7 +132,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert).
+    /// Returns the errors of [`StoreImport::push`](super::StoreImport::push) and
+    /// [`StoreImport::commit`](super::StoreImport::commit).
     pub fn upsert_many(&self, documents: &[u8]) -> Result<ImportReport, StoreError> {
         let mut import = self.import(ImportMode::Strict)?;
         import.push(documents)?;
@@ -200,7 +201,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a checkpoint now. Then the next opening does not have to parse documents.
+    /// Makes a checkpoint now. Then the next opening parses only the documents of the head (the latest single writes, at most 64).
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
@@ -219,7 +220,8 @@ impl Store {
         self.commit(&mut log, staged, state, Vec::new(), Durability::Synced)
     }
 
-    /// Makes a checkpoint and closes the file. Dropping the store does the same, but does not return errors.
+    /// Makes a checkpoint and closes the file. Dropping the store does the same, but returns no errors. Dropping a
+    /// [prepared](Self::prepare) store removes its file instead.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written, or if closing it fails. Closing can fail even if the store was only

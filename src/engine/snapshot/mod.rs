@@ -35,8 +35,8 @@ pub(crate) struct Edit {
     pub(crate) deleted: Option<StoredAddr>,
 }
 
-/// The head: a persistent list of the small writes since it was last sealed, newest first. It takes constant time to add an edit,
-/// and to keep an older state of the list.
+/// The head: a persistent list of small writes, newest first. It starts anew when a writer moves the head into a batch. It takes
+/// constant time to add an edit, and to keep an older state of the list.
 ///
 /// The stored cases are, in order, the rows of the batch that the head will become. Deletions use these row numbers.
 #[derive(Clone, Debug)]
