@@ -48,11 +48,6 @@ impl LazyColumns {
         lazy.column.get_or_init(|| self.seal(field)).as_ref()
     }
 
-    /// Returns true if the column of the field has been decoded.
-    pub(super) fn has_column(&self, field: FieldId) -> bool {
-        self.columns.get(field.index()).is_some_and(|lazy| lazy.column.get().is_some())
-    }
-
     /// Returns true if the column of the field has been read.
     pub(super) fn is_used(&self, field: FieldId) -> bool {
         self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))

@@ -151,17 +151,16 @@ impl Batch {
         }
     }
 
-    /// Returns true if the column of a field is in memory, so that reading it takes no time.
+    /// Returns true if [`column`](Self::column) reads nothing from a store for this field.
     pub(crate) fn has_read(&self, field: FieldId) -> bool {
         match &self.columns {
-            Columns::Sealed(_) => true,
-            Columns::Lazy(lazy) => lazy.has_column(field),
+            Columns::Sealed(_) | Columns::Lazy(_) => field.index() < self.fields(),
             #[cfg(feature = "store")]
             Columns::Stored(stored) => stored.has_column(field),
         }
     }
 
-    /// Returns the column of a field if it is in memory.
+    /// Returns the column of a field, unless it would have to be read from a store.
     pub(crate) fn read_column(&self, field: FieldId) -> Option<&Column> {
         if self.has_read(field) { self.column(field) } else { None }
     }
