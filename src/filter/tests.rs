@@ -201,6 +201,17 @@ fn filters_joined_ever_deeper_neither_overflow_nor_explode() {
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
 }
 
+#[test]
+fn a_printed_value_without_letters_is_parsed_back() {
+    for value in ["-", "--", "+", ".", "- -", "-a"] {
+        for operator in ["matches", "includes", "starts with", "=", "<>"] {
+            let filter = Filter::compile_text(&cases(), &format!("name {operator} '{value}'")).unwrap();
+            let text = filter.to_text();
+            assert_eq!(Filter::compile_text(&cases(), &text), Ok(filter), "{text}");
+        }
+    }
+}
+
 fn any_value() -> impl Strategy<Value = Value<'static>> {
     prop_oneof![
         any::<String>().prop_map(Value::from),

@@ -6,9 +6,9 @@
 /// Returns true if the text syntax needs no quotes around `word`.
 ///
 /// Such a word consists of letters and digits of any writing system and of `_ . @ : + - $ / #`. It is not a keyword of the text
-/// syntax.
+/// syntax. It has a letter or a digit: after an operator of letters, such as `matches`, the parser takes `-` for a part of the operator.
 pub(crate) fn is_bare_word(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(is_bare_char) && !is_reserved_word(word)
+    word.chars().any(char::is_alphanumeric) && word.chars().all(is_bare_char) && !is_reserved_word(word)
 }
 
 /// Returns true if `c` may occur in an unquoted word of the text syntax.

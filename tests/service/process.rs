@@ -341,10 +341,13 @@ fn each_app_token_has_its_own_secret() {
         assert!(said.contains(found) && said.contains("give another --name"), "{said}");
     }
     assert!(!folder.path().join("app.json").exists());
-    // A token without a name is rejected if its number is already the name of another token.
+    // A token without a name gets the next number that is not the name of another token.
     let of_numbers = ["--file", "numbers.json", "--allow", "viewCases"];
     assert_eq!(make(&[&of_numbers[..], &["--name", "2"]].concat()).0, Some(0));
-    assert_eq!(make(&of_numbers).0, Some(2));
+    assert_eq!(make(&of_numbers).0, Some(0));
+    let numbers: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("numbers.json")).unwrap()).unwrap();
+    assert_eq!(numbers["tokens"][1]["name"], "3");
     let held = ["--filter", "clientId = a", "--fields", "createdByRule.title"];
     let (status, _, said) =
         make(&[&["--allow", "viewCases,changePersonalData,viewAmlScreening"][..], &held].concat());
