@@ -9,23 +9,24 @@
 //! After a failed read or write, the file is opened again, and kept transactions can no longer be used. Batches that the file still
 //! has are then read from the file. A snapshot that is older than the removal of a batch gets an error.
 //!
-//! If a column cannot be read, the operation that needs it must not answer. So the read [unwinds](super::error::unwind) to the
+//! If a column cannot be read, the operation that needs it must not answer. So the read unwinds to the
 //! operation, which returns the error. No value of a column that was not read reaches a search. Later operations try to read the
 //! column again.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use redb::{ReadOnlyTable, ReadableTable};
 
 use super::batches::{self, PieceKey};
-use super::error::{Fault, Guarded, StoreErrorKind, guarded, unwind};
+use super::error::{Fault, Guarded, StoreErrorKind, caught, fault_of, guarded};
 use super::file::{Opened, Reader};
 use super::tables::{BATCHES, LIVE, summary_from_bytes};
 use crate::batch::codec::{self, Part};
-use crate::batch::{Batch, ColumnSource, ColumnSummary};
+use crate::batch::{Batch, ColumnSource, ColumnSummary, Unreadable};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Selection};
+use crate::engine::Engine;
 
 /// A generation that no database has. A fault with this generation does not make the store open the file again.
 const NO_GENERATION: u64 = u64::MAX;
@@ -48,6 +49,8 @@ pub(super) struct BatchSource {
     rows: usize,
     /// The number of columns that have not been read yet.
     unread: AtomicUsize,
+    /// True if a column could not be read or was damaged.
+    is_unreadable: AtomicBool,
     /// A transaction in which the batch exists, if a checkpoint has removed the batch from the file, or is about to do so.
     kept: Mutex<Option<Arc<Kept>>>,
 }
@@ -84,7 +87,15 @@ impl BatchSource {
     fn new(reader: Reader, catalog: &Catalog, number: u64, rows: usize) -> Self {
         let columns = Part::all(catalog).filter(|part| matches!(part, Part::Column(_))).count();
         let unread = AtomicUsize::new(columns);
-        Self { reader, catalog: catalog.clone(), number, rows, unread, kept: Mutex::default() }
+        Self {
+            reader,
+            catalog: catalog.clone(),
+            number,
+            rows,
+            unread,
+            is_unreadable: AtomicBool::new(false),
+            kept: Mutex::default(),
+        }
     }
 
     /// Keeps a transaction in which the batch exists, unless all of its columns have been read. Replaces a transaction that was kept
@@ -199,15 +210,29 @@ impl Drop for KeptSources {
 }
 
 impl ColumnSource for BatchSource {
-    fn read(&self, field: FieldId, summary: ColumnSummary) -> Column {
-        match self.column(field, summary) {
-            Ok(column) => {
-                if self.unread.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    self.release();
-                }
-                column
+    fn read(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Unreadable> {
+        self.column(field, summary).map_err(|fault| {
+            // All other faults are about the whole file, and go away when it is opened again.
+            if matches!(fault.kind, StoreErrorKind::Corrupt | StoreErrorKind::Io) {
+                self.is_unreadable.store(true, Ordering::Relaxed);
             }
-            Err(fault) => unwind(fault),
+            Box::new(fault) as Unreadable
+        })
+    }
+
+    fn note_read(&self) {
+        if self.unread.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.release();
         }
     }
+
+    fn is_unreadable(&self) -> bool {
+        self.is_unreadable.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads all columns, and builds all indexes. Returns false if it stopped because `goes_on` returned false. If columns cannot be
+/// read, returns the first fault after all other columns have been read, and does not unwind.
+pub(super) fn warm(engine: &Engine, goes_on: &dyn Fn() -> bool) -> Result<bool, Fault> {
+    caught(|| engine.warm(goes_on))?.map_err(fault_of)
 }

@@ -137,12 +137,17 @@ impl Store {
     /// and calls `work` again. Every operation that searches the engine runs in this function, so that it never answers from a
     /// column that could not be read.
     pub(super) fn with_columns<T>(&self, work: impl Fn() -> T) -> Result<T, StoreError> {
+        self.trying_columns(|| caught(&work))
+    }
+
+    /// Like `with_columns`, for work that returns the fault of a column.
+    pub(super) fn trying_columns<T>(&self, work: impl Fn() -> Result<T, Fault>) -> Result<T, StoreError> {
         // A fault without a generation is about this generation or an earlier one. Another thread may have reopened the file since.
         let before = self.file.generation();
-        let result = caught(&work).or_else(|fault| {
+        let result = work().or_else(|fault| {
             let generation = fault.generation.unwrap_or(before);
             let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
-            if is_stuck { caught(&work) } else { Err(fault) }
+            if is_stuck { work() } else { Err(fault) }
         });
         result.map_err(|fault| self.error(fault))
     }
