@@ -56,6 +56,11 @@ impl BatchMerge {
         self.picks.rows()
     }
 
+    /// Returns true if a column of a source could not be read.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.sources.iter().any(|batch| batch.is_unreadable())
+    }
+
     /// Copies about `budget` values. Returns true when all values and documents have been copied.
     ///
     /// A column is always copied completely. If the budget is too small for the next column, it is saved for later steps. A saved

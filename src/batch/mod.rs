@@ -50,7 +50,7 @@ pub(crate) use row::{Remark, Row};
 pub(crate) use row_addr::RowAddr;
 pub(crate) use sealed::{Batch, MAX_BATCHES, MAX_DOCUMENT_BYTES};
 #[cfg(feature = "store")]
-pub(crate) use stored_columns::ColumnSource;
+pub(crate) use stored_columns::{ColumnSource, Unreadable};
 #[cfg(feature = "store")]
 pub(crate) use summary::{BatchSummary, ColumnSummary};
 pub(crate) use text_key::TextKey;

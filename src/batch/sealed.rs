@@ -15,7 +15,7 @@ use super::lazy_columns::LazyColumns;
 #[cfg(feature = "store")]
 use super::row::Row;
 #[cfg(feature = "store")]
-use super::stored_columns::{ColumnSource, StoredColumns};
+use super::stored_columns::{ColumnSource, StoredColumns, Unreadable};
 #[cfg(feature = "store")]
 use super::summary::{BatchSummary, ColumnSummary};
 #[cfg(feature = "store")]
@@ -151,6 +151,24 @@ impl Batch {
         }
     }
 
+    /// Reads the column of a field if it is not in memory.
+    ///
+    /// # Errors
+    /// Returns an error if the column cannot be read or is damaged. Other methods unwind in this case.
+    #[cfg(feature = "store")]
+    pub(crate) fn try_read(&self, field: FieldId) -> Result<(), Unreadable> {
+        if let Columns::Stored(stored) = &self.columns { stored.try_read(field) } else { Ok(()) }
+    }
+
+    /// Returns true if a column of the batch could not be read from the store. Merges ignore such a batch.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        match &self.columns {
+            Columns::Sealed(_) | Columns::Lazy(_) => false,
+            #[cfg(feature = "store")]
+            Columns::Stored(stored) => stored.is_unreadable(),
+        }
+    }
+
     /// Returns true if [`column`](Self::column) reads nothing from a store for this field.
     pub(crate) fn has_read(&self, field: FieldId) -> bool {
         match &self.columns {
@@ -277,7 +295,7 @@ impl Batch {
             #[cfg(feature = "store")]
             Columns::Stored(stored) => stored.summary().string_bytes(),
         };
-        self.documents.size_bytes() + columns
+        self.documents.size_bytes().saturating_add(columns)
     }
 
     /// Checks the invariants. Returns a description of the first violated invariant.

@@ -1,21 +1,30 @@
 //! Columns of a stored batch: each is read from the store when it is first needed.
 
+use std::any::Any;
 use std::fmt::Debug;
+use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 
 use super::summary::{BatchSummary, ColumnSummary};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 
+/// The reason why a column cannot be read. The store knows its type.
+pub(crate) type Unreadable = Box<dyn Any + Send>;
+
 /// A reader of the columns of one batch. The store implements it.
 pub(crate) trait ColumnSource: Debug + Send + Sync {
-    /// Reads the column of a field, and checks that it agrees with its summary. The batch calls this once for each field, unless a
-    /// call does not return.
+    /// Reads the column of a field, and checks that it agrees with its summary.
     ///
-    /// # Panics
-    /// Does not return if the column cannot be read or is damaged. It unwinds to the operation of the store that needs the column,
-    /// with the error as the payload, and without calling the panic hook. So no caller sees wrong values.
-    fn read(&self, field: FieldId, summary: ColumnSummary) -> Column;
+    /// # Errors
+    /// Returns an error if the column cannot be read or is damaged.
+    fn read(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Unreadable>;
+
+    /// Notes that the batch has a column in memory. It is not read again. The batch calls this once for each field.
+    fn note_read(&self);
+
+    /// Returns true if a column of the batch could not be read.
+    fn is_unreadable(&self) -> bool;
 }
 
 /// The columns of a stored batch that have been read so far, and the source of the other columns.
@@ -38,6 +47,10 @@ impl StoredColumns {
     }
 
     /// Returns the column of a field. Reads it first if it has not been read.
+    ///
+    /// # Panics
+    /// Does not return if the column cannot be read or is damaged. It unwinds to the operation of the store that needs the column,
+    /// with the error as the payload, and without calling the panic hook. So no caller sees wrong values.
     #[inline]
     pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
         let cell = self.cells.get(field.index())?;
@@ -50,7 +63,32 @@ impl StoredColumns {
     #[cold]
     fn read<'c>(&self, field: FieldId, cell: &'c OnceLock<Option<Column>>) -> Option<&'c Column> {
         // If reading unwinds, the cell stays empty, and the next access reads again.
-        cell.get_or_init(|| Some(self.source.read(field, self.summary.column(field)))).as_ref()
+        let read = || {
+            let column = self.source.read(field, self.summary.column(field));
+            let column = column.unwrap_or_else(|error| resume_unwind(error));
+            self.source.note_read();
+            Some(column)
+        };
+        cell.get_or_init(read).as_ref()
+    }
+
+    /// Reads the column of a field if it has not been read. Does not unwind.
+    pub(super) fn try_read(&self, field: FieldId) -> Result<(), Unreadable> {
+        if let Some(cell) = self.cells.get(field.index())
+            && cell.get().is_none()
+        {
+            let column = self.source.read(field, self.summary.column(field))?;
+            // Another thread may have read the column in the meantime.
+            if cell.set(Some(column)).is_ok() {
+                self.source.note_read();
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a column could not be read.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.source.is_unreadable()
     }
 
     /// Returns true if the column of the field has been read, or if the field has no column.

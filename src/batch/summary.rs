@@ -97,7 +97,11 @@ impl BatchSummary {
             let Some(column) = columns.get_mut(field.index()) else { continue };
             *column = match ValueClass::of_field(catalog.field(field).field_type()) {
                 ValueClass::Booleans => ColumnSummary::Empty,
-                ValueClass::Strings => ColumnSummary::Strings(reader.one()?),
+                ValueClass::Strings => match reader.one::<u64>()? {
+                    // The offsets into the strings of a column are `u32`.
+                    bytes if u32::try_from(bytes).is_ok() => ColumnSummary::Strings(bytes),
+                    bytes => return Err(format!("{bytes} bytes of strings in a column")),
+                },
                 ValueClass::Ordered(_) => match reader.u8()? {
                     NO_VALUES => ColumnSummary::Ordered(None),
                     VALUES => match (reader.one()?, reader.one()?) {

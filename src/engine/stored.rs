@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::handle::Engine;
 use super::snapshot::{Attachment, BatchId, Snapshot, View};
 use super::write::WriteTxn;
+use crate::batch::Unreadable;
 use crate::catalog::FieldId;
 
 impl Engine {
@@ -56,21 +57,37 @@ impl Engine {
     }
 
     /// Reads all columns of the current snapshot, and builds all indexes. Returns false if it stopped because `goes_on` returned
-    /// false. `goes_on` is called before each column and each index.
-    pub(crate) fn warm(&self, goes_on: &dyn Fn() -> bool) -> bool {
-        // The first write needs the ids of uncovered batches.
-        drop(WriteTxn::new(self));
+    /// false. `goes_on` is called before each column and each index. Does not unwind because of a column that cannot be read.
+    ///
+    /// # Errors
+    /// Returns the first error of a column. The other columns are read nevertheless, and the indexes of their fields are built.
+    pub(crate) fn warm(&self, goes_on: &dyn Fn() -> bool) -> Result<bool, Unreadable> {
         let snapshot = self.current_snapshot();
         let view = self.view_of(&snapshot);
-        for slot in view.slots() {
-            for field in self.catalog.field_ids() {
+        let mut first = None;
+        for field in self.catalog.field_ids() {
+            let mut is_complete = true;
+            for slot in view.slots() {
                 if !goes_on() {
-                    return false;
+                    return first.map_or(Ok(false), Err);
                 }
-                let _read = slot.batch.column(field);
+                if let Err(error) = slot.batch.try_read(field) {
+                    first.get_or_insert(error);
+                    is_complete = false;
+                }
+            }
+            if !goes_on() {
+                return first.map_or(Ok(false), Err);
+            }
+            if is_complete {
+                view.index().build(field);
+                if field == FieldId::ID {
+                    // The first write needs the ids of uncovered batches.
+                    drop(WriteTxn::new(self));
+                }
             }
         }
-        self.catalog.field_ids().all(|field| goes_on() && view.index().build(field))
+        first.map_or(Ok(true), Err)
     }
 
     /// Builds the index of ids, which reads the ids that it refers to. Then an import can look up the ids of its cases on any thread.

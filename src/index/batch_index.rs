@@ -229,13 +229,12 @@ impl BatchIndex {
         matches!(self.fields.get(field.index()).and_then(LazyIndex::built), Some(FieldIndex::Keys(_)))
     }
 
-    /// Builds the index and the top rows of a field if they are unbuilt. Returns true.
+    /// Builds the index and the top rows of a field if they are unbuilt.
     #[cfg(feature = "store")]
-    pub(crate) fn build(&self, field: FieldId) -> bool {
+    pub(crate) fn build(&self, field: FieldId) {
         self.field(field);
         self.first(field, false);
         self.first(field, true);
-        true
     }
 
     /// Returns all batch numbers in the order of the first value that each batch has in the field. Returns `None` if the order is

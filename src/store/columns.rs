@@ -3,25 +3,33 @@
 //! A column is read in a read transaction of its own, so that no transaction stays open between reads. An open transaction would
 //! keep the file from reusing pages. A stored batch never changes, so any later transaction finds the same bytes. There is one
 //! exception: a checkpoint removes the batches that no longer exist. Snapshots may still need such a batch. So the checkpoint first
-//! [keeps](BatchSource::keep) a transaction for it, which ends with the last of these snapshots.
+//! [keeps](BatchSource::keep) a transaction for it. The transaction ends when the commit of the checkpoint fails, when all columns
+//! have been read, or with the last of these snapshots.
 //!
-//! If a column cannot be read, the operation that needs it must not answer. So the read [unwinds](super::error::unwind) to the
+//! After a failed read or write, the file is opened again, and kept transactions can no longer be used. Batches that the file still
+//! has are then read from the file. A snapshot that is older than the removal of a batch gets an error.
+//!
+//! If a column cannot be read, the operation that needs it must not answer. So the read unwinds to the
 //! operation, which returns the error. No value of a column that was not read reaches a search. Later operations try to read the
 //! column again.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use redb::{ReadOnlyTable, ReadableTable};
 
 use super::batches::{self, PieceKey};
-use super::error::{Fault, Guarded, guarded, unwind};
+use super::error::{Fault, Guarded, StoreErrorKind, caught, fault_of, guarded};
 use super::file::{Opened, Reader};
-use super::tables::{BATCHES, summary_from_bytes};
+use super::tables::{BATCHES, LIVE, summary_from_bytes};
 use crate::batch::codec::{self, Part};
-use crate::batch::{Batch, ColumnSource, ColumnSummary};
+use crate::batch::{Batch, ColumnSource, ColumnSummary, Unreadable};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Selection};
+use crate::engine::Engine;
+
+/// A generation that no database has. A fault with this generation does not make the store open the file again.
+const NO_GENERATION: u64 = u64::MAX;
 
 /// The number of rows of a stored batch, and its live rows.
 #[derive(Debug)]
@@ -41,14 +49,18 @@ pub(super) struct BatchSource {
     rows: usize,
     /// The number of columns that have not been read yet.
     unread: AtomicUsize,
-    /// A transaction in which the batch exists. Empty as long as the file has the batch.
-    kept: OnceLock<Kept>,
+    /// True if a column could not be read or was damaged.
+    is_unreadable: AtomicBool,
+    /// A transaction in which the batch exists, if a checkpoint has removed the batch from the file, or is about to do so.
+    kept: Mutex<Option<Arc<Kept>>>,
 }
 
 /// The table of a read transaction that ends when this value is dropped.
 #[derive(Debug)]
 struct Kept {
     table: Guarded<ReadOnlyTable<PieceKey, &'static [u8]>>,
+    /// The generation of the database of the transaction.
+    generation: u64,
     /// Keeps the database open. This field is dropped last.
     _opened: Option<Arc<Opened>>,
 }
@@ -75,53 +87,152 @@ impl BatchSource {
     fn new(reader: Reader, catalog: &Catalog, number: u64, rows: usize) -> Self {
         let columns = Part::all(catalog).filter(|part| matches!(part, Part::Column(_))).count();
         let unread = AtomicUsize::new(columns);
-        Self { reader, catalog: catalog.clone(), number, rows, unread, kept: OnceLock::new() }
+        Self {
+            reader,
+            catalog: catalog.clone(),
+            number,
+            rows,
+            unread,
+            is_unreadable: AtomicBool::new(false),
+            kept: Mutex::default(),
+        }
     }
 
-    /// Keeps a transaction in which the batch exists, unless all of its columns have been read. The file must still have the batch.
+    /// Keeps a transaction in which the batch exists, unless all of its columns have been read. Replaces a transaction that was kept
+    /// before. Does nothing if the file no longer has the batch.
     pub(super) fn keep(&self) -> Result<(), Fault> {
-        if self.unread.load(Ordering::Acquire) > 0 && self.kept.get().is_none() {
-            let reading = self.reader.read()?;
-            let table = Guarded::new(reading.open_table(BATCHES)?);
-            let kept = Kept { table, _opened: reading.keep() };
-            // Only the writer keeps transactions, so the cell is still empty.
-            drop(self.kept.set(kept));
+        if self.unread.load(Ordering::Acquire) == 0 {
+            return Ok(());
+        }
+        let reading = self.reader.read()?;
+        let generation = reading.generation();
+        let open = || Ok(reading.open_table(LIVE)?.get(self.number)?.is_some());
+        if !guarded(open).map_err(|fault| fault.of_generation(generation))? {
+            return Ok(());
+        }
+        let table = Guarded::new(reading.open_table(BATCHES)?);
+        self.replace_kept(Some(Arc::new(Kept { table, generation, _opened: reading.keep() })));
+        // The last column may have been read in the meantime.
+        if self.unread.load(Ordering::Acquire) == 0 {
+            self.release();
         }
         Ok(())
     }
 
-    fn bytes(&self, part: Part) -> Result<Vec<u8>, Fault> {
-        if let Some(kept) = self.kept.get() {
-            return batches::part(kept.table.get()?, self.number, part);
+    /// Ends the transaction that is kept. The file must still have the batch, or all of its columns must have been read.
+    fn release(&self) {
+        self.replace_kept(None);
+    }
+
+    fn replace_kept(&self, kept: Option<Arc<Kept>>) {
+        let before = std::mem::replace(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner), kept);
+        // The end of a transaction may take time, so the lock is not held.
+        drop(before);
+    }
+
+    fn kept(&self) -> Option<Arc<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns true if this source keeps a transaction.
+    #[cfg(test)]
+    pub(super) fn is_keeping(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    /// Reads the bytes of a part from the transaction that is kept, if there is one, or else from the file.
+    fn bytes(&self, kept: Option<&Kept>, part: Part) -> Result<Vec<u8>, Fault> {
+        let Some(kept) = kept else { return self.bytes_in_file(part) };
+        let read = guarded(|| batches::part(kept.table.get()?, self.number, part));
+        match read.map_err(|fault| fault.of_generation(kept.generation)) {
+            // The database of the transaction was closed after an error. The file may still have the batch.
+            Err(fault) if fault.kind == StoreErrorKind::Failed => self.bytes_in_file(part),
+            read => read,
         }
+    }
+
+    /// Reads the bytes of a part from the file.
+    fn bytes_in_file(&self, part: Part) -> Result<Vec<u8>, Fault> {
         let reading = self.reader.read()?;
-        let generation = reading.generation();
-        let read = reading.open_table(BATCHES).map_err(Fault::from);
-        read.and_then(|table| batches::part(&table, self.number, part))
-            .map_err(|fault| fault.of_generation(generation))
+        let read = guarded(|| {
+            if reading.open_table(LIVE)?.get(self.number)?.is_none() {
+                return Ok(None);
+            }
+            batches::part(&reading.open_table(BATCHES)?, self.number, part).map(Some)
+        });
+        read.map_err(|fault| fault.of_generation(reading.generation()))?.ok_or_else(|| {
+            let detail =
+                "the file was opened again, and no longer has the cases of this snapshot; search again";
+            Fault::new(StoreErrorKind::Failed, detail).of_generation(NO_GENERATION)
+        })
     }
 
     fn column(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Fault> {
         let batch = (self.number, self.rows);
-        let read = |bytes: Vec<u8>| Ok(codec::read_summarized(&self.catalog, batch, field, summary, &bytes)?);
-        let bytes = || guarded(|| self.bytes(Part::Column(field)));
-        let is_kept = self.kept.get().is_some();
-        match bytes().and_then(read) {
+        let read = |kept: Option<&Kept>| {
+            let bytes = self.bytes(kept, Part::Column(field))?;
+            Ok(codec::read_summarized(&self.catalog, batch, field, summary, &bytes)?)
+        };
+        let kept = self.kept();
+        match read(kept.as_deref()) {
             // A checkpoint has removed the batch in the meantime.
-            Err(_) if !is_kept && self.kept.get().is_some() => bytes().and_then(read),
+            Err(fault) if kept.is_none() => match self.kept() {
+                Some(kept) => read(Some(&kept)),
+                None => Err(fault),
+            },
             column => column,
         }
     }
 }
 
+/// The sources that keep a transaction for a checkpoint. If the checkpoint is not committed, these transactions end.
+#[derive(Default)]
+pub(super) struct KeptSources(Vec<Arc<BatchSource>>);
+
+impl KeptSources {
+    /// Keeps a transaction in which the batch exists.
+    pub(super) fn keep(&mut self, source: Arc<BatchSource>) -> Result<(), Fault> {
+        source.keep()?;
+        self.0.push(source);
+        Ok(())
+    }
+
+    /// Lets the sources keep their transactions, because the file no longer has the batches.
+    pub(super) fn committed(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for KeptSources {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|source| source.release());
+    }
+}
+
 impl ColumnSource for BatchSource {
-    fn read(&self, field: FieldId, summary: ColumnSummary) -> Column {
-        match self.column(field, summary) {
-            Ok(column) => {
-                self.unread.fetch_sub(1, Ordering::Release);
-                column
+    fn read(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Unreadable> {
+        self.column(field, summary).map_err(|fault| {
+            // All other faults are about the whole file, and go away when it is opened again.
+            if matches!(fault.kind, StoreErrorKind::Corrupt | StoreErrorKind::Io) {
+                self.is_unreadable.store(true, Ordering::Relaxed);
             }
-            Err(fault) => unwind(fault),
+            Box::new(fault) as Unreadable
+        })
+    }
+
+    fn note_read(&self) {
+        if self.unread.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.release();
         }
     }
+
+    fn is_unreadable(&self) -> bool {
+        self.is_unreadable.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads all columns, and builds all indexes. Returns false if it stopped because `goes_on` returned false. If columns cannot be
+/// read, returns the first fault after all other columns have been read, and does not unwind.
+pub(super) fn warm(engine: &Engine, goes_on: &dyn Fn() -> bool) -> Result<bool, Fault> {
+    caught(|| engine.warm(goes_on))?.map_err(fault_of)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 
 use super::batches;
-use super::columns::StoredBatch;
+use super::columns::{KeptSources, StoredBatch};
 use super::database::Store;
 use super::dictionary::{self, Dictionaries, Dictionary};
 use super::documents::Documents;
@@ -104,12 +104,14 @@ impl Store {
         if state.cases != cases {
             return Err(Fault::corrupt(format!("{} documents of {cases} cases", state.cases)));
         }
+        let mut kept = KeptSources::default();
         let stored = match is_due {
-            true => Some(self.write_checkpoint(&transaction, staged.after(), log, &mut state)?),
+            true => Some(self.write_checkpoint(&transaction, staged.after(), log, &mut state, &mut kept)?),
             false => None,
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
         transaction.commit()?;
+        kept.committed();
         // The transaction is synced even if the following steps fail.
         if is_synced {
             log.synced();
@@ -137,6 +139,7 @@ impl Store {
         after: &Snapshot,
         log: &Log,
         state: &mut StoreCounters,
+        kept: &mut KeptSources,
     ) -> Result<HashMap<u64, StoredBatch>, Fault> {
         let Log { stored, .. } = log;
         let catalog = self.engine.catalog();
@@ -161,7 +164,7 @@ impl Store {
         }
         for (number, batch) in stored.iter().filter(|(number, _)| !now.contains_key(number)) {
             if let Some(source) = batch.source.upgrade() {
-                source.keep()?;
+                kept.keep(source)?;
             }
             batches::remove(transaction, *number, self.is_packed)?;
         }

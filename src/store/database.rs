@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
+use super::columns::warm;
 use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, caught, guarded};
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
@@ -329,7 +330,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if a column is damaged.
+    /// Returns an error if the file cannot be read, or if a column is damaged. Then all other columns have been read, and the first
+    /// error is returned.
     ///
     /// # Complexity
     /// Reads the whole file, except the documents.
@@ -339,7 +341,7 @@ impl Store {
 
     /// Does the same as [`warm`](Self::warm), but stops when `goes_on` returns false. Returns true if everything was read.
     pub(crate) fn warm_while(&self, goes_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
-        self.with_columns(|| self.engine.warm(goes_on))
+        self.trying_columns(|| warm(&self.engine, goes_on))
     }
 
     pub(super) fn lock_log(&self) -> Held<'_, Log> {

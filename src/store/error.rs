@@ -1,5 +1,6 @@
 //! The errors of the store, and `guarded`, which converts panics of redb into errors.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -284,20 +285,16 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
     })
 }
 
-/// Unwinds to the operation of the store that needs a column, which could not be read. The operation runs in [`caught`] or
-/// [`guarded`], and returns the fault. The panic hook is not called.
-pub(super) fn unwind(fault: Fault) -> ! {
-    resume_unwind(Box::new(fault))
-}
-
 /// Runs an operation of the engine that may read columns. Returns the fault if a column cannot be read. Other panics continue.
 ///
 /// Unwind safety: a search changes only caches, whose cells stay empty. A write that unwinds before it is published has no effect.
 pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| match panic.downcast() {
-        Ok(fault) => *fault,
-        Err(panic) => resume_unwind(panic),
-    })
+    catch_unwind(AssertUnwindSafe(call)).map_err(fault_of)
+}
+
+/// Returns the fault of a column that could not be read. If `payload` is of another panic, continues that panic.
+pub(super) fn fault_of(payload: Box<dyn Any + Send>) -> Fault {
+    payload.downcast().map_or_else(|payload| resume_unwind(payload), |fault| *fault)
 }
 
 /// A value of redb, such as a transaction or a table. If dropping the value panics, the panic is caught.

@@ -105,11 +105,12 @@ impl Store {
         let since_checkpoint = replayed.saturating_add(state.released);
         // Imports in progress look up ids on other threads.
         engine.read_ids();
-        self.engine.replace(engine);
-        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches.
+        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches. If this
+        // fails, nothing has changed, and the next attempt loads the file again.
         for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
             source.keep()?;
         }
+        self.engine.replace(engine);
         let mut fresh = Log::new(state, stored, since_checkpoint, false);
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
@@ -136,10 +137,17 @@ impl Store {
     /// and calls `work` again. Every operation that searches the engine runs in this function, so that it never answers from a
     /// column that could not be read.
     pub(super) fn with_columns<T>(&self, work: impl Fn() -> T) -> Result<T, StoreError> {
-        let result = caught(&work).or_else(|fault| {
-            let generation = fault.generation.unwrap_or_else(|| self.file.generation());
+        self.trying_columns(|| caught(&work))
+    }
+
+    /// Like `with_columns`, for work that returns the fault of a column.
+    pub(super) fn trying_columns<T>(&self, work: impl Fn() -> Result<T, Fault>) -> Result<T, StoreError> {
+        // A fault without a generation is about this generation or an earlier one. Another thread may have reopened the file since.
+        let before = self.file.generation();
+        let result = work().or_else(|fault| {
+            let generation = fault.generation.unwrap_or(before);
             let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
-            if is_stuck { caught(&work) } else { Err(fault) }
+            if is_stuck { work() } else { Err(fault) }
         });
         result.map_err(|fault| self.error(fault))
     }

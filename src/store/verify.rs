@@ -4,6 +4,7 @@ use std::path::Path;
 
 use redb::ReadableTable;
 
+use super::columns::warm;
 use super::database::Store;
 use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreError, caught, guarded};
@@ -76,7 +77,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     let was_clean = file.check_integrity()?;
     let loaded = load(&file, catalog, &StoreOptions::default(), None)?;
     let engine = loaded.engine;
-    caught(|| engine.warm(&|| true))?;
+    warm(&engine, &|| true)?;
     caught(|| engine.validate())?.map_err(|error| Fault::corrupt(error.to_string()))?;
     guarded(|| {
         let transaction = file.read()?;

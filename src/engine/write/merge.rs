@@ -45,10 +45,10 @@ struct Copied {
 
 impl Merge {
     /// Chooses the next merge: the oldest batches of the first class that must be merged. Returns `None` if no class must be
-    /// merged.
+    /// merged. Ignores batches with a column that could not be read. Otherwise, one damaged column would make all writes fail.
     pub(crate) fn choose(view: &View, sizes: Sizes, keep: Keep) -> Option<Self> {
         let mut classes = sizes.classes().map(|(most, enough)| (most, enough, Vec::new()));
-        for slot in view.slots() {
+        for slot in view.slots().filter(|slot| !slot.batch.is_unreadable()) {
             if let Some((.., class)) = classes.iter_mut().find(|(most, ..)| slot.live_rows < *most) {
                 class.push(slot);
             }
@@ -61,7 +61,8 @@ impl Merge {
             class.sort_by_key(|slot| slot.id);
             let (mut rows, mut bytes) = (0_usize, 0_usize);
             class.retain(|slot| {
-                let with = (rows + slot.live_rows, bytes + slot.batch.text_bytes());
+                // A hostile summary of a stored batch may contain any size.
+                let with = (rows + slot.live_rows, bytes.saturating_add(slot.batch.text_bytes()));
                 let fits = with.0 <= sizes.batch && with.1 <= MAX_DOCUMENT_BYTES;
                 if fits {
                     (rows, bytes) = with;
@@ -81,6 +82,11 @@ impl Merge {
             sources: slots.iter().map(|slot| slot.id).collect(),
             stage: Stage::Copying(Box::new(BatchMerge::new(batches, rows.collect(), keep))),
         }
+    }
+
+    /// Returns true if the merge cannot continue, because a column of a source could not be read.
+    pub(crate) fn is_stuck(&self) -> bool {
+        matches!(&self.stage, Stage::Copying(merge) if merge.is_unreadable())
     }
 
     /// Returns true if the batch is a source of the merge.
@@ -192,7 +198,7 @@ pub(crate) fn join_head(
     let head = view.slots().max_by_key(|slot| slot.id).filter(is_lazy)?;
     let joins = |slot: &&Slot| {
         let rows = slot.batch.rows() + head.batch.rows();
-        let bytes = || slot.batch.text_bytes() + head.batch.text_bytes();
+        let bytes = || slot.batch.text_bytes().saturating_add(head.batch.text_bytes());
         slot.id != head.id && rows <= sizes.joined() && bytes() <= JOINED_BYTES
     };
     let before = view.slots().filter(is_lazy).filter(joins).max_by_key(|slot| slot.id)?;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -276,7 +276,7 @@ impl Service {
         shared.log_all_suppressed();
         let end = tokio::task::spawn_blocking(move || {
             // The thread ends soon after the service began to drain. Then the store is closed when `shared` is dropped.
-            drop(warming.map(std::thread::JoinHandle::join));
+            warming.join();
             shared.store.checkpoint()?;
             shared.store.sync()
         });
@@ -288,20 +288,55 @@ impl Service {
 }
 
 /// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
-/// does not have to read it then. The thread ends early when the service drains. Returns `None` if searches do not use the database,
-/// or if the system has no more threads.
-fn warm(shared: &Arc<ServiceState>) -> Option<std::thread::JoinHandle<()>> {
+/// does not have to read it then. The thread ends early when the service drains. There is no thread if searches do not use the
+/// database, or if the system has no more threads.
+fn warm(shared: &Arc<ServiceState>) -> Warming {
     if !matches!(shared.source, CaseSource::Store) {
-        return None;
+        return Warming::default();
     }
     let shared = Arc::clone(shared);
     let start = Instant::now();
-    let read = move || match shared.store.warm_while(&|| !shared.is_draining.load(Ordering::Relaxed)) {
-        Ok(true) => tracing::info!(seconds = start.elapsed().as_secs_f64(), "the columns are in memory"),
-        Ok(false) => {}
-        Err(error) => tracing::error!(cause = %error, "the columns of the database cannot be read"),
-    };
-    std::thread::Builder::new().name("columns".to_owned()).spawn(read).ok()
+    Warming::start(move |is_wanted| {
+        let goes_on = || is_wanted() && !shared.is_draining.load(Ordering::Relaxed);
+        match shared.store.warm_while(&goes_on) {
+            Ok(true) => {
+                tracing::info!(seconds = start.elapsed().as_secs_f64(), "the columns are in memory");
+            }
+            Ok(false) => {}
+            Err(error) => tracing::error!(cause = %error, "the columns of the database cannot be read"),
+        }
+    })
+}
+
+/// A thread that reads columns. It ends soon after this value is dropped, for example because the host has dropped the future of the
+/// service. Otherwise, the thread would keep the store open.
+#[derive(Default)]
+struct Warming {
+    is_over: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Warming {
+    /// Starts a thread that calls `work`. Its argument returns false when the work must end.
+    fn start(work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let own = Arc::clone(&is_over);
+        let read = move || work(&|| !own.load(Ordering::Relaxed));
+        let thread = std::thread::Builder::new().name("columns".to_owned()).spawn(read).ok();
+        Self { is_over, thread }
+    }
+
+    /// Waits until the thread has ended.
+    fn join(mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        drop(self.thread.take().map(std::thread::JoinHandle::join));
+    }
+}
+
+impl Drop for Warming {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
 }
 
 impl std::fmt::Debug for Service {
@@ -469,5 +504,28 @@ impl Server {
             response.headers_mut().insert(header::ALLOW, allowed);
         }
         Ok(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_no_longer_read_after_the_service_was_dropped() {
+        let (sender, ended) = channel();
+        let warming = Warming::start(move |goes_on| {
+            while goes_on() {
+                std::thread::yield_now();
+            }
+            sender.send(()).unwrap();
+        });
+        assert!(ended.try_recv().is_err());
+        drop(warming);
+        ended.recv_timeout(Duration::from_secs(60)).unwrap();
+        Warming::start(|goes_on| while goes_on() {}).join();
+        Warming::default().join();
     }
 }

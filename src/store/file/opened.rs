@@ -129,7 +129,8 @@ impl Handle {
     pub(super) fn read(&self) -> Result<Reading, Fault> {
         match self {
             Self::Open(opened) => {
-                let transaction = opened.with(|database| Ok(database.begin_read()?))?;
+                let begun = opened.with(|database| Ok(database.begin_read()?));
+                let transaction = begun.map_err(|fault| fault.of_generation(opened.generation))?;
                 Ok(Reading { transaction, opened: Some(Arc::clone(opened)) })
             }
             Self::ReadOnly(database) => Ok(Reading { transaction: database.begin_read()?, opened: None }),

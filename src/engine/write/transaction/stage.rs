@@ -34,6 +34,7 @@ impl<'e> WriteTxn<'e> {
     pub(crate) fn stage(mut self) -> StagedWrite<'e> {
         debug_assert!(self.attached.is_some(), "a transaction is attached before it is staged");
         let mut attached = self.attached.take().unwrap_or_else(|| Attached::new(self.engine));
+        attached.writer.merge.take_if(|merge| merge.is_stuck());
         let writes = self.buffer.rows() + self.deleted.len() + 1;
         let mut budget = Budget {
             values: MERGE_STEP.saturating_mul(writes),
