@@ -157,7 +157,12 @@ impl Batch {
     /// Returns an error if the column cannot be read or is damaged. Other methods unwind in this case.
     #[cfg(feature = "store")]
     pub(crate) fn try_read(&self, field: FieldId) -> Result<(), Unreadable> {
-        if let Columns::Stored(stored) = &self.columns { stored.try_read(field) } else { Ok(()) }
+        if let Columns::Stored(stored) = &self.columns {
+            return stored.try_read(field);
+        }
+        // Decodes buffered rows.
+        self.column(field);
+        Ok(())
     }
 
     /// Returns true if a column of the batch could not be read from the store. Merges ignore such a batch.
