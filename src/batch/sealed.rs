@@ -1,5 +1,4 @@
 //! The batch type: an immutable group of rows with its columns, insertion order and documents.
-#![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
 #[cfg(feature = "store")]
 use std::collections::BTreeSet;
