@@ -20,8 +20,9 @@
 //! closes the file and opens it again, so that reading continues. This happens a limited number of times. The next write, or
 //! [`Store::recover`], also opens the file again, so that writing continues. If the failed write turns out to be on disk, the
 //! documents are loaded again, and include that write. In two cases, writes fail with [`StoreErrorKind::Failed`] until the host
-//! opens the store again. In the first case, grouped writes were lost when the file was closed; then reads fail as well. In the
-//! second case, a sync failed. After that, the system may show data that is not on disk.
+//! opens the store again. In the first case, grouped writes were lost when the file was closed; then reads fail as well. A failed
+//! read of a document or column also closes the file. In the second case, a sync failed. After that, the system may show data that
+//! is not on disk.
 //!
 //! **Imports.** An import of any size is one write, which starts at [`StoreImport::commit`]. Until then, its documents are in a
 //! temporary file in the folder of the database. Other writes continue, and nothing of the import is in the database.
@@ -76,12 +77,12 @@
 //!
 //! **Detection of damage.** Every document, part of a batch, bitmap and counter has a checksum that depends on its key. The counts
 //! of rows, documents and batches must agree. Values are validated even if their checksum is right. Damage is reported as
-//! [`StoreErrorKind::Corrupt`], with the name of the file. It is reported when the store is opened, when a search or a write needs a
-//! damaged column, or when a page needs a damaged document. A column that cannot be read ends the search by unwinding, without the
-//! panic hook; the store returns the error. redb panics on some damage. The store catches these panics, but the panic hook still runs; the hook can call
-//! [`Store::catches_panics`]. A process that is compiled to abort on panics ends there. [`Store::verify`] checks the whole file,
-//! and compares each document with its columns. After a crash, opening may have to read the whole file once, to repair it. A forged
-//! file may cause wrong answers, but no worse harm.
+//! [`StoreErrorKind::Corrupt`], with the name of the file. It is reported when the store is opened, when a search or a write needs
+//! a damaged column, or when a page needs a damaged document. A column that cannot be read ends the search by unwinding, without
+//! the panic hook; the store returns the error. redb panics on some damage. The store catches these panics, but the panic hook
+//! still runs; the hook can call [`Store::catches_panics`]. A process that is compiled to abort on panics ends there.
+//! [`Store::verify`] checks the whole file, and compares each document with its columns. After a crash, opening may have to read
+//! the whole file once, to repair it. A forged file may cause wrong answers, but no worse harm.
 //!
 //! ```
 //! use casefilter::{Catalog, Durability, Filter, SearchRequest, Store, StoreOptions};

@@ -54,7 +54,8 @@ impl StoreSnapshot<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`Store::search`]. Also returns an error if a document of the page was replaced or deleted before the
-    /// store reopened the file. The store does so after a failed read or write.
+    /// store reopened the file, or if a column of such documents has not been read before. The store reopens the file after a
+    /// failed read or write.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.store.with_columns(|| self.snapshot.find(request))?;
         let rows = rows.map_err(|error| StoreError::request(&self.store.name, error))?;
