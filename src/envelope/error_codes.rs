@@ -265,6 +265,7 @@ mod tests {
             "bad_id",
             "case_too_large",
             "too_many_batches",
+            "too_many_filters",
             "bad_file",
             "catalog_mismatch",
             "no_folded_column",
