@@ -7,6 +7,7 @@ use super::document::{Document, Keep};
 use super::documents::{BatchDocuments, DocumentsBuilder};
 use super::insertion_order::InsertionOrder;
 use super::lazy_columns::{FewRows, LazyColumns};
+use super::rows_by_id::RowsByIdCell;
 use super::sealed::{Batch, Columns};
 use crate::catalog::Catalog;
 use crate::column::{Column, Picks};
@@ -52,7 +53,14 @@ impl Batch {
                 documents.seal()
             }
         };
-        Self { rows: rows.len(), columns: Columns::Lazy(LazyColumns::new(catalog, rows)), places, documents }
+        let rows_by_id = RowsByIdCell::default();
+        Self {
+            rows: rows.len(),
+            columns: Columns::Lazy(LazyColumns::new(catalog, rows)),
+            places,
+            documents,
+            rows_by_id,
+        }
     }
 
     /// Returns a batch with the rows of this batch, followed by the rows of `behind`. Returns `None` unless both batches have lazy
@@ -95,6 +103,7 @@ impl Batch {
                 lazy.column.get_or_init(|| column);
             }
         }
-        Some(Self { rows: joined.rows.len(), columns: Columns::Lazy(joined), places, documents })
+        let rows_by_id = RowsByIdCell::default();
+        Some(Self { rows: joined.rows.len(), columns: Columns::Lazy(joined), places, documents, rows_by_id })
     }
 }

@@ -13,7 +13,7 @@
 //! | build a batch; merge batches | `builder`; `merge` |
 //! | one document while it is read; one that is tested alone | `row`; `owned_row`, with `elements` |
 //! | single writes, and their lazy columns | `buffered_row`; `lazy_batch`, `lazy_columns` |
-//! | the address of a row | `row_addr` |
+//! | the address of a row; the rows in the order of their ids | `row_addr`; `rows_by_id` |
 //! | keys by which short strings are compared | `text_key` |
 //! | batches as bytes, for the store | `codec`, `summary` |
 //! | batches whose columns are read from the store when they are needed | `stored_columns` |
@@ -32,6 +32,7 @@ mod merge;
 mod owned_row;
 mod row;
 mod row_addr;
+mod rows_by_id;
 mod sealed;
 #[cfg(feature = "store")]
 mod stored_columns;

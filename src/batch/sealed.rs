@@ -13,6 +13,7 @@ use super::insertion_order::InsertionOrder;
 use super::lazy_columns::LazyColumns;
 #[cfg(feature = "store")]
 use super::row::Row;
+use super::rows_by_id::RowsByIdCell;
 #[cfg(feature = "store")]
 use super::stored_columns::{ColumnSource, StoredColumns, Unreadable};
 #[cfg(feature = "store")]
@@ -43,6 +44,7 @@ pub(crate) struct Batch {
     /// The insertion-order numbers of the rows.
     pub(super) places: InsertionOrder,
     pub(super) documents: BatchDocuments,
+    pub(super) rows_by_id: RowsByIdCell,
 }
 
 /// The columns of a batch, by field number.
@@ -65,7 +67,13 @@ impl Batch {
         documents: BatchDocuments,
     ) -> Self {
         column::pack(columns.iter_mut().flatten());
-        Self { rows, columns: Columns::Sealed(columns), places, documents }
+        Self {
+            rows,
+            columns: Columns::Sealed(columns),
+            places,
+            documents,
+            rows_by_id: RowsByIdCell::default(),
+        }
     }
 
     /// Creates a batch whose columns are read from `source` when they are first needed.
@@ -77,7 +85,7 @@ impl Batch {
         source: Arc<dyn ColumnSource>,
     ) -> Self {
         let columns = Columns::Stored(StoredColumns::new(catalog, summary, source));
-        Self { rows, columns, places, documents }
+        Self { rows, columns, places, documents, rows_by_id: RowsByIdCell::default() }
     }
 
     /// Returns the summary of the batch. Reads its columns.
@@ -237,6 +245,18 @@ impl Batch {
             Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
             _ => 0,
         }
+    }
+
+    /// Returns the number of ids of the batch that are `id` or sort before it.
+    pub(crate) fn ids_up_to(&self, id: &str) -> usize {
+        let below = self.ids_below(id);
+        let is_id = match self.column(FieldId::ID).map(|ids| &ids.data) {
+            Some(ColumnData::Strings { dictionary, .. }) => {
+                below < dictionary.len() && dictionary.get(below) == id
+            }
+            _ => false,
+        };
+        below.saturating_add(usize::from(is_id))
     }
 
     pub(crate) fn place(&self, row: usize) -> u64 {

@@ -20,7 +20,8 @@ pub(crate) trait ColumnSource: Debug + Send + Sync {
     /// Returns an error if the column cannot be read or is damaged.
     fn read(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Unreadable>;
 
-    /// Notes that the batch has a column in memory. It is not read again. The batch calls this once for each field.
+    /// Notes that the batch has read a column. The batch keeps the column in memory, and does not read it again. So it calls this
+    /// method at most once for each field.
     fn note_read(&self);
 
     /// Returns true if a column of the batch could not be read.

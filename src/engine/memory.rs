@@ -4,7 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
@@ -78,8 +78,11 @@ impl MemoryUsage {
             .map(|(id, field)| FieldMemory {
                 name: field.name().to_owned(),
                 column_bytes: sum(&|slot| slot.batch.read_column(id).map_or(0, Column::data_bytes)),
-                index_bytes: sum(&|slot| slot.batch.read_column(id).map_or(0, Column::index_bytes))
-                    .saturating_add(index(id)),
+                index_bytes: sum(&|slot| {
+                    let by_id = if id == FieldId::ID { slot.batch.rows_by_id_bytes() } else { 0 };
+                    slot.batch.read_column(id).map_or(0, Column::index_bytes) + by_id
+                })
+                .saturating_add(index(id)),
             })
             .collect();
         Self {
@@ -91,7 +94,7 @@ impl MemoryUsage {
             }),
             index_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().map(Column::index_bytes).sum::<usize>();
-                columns + slot.batch.places_bytes() + slot.live.size_bytes()
+                columns + slot.batch.places_bytes() + slot.batch.rows_by_id_bytes() + slot.live.size_bytes()
             })
             .saturating_add(catalog.field_ids().map(index).sum::<u64>())
             .saturating_add(writer_bytes as u64),

@@ -6,6 +6,8 @@
               the rows of a batch"
 )]
 
+mod equal_keys;
+
 use std::cell::LazyCell;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -16,7 +18,7 @@ use super::key_estimate::KeyEstimate;
 use super::selected_rows::SelectedRows;
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
-use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Selection, Sorted};
+use crate::column::{Codes, ColumnData, Postings, Selection, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
 use crate::stop::{PART, Pace, sort_window};
@@ -154,6 +156,12 @@ impl<'b, 's> TopK<'b, 's> {
         let found = match BatchWalk::new(batch, self.by) {
             BatchWalk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
             BatchWalk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
+            // Only rows without a value come after this position.
+            BatchWalk::Gather if self.by.position_key() == Some(Key::Absent) => {
+                let mut found = Vec::new();
+                self.absent(&source, &selected.rows(), &mut found);
+                Some(found)
+            }
             BatchWalk::Gather => None,
         };
         let found = found.unwrap_or_else(|| self.gather(&source));
@@ -328,68 +336,12 @@ impl<'b, 's> TopK<'b, 's> {
                     continue;
                 }
             }
-            let group = rows.iter_both(&with_code, source.batch.rows());
-            self.closest(source, key, group, &mut found);
+            self.closest(source, key, [&rows, &with_code], &mut found);
         }
         if !self.is_behind(&Key::Absent) && !self.is_before(&Key::Absent) {
             self.absent(source, &rows, &mut found);
         }
         found
-    }
-
-    /// Appends selected rows without a value, as many as are still wanted.
-    fn absent(&self, source: &SourceBatch<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
-        let is_present = |row: usize| match source.keys.column.map(|column| &column.layout) {
-            Some(ColumnLayout::Single(present)) => present.contains(row),
-            _ => false,
-        };
-        if found.len() < self.wanted {
-            let absent = rows.iter(source.batch.rows()).filter(|row| !is_present(*row));
-            self.closest(source, Key::Absent, absent, found);
-        }
-    }
-
-    /// Appends rows among `rows`, which all have the key `key`, until `found` has the wanted number of rows. If ties are sorted by
-    /// id, chooses the smallest ids that can be on the page. Otherwise, takes the first of `rows`.
-    fn closest(
-        &self,
-        source: &SourceBatch<'b, '_, '_>,
-        key: Key<'b>,
-        rows: impl Iterator<Item = usize>,
-        found: &mut Vec<Candidate<'b>>,
-    ) {
-        let need = self.wanted.saturating_sub(found.len());
-        let mut below = usize::MAX;
-        if self.by.leaves_ties() {
-            let rows = rows.filter_map(|row| u16::try_from(row).ok()).take(need);
-            found.extend(rows.map(|row| source.candidate(key, row, self.descending)));
-            return;
-        }
-        if let Some(bound) = self.bound.filter(|bound| bound.key == key) {
-            below = source.batch.ids_below(bound.id());
-        }
-        let after = self.by.id_before(&key);
-        let passed = after.map_or(0, |id| source.batch.ids_below(id));
-        let ids = source.ids(self.by);
-        let mut chosen: Vec<(usize, u16)> = Vec::new();
-        for row in rows {
-            let rank = ids.map_or(0, |ids| ids.get(row));
-            if rank >= below || rank < passed {
-                continue;
-            }
-            if rank == passed && after == Some(source.batch.id(row)) {
-                continue;
-            }
-            let Ok(row) = u16::try_from(row) else { break };
-            chosen.push((rank, row));
-            if chosen.len() >= need * 2 + SLACK {
-                keep_first(&mut chosen, need, self.pace, Ord::cmp);
-                // The list now has `need` rows. A row whose id is greater than the id of the last kept row cannot be on the page.
-                below = chosen.last().map_or(0, |(rank, _)| *rank);
-            }
-        }
-        keep_first(&mut chosen, need, self.pace, Ord::cmp);
-        found.extend(chosen.into_iter().map(|(_, row)| source.candidate(key, row, self.descending)));
     }
 
     /// Adds rows of one batch to the candidates, except rows that cannot be on the page.
