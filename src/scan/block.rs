@@ -39,8 +39,10 @@ struct SplitDocument {
 
 /// The results of reading a block.
 pub(super) struct ReadBlock {
-    /// The hash of the id of each accepted document, in order.
-    pub(super) ids: Vec<u64>,
+    /// The number of accepted documents.
+    pub(super) accepted: usize,
+    /// The hashes of the ids of the accepted documents, apart from `repeated`, in ascending order.
+    pub(super) ids: Box<[u64]>,
     /// The number of selected documents, apart from `repeated`.
     pub(super) selected: u64,
     /// The selected documents that may be on the page, in any order.
@@ -140,6 +142,8 @@ impl Block {
 /// The results of the documents of a block that were read so far.
 struct Outcome<'s> {
     settings: &'s Settings,
+    accepted: usize,
+    /// The hashes of the ids, apart from `repeated`.
     ids: Vec<u64>,
     selected: u64,
     /// The documents that may be on the page: their ranges in the text of the block.
@@ -156,6 +160,7 @@ impl<'s> Outcome<'s> {
         let (top, is_behind) = settings.top_of_block(bound);
         Self {
             settings,
+            accepted: 0,
             ids: Vec::with_capacity(documents),
             selected: 0,
             top,
@@ -170,10 +175,10 @@ impl<'s> Outcome<'s> {
     #[inline]
     fn document(&mut self, row: &Row<'_>, document: &str, text: &[u8], values: &mut OwnedRow) {
         let settings = self.settings;
-        let at = self.ids.len();
+        let at = self.accepted;
+        self.accepted = at.saturating_add(1);
         let id = row.id();
         let hash = settings.hasher.hash_one(id);
-        self.ids.push(hash);
         if !settings.sought.is_empty() && settings.sought.contains(id) {
             self.sought.push(id.into());
         }
@@ -185,6 +190,7 @@ impl<'s> Outcome<'s> {
             count(settings, &mut counts, row, values);
             return self.repeated.push(RepeatedDocument { at, id: id.into(), kept, counts });
         }
+        self.ids.push(hash);
         count(settings, &mut self.counts, row, values);
         if !is_selected {
             return;
@@ -216,7 +222,8 @@ impl<'s> Outcome<'s> {
     }
 
     fn finish(self, mut block: Block, report: ImportReport, failed: Option<Box<ImportError>>) -> ReadBlock {
-        let Self { settings, ids, selected, top, repeated, sought, counts, .. } = self;
+        let Self { settings, accepted, mut ids, selected, top, repeated, sought, counts, .. } = self;
+        ids.sort_unstable();
         let document = |range: Range<usize>| {
             let bytes = block.text.get(range).filter(|_| settings.keeps_documents).unwrap_or_default();
             // The document was read, so it is valid UTF-8.
@@ -230,7 +237,8 @@ impl<'s> Outcome<'s> {
         found.sort_unstable_by_key(|(rank, _)| rank.place);
         block.text.clear();
         block.documents.clear();
-        ReadBlock { ids, selected, found, repeated, sought, counts, report, failed, memory: block }
+        let ids = ids.into();
+        ReadBlock { accepted, ids, selected, found, repeated, sought, counts, report, failed, memory: block }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::block::{Block, Kept, ReadBlock, RepeatedDocument};
 use super::count::Counts;
+use super::id_hashes::IdHashes;
 use super::rank::Rank;
 use super::settings::Settings;
 use super::top::Top;
@@ -13,7 +14,7 @@ use crate::engine::{ImportError, ImportReport};
 /// The results of all blocks that were merged so far.
 pub(super) struct Merged {
     /// The hashes of the ids that are not known to be repeated.
-    ids: Vec<u64>,
+    ids: IdHashes,
     /// The insertion-order number of the next new id.
     next_place: u64,
     /// The number of selected documents, apart from `repeated`.
@@ -51,7 +52,7 @@ pub(super) struct Complete {
 impl Merged {
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
-            ids: Vec::new(),
+            ids: IdHashes::default(),
             next_place: 0,
             selected: 0,
             top: Top::new(settings.wanted, None),
@@ -72,7 +73,8 @@ impl Merged {
     /// # Errors
     /// Returns the error that ended the block.
     pub(super) fn add(&mut self, settings: &Settings, block: ReadBlock) -> Result<Block, Box<ImportError>> {
-        let ReadBlock { ids, selected, found, repeated, sought, counts, report, failed, memory } = block;
+        let ReadBlock { accepted, ids, selected, found, repeated, sought, counts, report, failed, memory } =
+            block;
         if let Some(failed) = failed {
             return Err(failed);
         }
@@ -87,7 +89,7 @@ impl Merged {
             let before = replacing.partition_point(|other| *other < at);
             first.saturating_add(at.saturating_sub(before) as u64)
         };
-        self.keep_ids(&ids, &repeated);
+        self.ids.add(ids);
         for RepeatedDocument { at, id, kept, counts } in repeated {
             let own = self.repeated.get(&id).map(|last| last.place);
             if own.is_some() {
@@ -103,20 +105,11 @@ impl Merged {
                 self.top.push(&settings.ranking, rank, document);
             }
         }
-        let new = ids.len().saturating_sub(replacing.len()) as u64;
+        let new = accepted.saturating_sub(replacing.len()) as u64;
         self.next_place = first.saturating_add(new);
         self.report.stored = self.report.stored.saturating_add(new);
         self.report.replaced = self.report.replaced.saturating_add(replacing.len() as u64);
         Ok(memory)
-    }
-
-    /// Keeps the hashes of the ids of a block that are not known to be repeated.
-    fn keep_ids(&mut self, ids: &[u64], repeated: &[RepeatedDocument]) {
-        let mut start = 0;
-        for at in repeated.iter().map(|document| document.at).chain([ids.len()]) {
-            self.ids.extend_from_slice(ids.get(start..at).unwrap_or_default());
-            start = at.saturating_add(1);
-        }
     }
 
     /// Drops a document that cannot be on the page, now that its place is known.
@@ -134,13 +127,7 @@ impl Merged {
     /// # Errors
     /// Returns the hashes of the repeated ids that were not known before the pass, if there are any.
     pub(super) fn finish(mut self, settings: &Settings) -> Result<Complete, HashSet<u64>> {
-        self.ids.sort_unstable();
-        let again: HashSet<u64> = self
-            .ids
-            .windows(2)
-            .filter_map(|pair| pair.first().filter(|first| pair.last() == Some(first)))
-            .copied()
-            .collect();
+        let again = std::mem::take(&mut self.ids).repeated();
         if !again.is_empty() {
             return Err(again);
         }

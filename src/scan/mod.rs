@@ -11,7 +11,7 @@
 //! |---|---|
 //! | the API; splits sources into blocks, and starts the workers | `run` |
 //! | reads the documents of a block, and tests the filter on them | `block` |
-//! | merges blocks in the order of the source; finds repeated ids | `merge` |
+//! | merges blocks in the order of the source; finds repeated ids | `merge`, `id_hashes` |
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
 //! | counts of the values of fields | `count` |
@@ -26,7 +26,7 @@
 //!   [`Filter::selects`](crate::Filter::selects) does.
 //! - **Blocks are merged in the order of the source**, whichever thread has read them. So errors, notes and insertion-order numbers
 //!   are those of the source.
-//! - **No document on the page is replaced later.** A scan keeps a hash of 64 bits of each id. At the end, it sorts the hashes. If a
+//! - **No document on the page is replaced later.** A scan keeps a hash of 64 bits of each id. At the end, it compares the hashes. If a
 //!   hash occurs twice, an id may be repeated, and the answer may be wrong. Then the scan [returns itself](Scanned::ReadAgain), and the
 //!   host passes the same bytes again. This time the scan knows the repeated hashes. It keeps the last document of each id with such
 //!   a hash until the end, and the place of its first. All other ids are unique. If another hash is repeated, because the source has
@@ -43,6 +43,7 @@ mod answer;
 mod block;
 mod count;
 mod failed;
+mod id_hashes;
 mod merge;
 mod rank;
 #[cfg(feature = "arrow")]

@@ -215,12 +215,14 @@ impl RowBlock<'_> {
     }
 
     pub(crate) fn finish(self) -> ReadRows {
-        let Self { settings, ids, selected, top, sought, counts, .. } = self;
+        let Self { settings, mut ids, selected, top, sought, counts, .. } = self;
+        ids.sort_unstable();
         let found = top.into_unsorted(&settings.ranking).into_iter();
         let mut found: Vec<(Rank, Box<str>)> = found.map(|(rank, ())| (rank, "".into())).collect();
         found.sort_unstable_by_key(|(rank, _)| rank.place);
         ReadRows(ReadBlock {
-            ids,
+            accepted: ids.len(),
+            ids: ids.into(),
             selected,
             found,
             repeated: Vec::new(),

@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
 pub(crate) use std::thread::{Scope, scope};
 
 /// The maximum number of threads of an import. Each thread has one group of documents in memory.
@@ -23,142 +24,113 @@ pub(crate) fn available_workers() -> usize {
     threads.clamp(1, MOST_WORKERS)
 }
 
-/// A type that starts tasks on threads that end within `'s`.
+/// A type that starts threads that end within `'s`.
 pub(crate) trait Spawn<'s>: Copy {
-    /// Starts a task on a new thread. If the system has no more threads, runs the task on this thread.
-    fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
+    /// Starts a thread. Returns false if the system has no more threads.
+    fn start(self, work: impl FnOnce() + Send + 's) -> bool;
 }
 
-/// A type that starts tasks on threads that may outlive the import.
+/// A type that starts threads that may outlive the import.
 #[derive(Clone, Copy)]
 pub(crate) struct Detached;
 
 impl Spawn<'static> for Detached {
-    fn start<R: Send + 'static>(self, work: impl FnOnce() -> R + Send + 'static) -> Task<'static, R> {
-        let work = Arc::new(Mutex::new(Some(work)));
-        let same = Arc::clone(&work);
-        let thread = Builder::new().spawn(move || run_once(&same));
-        Task(thread.map_or_else(|_| TaskState::Done(run_once(&work)), TaskState::Detached))
+    fn start(self, work: impl FnOnce() + Send + 'static) -> bool {
+        Builder::new().spawn(work).is_ok()
     }
 }
 
 impl<'s> Spawn<'s> for &'s Scope<'s, '_> {
-    fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R> {
-        let work = Arc::new(Mutex::new(Some(work)));
-        let same = Arc::clone(&work);
-        let thread = Builder::new().spawn_scoped(self, move || run_once(&same));
-        Task(thread.map_or_else(|_| TaskState::Done(run_once(&work)), TaskState::Scoped))
+    fn start(self, work: impl FnOnce() + Send + 's) -> bool {
+        Builder::new().spawn_scoped(self, work).is_ok()
     }
 }
 
-fn run_once<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
-    let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
-    work.map(|work| work())
-}
+/// A task, which sends its result itself.
+type Job<'s> = Box<dyn FnOnce() + Send + 's>;
 
-/// A task on another thread. If the handle is dropped, the task continues, and its result is dropped.
-pub(crate) struct Task<'s, R>(TaskState<'s, R>);
-
-enum TaskState<'s, R> {
-    Detached(JoinHandle<Option<R>>),
-    Scoped(ScopedJoinHandle<'s, Option<R>>),
-    Done(Option<R>),
-}
-
-impl<R> Task<'_, R> {
-    /// Waits for the result, which is always `Some`. If the task panicked, resumes its panic.
-    fn finish(self) -> Option<R> {
-        match self.0 {
-            TaskState::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            TaskState::Scoped(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            TaskState::Done(outcome) => outcome,
-        }
-    }
-}
-
-/// A queue of tasks, which returns results in the order in which the tasks were started.
+/// A queue of tasks for worker threads, which returns results in the order in which the tasks were started.
 ///
-/// At most [`workers`](Self::workers) tasks run concurrently. Other tasks wait on their threads for a permit.
+/// A worker starts with one of the first tasks, and ends when the queue is dropped. The tasks that were started before then still run,
+/// and their results are dropped.
 pub(crate) struct Queue<'s, R> {
-    tasks: VecDeque<Task<'s, std::thread::Result<R>>>,
-    semaphore: Arc<Semaphore>,
+    /// The results of the tasks, in the order of the tasks.
+    results: VecDeque<Receiver<std::thread::Result<R>>>,
+    jobs: Sender<Job<'s>>,
+    waiting: Arc<Mutex<Receiver<Job<'s>>>>,
+    /// The number of workers that were started.
+    started: usize,
     workers: usize,
 }
 
 impl<'s, R: Send + 's> Queue<'s, R> {
-    /// Creates an empty queue.
+    /// Creates an empty queue for at most `workers` threads.
     pub(crate) fn new(workers: usize) -> Self {
-        Self { tasks: VecDeque::new(), semaphore: Arc::new(Semaphore::new(workers)), workers }
+        let (jobs, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        Self { results: VecDeque::new(), jobs, waiting, started: 0, workers: workers.max(1) }
     }
 
-    /// Returns the number of tasks that run concurrently.
+    /// Returns the maximum number of tasks that run concurrently.
     pub(crate) fn workers(&self) -> usize {
         self.workers
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.tasks.is_empty()
+        self.results.is_empty()
     }
 
+    /// Starts a task. If the system has no thread for it, runs it on this thread.
     pub(crate) fn start(&mut self, spawn: impl Spawn<'s>, work: impl FnOnce() -> R + Send + 's) {
-        let semaphore = Arc::clone(&self.semaphore);
-        let task = spawn.start(move || {
-            let _permit = semaphore.take();
-            // If a task panics and its result is not needed, its scope must not panic.
-            catch_unwind(AssertUnwindSafe(work))
+        let (result, receiver) = channel();
+        self.results.push_back(receiver);
+        self.run(spawn, move || {
+            // There is no receiver if the queue was dropped.
+            let _ = result.send(catch_unwind(AssertUnwindSafe(work)));
         });
-        self.tasks.push_back(task);
+    }
+
+    fn run(&mut self, spawn: impl Spawn<'s>, job: impl FnOnce() + Send + 's) {
+        if self.started < self.workers {
+            let waiting = Arc::clone(&self.waiting);
+            let has_started = spawn.start(move || {
+                let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                while let Ok(job) = next() {
+                    job();
+                }
+            });
+            self.started += usize::from(has_started);
+        }
+        if self.started == 0 {
+            return job();
+        }
+        // Cannot fail, because the queue has the receiver.
+        let _ = self.jobs.send(Box::new(job));
     }
 
     /// If there are more tasks than workers, waits for the oldest task and returns its result. The caller must call this before it
     /// starts another task.
     pub(crate) fn next_if_full(&mut self) -> Option<R> {
-        if self.tasks.len() > self.workers { self.next() } else { None }
+        if self.results.len() > self.workers { self.next() } else { None }
     }
 
     /// Waits for the oldest task, and resumes its panic if it panicked. Returns `None` if there is no task.
     pub(crate) fn next(&mut self) -> Option<R> {
-        let outcome = self.tasks.pop_front()?.finish()?;
-        Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+        // A task always sends its result.
+        let result = self.results.pop_front()?.recv().ok()?;
+        Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Returns the semaphore of the tasks.
-    #[cfg(all(test, feature = "parallel"))]
-    pub(crate) fn semaphore(&self) -> &Arc<Semaphore> {
-        &self.semaphore
-    }
-}
-
-/// A semaphore that limits the number of threads that work at the same time.
-pub(crate) struct Semaphore {
-    left: Mutex<usize>,
-    released: Condvar,
-}
-
-/// A permit of a [`Semaphore`]. Dropping it returns it to the semaphore.
-pub(crate) struct Permit<'s>(&'s Semaphore);
-
-impl Semaphore {
-    /// Creates a semaphore with `threads` permits, but at least one permit.
-    pub(crate) fn new(threads: usize) -> Self {
-        Self { left: Mutex::new(threads.max(1)), released: Condvar::new() }
-    }
-
-    /// Waits for a permit. A thread must not hold two permits.
-    pub(crate) fn take(&self) -> Permit<'_> {
-        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut left =
-            self.released.wait_while(left, |left| *left == 0).unwrap_or_else(PoisonError::into_inner);
-        *left -= 1;
-        Permit(self)
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left += 1;
-        self.0.released.notify_one();
+    /// Makes all workers wait until the returned sender is dropped.
+    #[cfg(test)]
+    pub(crate) fn hold(&mut self, spawn: impl Spawn<'s>) -> Sender<()> {
+        let (holding, until) = channel::<()>();
+        let until = Arc::new(Mutex::new(until));
+        for _ in 0..self.workers {
+            let until = Arc::clone(&until);
+            self.run(spawn, move || drop(until.lock().unwrap_or_else(PoisonError::into_inner).recv()));
+        }
+        holding
     }
 }
 
@@ -185,7 +157,7 @@ mod tests {
             let (mut queue, mut squares, mut most) = (Queue::new(3), Vec::new(), 0);
             for number in &numbers {
                 queue.start(scope, move || square(number));
-                most = most.max(queue.tasks.len());
+                most = most.max(queue.results.len());
                 squares.extend(queue.next_if_full());
             }
             squares.extend(std::iter::from_fn(|| queue.next()));
@@ -209,23 +181,35 @@ mod tests {
     }
 
     #[test]
-    fn no_more_threads_work_than_there_are_permits() {
-        let semaphore = Semaphore::new(2);
-        let (first, second) = (semaphore.take(), semaphore.take());
-        let (tell, told) = std::sync::mpsc::channel();
-        let (semaphore, tell) = (&semaphore, &tell);
-        scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(move || {
-                    let _permit = semaphore.take();
-                    tell.send(()).unwrap();
-                });
+    fn no_more_tasks_run_than_there_are_workers() {
+        let mut queue = Queue::new(2);
+        let held = queue.hold(Detached);
+        let (tell, told) = channel();
+        for number in 0..3 {
+            let tell = tell.clone();
+            queue.start(Detached, move || tell.send(number).is_ok());
+        }
+        // All workers are busy.
+        assert!(told.recv_timeout(std::time::Duration::from_millis(50)).is_err());
+        drop(held);
+        assert!(std::iter::from_fn(|| queue.next()).eq([true; 3]));
+        let mut numbers: Vec<u8> = told.try_iter().collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2]);
+    }
+
+    #[test]
+    fn without_threads_tasks_run_on_the_thread_of_the_caller() {
+        #[derive(Clone, Copy)]
+        struct NoThreads;
+        impl Spawn<'static> for NoThreads {
+            fn start(self, _: impl FnOnce() + Send + 'static) -> bool {
+                false
             }
-            // All permits are taken.
-            assert!(told.recv_timeout(std::time::Duration::from_millis(50)).is_err());
-            drop((first, second));
-            (0..3).for_each(|_| told.recv().unwrap());
-        });
-        assert_eq!(*semaphore.left.lock().unwrap(), 2);
+        }
+        let mut queue = Queue::new(2);
+        let own = std::thread::current().id();
+        queue.start(NoThreads, move || std::thread::current().id() == own);
+        assert_eq!(queue.next(), Some(true));
     }
 }

@@ -135,9 +135,8 @@ fn workers_of_a_dropped_import_hold_no_snapshot() {
     let engine = Engine::new(Catalog::cases());
     let mut documents = Documents::new(1, 3);
     let mut queue = Queue::new(3);
-    let semaphore = Arc::clone(queue.semaphore());
-    // No worker reads until the permits are released.
-    let permits: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
+    // No worker reads until this is dropped.
+    let held = queue.hold(Detached);
     let group = documents.push((Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 1), 0).unwrap();
     let settings = Settings::new(&engine, ImportMode::Strict);
     queue.start(Detached, move || group.build(settings));
@@ -145,7 +144,7 @@ fn workers_of_a_dropped_import_hold_no_snapshot() {
     let before = Arc::downgrade(&engine.current.load());
     engine.upsert(br#"{"id":"b"}"#).unwrap();
     assert!(before.upgrade().is_none(), "the snapshot of before the write is still held");
-    drop(permits);
+    drop(held);
 }
 
 #[test]
