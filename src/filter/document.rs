@@ -58,18 +58,41 @@ impl Document {
     /// # Errors
     /// Returns the same errors as [`parse`](Self::parse).
     pub fn parse_within(catalog: &Catalog, json: &[u8], limits: &Limits) -> Result<Self, Errors> {
+        let (document, rejected) = Self::parse_lenient(catalog, json, limits)?;
+        Errors::from_unsorted(rejected).map_or(Ok(document), Err)
+    }
+
+    /// Parses a document in JSON in the same way as [`ImportMode::Lenient`](crate::ImportMode::Lenient): a rejected field value counts
+    /// as absent. Returns the document, and the errors of the rejected values in no particular order.
+    ///
+    /// Use this method for the texts of documents that a lenient import has stored.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Document, Limits};
+    /// let json = br#"{"id":"a","priority":"high","createdAt":"yesterday"}"#;
+    /// let (document, rejected) = Document::parse_lenient(&Catalog::cases(), json, &Limits::default())?;
+    /// assert_eq!((document.id(), rejected[0].path.as_str()), ("a", "createdAt"));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the document is not JSON, has no valid id, or exceeds the limits.
+    pub fn parse_lenient(
+        catalog: &Catalog,
+        json: &[u8],
+        limits: &Limits,
+    ) -> Result<(Self, Vec<Error>), Errors> {
         let text = utf8(json)?;
         let mut row = Row::default();
         ingest::read_case(text, catalog, limits, &mut row)?;
-        match Errors::from_unsorted(row.take_faults()) {
-            Some(errors) => Err(errors),
-            None => Ok(Self {
-                catalog: catalog.clone(),
-                row: OwnedRow::of(&row, catalog.fields().len()),
-                // Cannot fail: UTF-8 without the white space around it is UTF-8.
-                text: std::str::from_utf8(ingest::trim(json)).ok().map(Into::into),
-            }),
-        }
+        let rejected = row.take_faults();
+        let document = Self {
+            catalog: catalog.clone(),
+            row: OwnedRow::of(&row, catalog.fields().len()),
+            // Cannot fail: UTF-8 without the white space around it is UTF-8.
+            text: std::str::from_utf8(ingest::trim(json)).ok().map(Into::into),
+        };
+        Ok((document, rejected))
     }
 
     /// Creates a document from a value, such as a struct, a map or a `serde_json::Value`, without printing JSON first. Applies

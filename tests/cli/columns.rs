@@ -154,6 +154,7 @@ fn columns_of_csv_are_mapped_to_fields() {
     );
     search(&["--map", "Case ID"]).code(2).err_has("expected the name of a column, `=`, and a field");
     search(&["--map", "State=statsu"]).code(2).err_has("1 | State=statsu\n  |       ^^^^^^ expected a field");
+    search(&["--map", "status=State"]).code(2).err_has("did you mean `State=status`?");
     search(&["--map", "Case ID=id", "--map", "Stat=status"])
         .code(2)
         .err_has("--map: no .csv file has a column `Stat`");

@@ -39,6 +39,19 @@ fn a_line_for_each_case_has_its_id_and_the_sorted_names() {
 }
 
 #[test]
+fn a_malformed_field_of_a_lenient_import_counts_as_absent() {
+    let files = folder();
+    files.write("bad.ndjson", r#"{"id":"a","tags":["x"],"createdAt":"yesterday"}"#);
+    let args = ["match", "--filters", "filters.ndjson", "bad.ndjson", "--format", "json"];
+    files.run(&args).code(3);
+    let expected = "{\"id\":\"a\",\"names\":[\"as text\",\"é\"]}\n";
+    assert_eq!(files.run(&[&args[..], &["--lenient"]].concat()).code(3).out, expected);
+    files.run(&["import", "--db", "bad.db", "bad.ndjson", "--lenient"]).code(3);
+    let run = files.run(&["match", "--filters", "filters.ndjson", "--db", "bad.db", "--format", "json"]);
+    assert_eq!(run.code(0).out, expected);
+}
+
+#[test]
 fn without_filters_no_case_has_a_name() {
     let files = folder();
     files.write("empty.ndjson", "\n");

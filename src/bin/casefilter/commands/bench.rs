@@ -14,7 +14,7 @@ use crate::input::cases::{Cases, Documents};
 use crate::input::catalog::CatalogFile;
 use crate::input::request::{Asked, Line};
 use crate::input::request_lines::Lines;
-use crate::input::selection::extended;
+use crate::input::syntax::extended;
 use crate::output::dash::is_stdin;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};

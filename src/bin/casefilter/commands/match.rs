@@ -1,22 +1,18 @@
 //! The command `match`: shows which standing filters select each case.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
-use casefilter::{
-    Document, Errors, Filter, FilterBuilder, FilterSet, ImportMode, Limits, Matches, SearchRequest, Timestamp,
-};
-use chrono::{DateTime, FixedOffset, Utc};
+use casefilter::{Document, Errors, Filter, FilterSet, ImportMode, Limits, Matches, SearchRequest};
 use serde::Serialize;
 
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
-use crate::input::catalog::CatalogFile;
-use crate::input::selection::{extended, unpaged};
 use crate::input::standing::read_filters;
+use crate::input::syntax::Syntax;
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
+use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{Column, Fit, TableWriter};
@@ -47,32 +43,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     filters: PathBuf,
 
-    /// The UTC offset of the days in the filters, such as +02:00
-    #[arg(
-        long,
-        value_name = "±HH:MM",
-        default_value = "+00:00",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    utc_offset: FixedOffset,
-
-    /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in JSON filters; `where` always allows them
-    #[arg(long)]
-    extended: bool,
-
     #[command(flatten)]
-    catalog: CatalogFile,
+    syntax: Syntax,
 
     #[command(flatten)]
     admin: Admin,
+
+    /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
+    #[arg(long)]
+    lenient: bool,
 
     /// JSON lines, or a table for people [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 }
 
-/// The line of a case.
+/// The line of JSON that the command prints for a case.
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a str,
@@ -89,15 +75,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.cases.uses_stdin() && is_stdin(&args.filters) {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    let catalog = args.catalog.or_stored(args.cases.first_database(), &args.admin)?;
-    let catalog = extended(catalog, args.extended);
+    let catalog = args.syntax.catalog(args.cases.first_database(), &args.admin)?;
     // The present time lets the error for `now` say why a standing filter cannot have it.
-    let builder = FilterBuilder::new(&catalog)
-        .with_limits(unpaged())
-        .now(Timestamp::from(DateTime::<Utc>::from(SystemTime::now())))
-        .utc_offset(args.utc_offset);
+    let builder = args.syntax.builder(&catalog);
     let set = read_filters(&args.filters, &catalog, &builder)?;
-    let loaded = args.cases.load_or_ask(&catalog, ImportMode::Strict, Documents::Kept, &args.admin)?;
+    let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
+    let status = report_left_out(&loaded.report);
     let cases = loaded.cases;
     let all = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
     let mut out = match args.cases.database() {
@@ -122,16 +106,17 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     };
     cases.close().and(written)?;
     out.finish()?;
-    Ok(Status::Fine)
+    Ok(status)
 }
 
-/// Finds the filters that select a case.
+/// Finds the filters that select the case `text`, and puts their names into `matches`. Returns the parsed case.
 fn matched(set: &FilterSet, text: &str, matches: &mut Matches) -> Result<Document, Failure> {
     // The limits of documents were checked when the case was loaded or stored.
     let limits = Limits::default().with_document_bytes(usize::MAX).with_document_depth(usize::MAX);
     let failure = |errors: &Errors| Failure::Failed(escape(&errors.to_string()).into_owned());
-    let document =
-        Document::parse_within(set.catalog(), text.as_bytes(), &limits).map_err(|errors| failure(&errors))?;
+    // A database may have cases of a lenient import.
+    let (document, _) = Document::parse_lenient(set.catalog(), text.as_bytes(), &limits)
+        .map_err(|errors| failure(&errors))?;
     set.matching_into(&document, matches)?;
     Ok(document)
 }

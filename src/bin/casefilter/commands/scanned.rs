@@ -11,7 +11,7 @@ use casefilter::{
 use crate::commands::hints::hints_on;
 use crate::commands::unknown_ids as ids;
 use crate::input::cases::{Cases, Documents};
-use crate::input::selection::unpaged;
+use crate::input::syntax::unpaged;
 use crate::input::taker::Taker;
 #[cfg(feature = "arrow")]
 use crate::output::escape::escape;
@@ -36,8 +36,9 @@ pub(crate) struct ScannedFiles {
 
 /// Answers a request while the files are read, and counts values if `facets` is given.
 ///
-/// Returns `None` if the files need an engine: databases, and Parquet files that need an import. Also returns `None` for requests for long pages. The same holds for requests that an engine rejects, so that the caller gets the
-/// error of the engine.
+/// Returns `None` if the files need an engine. These are databases, Parquet files that need an import, Parquet files beside other
+/// files, and streams that cannot be copied. Also returns `None` for a request for a long page, and for a request that an engine
+/// rejects. The caller then gets the error of the engine.
 pub(crate) fn scan(
     cases: &Cases,
     (catalog, mode): (&Catalog, ImportMode),

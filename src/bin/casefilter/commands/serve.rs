@@ -29,7 +29,7 @@ use crate::input::catalog::CatalogFile;
 use crate::input::duration::{self, VALUE, seconds};
 #[cfg(feature = "postgres")]
 use crate::input::postgres as source;
-use crate::input::selection::extended;
+use crate::input::syntax::extended;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
@@ -86,8 +86,8 @@ pub(crate) struct Args {
 
     /// The file of app tokens, as `token app` writes it
     ///
-    /// The service follows the file: a change is in force within a second, also after SIGHUP. If the changed file is not valid, the
-    /// service logs the error and keeps its tokens.
+    /// The service follows the file: a change is in force within a second, also after SIGHUP. A pipe is read only once, at the
+    /// start. If the changed file is not valid, the service logs the error and keeps its tokens.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
 

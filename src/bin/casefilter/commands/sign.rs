@@ -19,9 +19,9 @@ use crate::output::stdout::Output;
 /// Sign a request to a service: print its headers, and the exact bytes that are signed
 ///
 /// If a service answers 401, compare these bytes and headers with those of the client. The log of the service has the cause of each
-/// 401. The headers are written to standard output, for `curl -H @-`, and the bytes to standard error, with
-/// control characters escaped as in `\u{a}`. If they are not UTF-8, all bytes except ASCII are escaped as in `\xff`. JSON also has them in
-/// hexadecimal.
+/// 401. The headers are written to standard output, for `curl -H @-`, and the bytes to standard error. In the bytes, control
+/// characters are escaped as in `\u{a}`. If they are not UTF-8, they are escaped as in Rust: `\xff`, `\n`, `\"`, `\\`. JSON also
+/// has them in hexadecimal.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

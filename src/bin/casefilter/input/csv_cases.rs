@@ -8,7 +8,7 @@ use casefilter::internal::resolve_field;
 use casefilter::{Catalog, Error, ErrorKind, Field, FieldType, IdType, ImportError, TimestampForm};
 
 use crate::input::csv_rows::{CsvRows, Fault, Record};
-use crate::input::selection::unpaged;
+use crate::input::syntax::unpaged;
 use crate::input::taker::Taker;
 use crate::output::diagnostics::{Fault as Shown, Source};
 use crate::output::escape::escape;
@@ -69,6 +69,15 @@ impl CsvArgs {
                 ))
             })?;
             let offset = theirs.len().saturating_add(1);
+            if Column::of_field(catalog, ours).is_none() && Column::of_field(catalog, theirs).is_some() {
+                return Err(Failure::Usage(format!(
+                    "--map: `{}` is not a field, but `{}` is: the name of the column comes first; did you mean `{}={}`?",
+                    escape(ours),
+                    escape(theirs),
+                    escape(ours),
+                    escape(theirs)
+                )));
+            }
             let column = Column::of_field(catalog, ours).map_or_else(
                 || {
                     let error = resolve_field(catalog, ours, offset).map(|_| String::new());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use casefilter::{Catalog, Store, StoreError, StoreErrorKind, StoreOptions};
 
-use crate::input::selection::unpaged;
+use crate::input::syntax::unpaged;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | parse the command line, and print help; advice for unknown commands | `help`; `advice` |
 //! | arguments for cases, databases, catalogues and PostgreSQL tables | `cases`, `database`, `catalog`, `source`, `kind` |
-//! | arguments for filters, columns, counts and durations | `selection`, `columns`, `facets`, `duration` |
+//! | arguments for filters, columns, counts and durations | `syntax`, `selection`, `columns`, `facets`, `duration` |
 //! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
+//! | copy streams, so that they can be read again | `streams` |
 //! | read files of requests; of standing filters | `request_lines`, `request`; `standing` |
 //! | open a database, or connect to the service that has it open | `admin`, with `holder`, `service` and `copy` |
 //! | search: in memory or a database, through a service, in PostgreSQL | `loaded`; `served`; `postgres` |
@@ -40,5 +41,6 @@ pub(crate) mod service;
 pub(crate) mod source;
 pub(crate) mod standing;
 pub(crate) mod streams;
+pub(crate) mod syntax;
 pub(crate) mod taker;
 pub(crate) mod unpack;

@@ -3,16 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use casefilter::internal::check_text;
-use casefilter::{
-    Catalog, Errors, FacetsRequest, Filter, FilterBuilder, Limits, SearchParams, SearchRequest, Timestamp,
-};
-use chrono::{DateTime, FixedOffset, Utc};
+use casefilter::{Catalog, Errors, FacetsRequest, Filter, FilterBuilder, SearchParams, SearchRequest};
+use chrono::FixedOffset;
 
 use crate::input::admin::Admin;
-use crate::input::catalog::CatalogFile;
+use crate::input::syntax::{Syntax, unpaged};
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
@@ -63,33 +61,14 @@ pub(crate) struct Criteria {
     #[arg(long = "where", value_name = "TEXT")]
     text: Option<String>,
 
-    /// The UTC offset of the days in --where, such as +02:00; it also applies to `today`
-    #[arg(
-        long,
-        value_name = "±HH:MM",
-        default_value = "+00:00",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    utc_offset: FixedOffset,
-
-    /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in JSON filters; --where always allows them
-    #[arg(long)]
-    extended: bool,
-
     #[command(flatten)]
-    catalog: CatalogFile,
-}
-
-/// Returns the catalogue. If `is_extended`, JSON filters for the returned catalogue may use the extended operators.
-pub(crate) fn extended(catalog: Catalog, is_extended: bool) -> Catalog {
-    if is_extended { catalog.extended() } else { catalog }
+    syntax: Syntax,
 }
 
 impl Criteria {
     /// Returns the catalogue for the filter: that of --catalog, else that of the database, else that of cases.
     pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
-        Ok(extended(self.catalog.or_stored(database, admin)?, self.extended))
+        self.syntax.catalog(database, admin)
     }
 
     /// Returns true if the body is read from standard input.
@@ -109,7 +88,7 @@ impl Criteria {
 
     /// Returns the UTC offset of the days in the filter.
     pub(crate) fn utc_offset(&self) -> FixedOffset {
-        self.utc_offset
+        self.syntax.utc_offset
     }
 
     /// Reads a request for counts, in the form of the service. Returns it with its text.
@@ -154,7 +133,7 @@ impl Selection {
 
     /// Returns the catalogue for which filters are compiled without any cases.
     pub(crate) fn catalog_alone(&self) -> Result<Catalog, Failure> {
-        Ok(extended(self.criteria.catalog.or_cases()?, self.criteria.extended))
+        self.criteria.syntax.catalog_alone()
     }
 
     /// Returns true if the body is read from standard input.
@@ -169,15 +148,8 @@ impl Selection {
 
     /// Returns true if there are no arguments for a filter, an order or a page.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self {
-            criteria: Criteria { body, text, utc_offset: _, extended: _, catalog: _ },
-            order,
-            offset,
-            limit,
-            count,
-            cursor,
-            after,
-        } = self;
+        let Self { criteria: Criteria { body, text, syntax: _ }, order, offset, limit, count, cursor, after } =
+            self;
         let has_page = order.is_some() || offset.is_some() || limit.is_some() || after.is_some();
         body.is_none() && text.is_none() && !(has_page || *count || *cursor)
     }
@@ -194,7 +166,7 @@ impl Selection {
 
     /// Returns the UTC offset of the argument `--utc-offset`. It is zero if the argument is absent.
     pub(crate) fn utc_offset(&self) -> FixedOffset {
-        self.criteria.utc_offset
+        self.criteria.syntax.utc_offset
     }
 
     /// Does the same as [`request`](Self::request), and also returns the time that compiling took.
@@ -213,10 +185,7 @@ impl Selection {
     fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
         let limits = unpaged();
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
-        let builder = FilterBuilder::new(catalog)
-            .with_limits(limits.clone())
-            .now(Timestamp::from(DateTime::<Utc>::from(SystemTime::now())))
-            .utc_offset(self.criteria.utc_offset);
+        let builder = self.criteria.syntax.builder(catalog);
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
             (Some(body), _) => check_text(body).map_err(Errors::from).and_then(|()| builder.json(body)),
@@ -271,11 +240,6 @@ impl Selection {
 
 /// A request, or its errors with the texts in which they occur.
 type Compiled = Result<SearchRequest, report::Fault>;
-
-/// Returns the limits for requests on the command line. The length of a page is not limited.
-pub(crate) fn unpaged() -> Limits {
-    Limits::default().with_page(u64::MAX)
-}
 
 /// The number that `--limit all` stands for.
 pub(crate) const ALL: u64 = i64::MAX.unsigned_abs();

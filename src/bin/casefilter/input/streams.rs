@@ -36,7 +36,8 @@ impl Streams {
         true
     }
 
-    /// Returns a reader of a stream, which is the copy from the second time on. `open` opens the stream.
+    /// Returns a reader of a stream. For a stream that is [kept](Self::keep), the reader copies what it reads. When a reading
+    /// has reached the end of such a stream, later readers read the copy. `open` opens the stream.
     pub(super) fn open<'s>(
         &'s self,
         path: &Path,

@@ -13,8 +13,8 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 /// The time after which progress is shown for the first time. Later work is shown after [`PAUSE`].
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// True after progress has been shown for the first time. All further work is then shown immediately, so that the display continues
-/// to move.
+/// True after progress has been shown for the first time. All further work is then shown after [`PAUSE`], so that the display
+/// continues to move.
 static WAS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The time without an advance after which a bar shows a reason for the delay.

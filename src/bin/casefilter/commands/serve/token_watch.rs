@@ -23,9 +23,9 @@ const INTERVAL: Duration = Duration::from_millis(400);
 /// A token file, and the result of its last reading.
 pub(super) struct TokenWatch {
     path: PathBuf,
-    /// True if other users may be able to read and change the file.
+    /// True if the service accepts a file that other users can read or change.
     may_be_open: bool,
-    /// The hash of the contents, and the mode, or the error of the last reading.
+    /// The result of the last reading: the hash of the contents with the mode, or the error.
     seen: Result<(u64, u32), String>,
 }
 
@@ -39,7 +39,8 @@ impl TokenWatch {
     /// Reads a token file for the first time, and logs warnings about its tokens.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, is not a token file, or if other users can read or change it.
+    /// Returns an error if the file cannot be read, or is not a token file. Also returns an error if other users can read or
+    /// change the file, unless `may_be_open` is true.
     pub(super) fn start(path: &Path, may_be_open: bool) -> Result<(Self, TokenFile), Failure> {
         let mut watch = Self { path: path.to_owned(), may_be_open, seen: Err(String::new()) };
         let contents = watch.contents().map_err(Failure::Failed)?;
@@ -68,7 +69,8 @@ impl TokenWatch {
         thread.map(drop).map_err(|error| Failure::Failed(format!("cannot follow the token file: {error}")))
     }
 
-    /// Reads the file. Replaces the tokens if it has changed, if the last reading failed, or if that is asked for.
+    /// Reads the file. Replaces the tokens if the file has changed, if the last reading failed, or if `asked` is set. If the file
+    /// cannot be read or is not valid, keeps the tokens, and logs the error.
     fn look(&mut self, updater: &TokenUpdater, asked: &AtomicBool) {
         let is_asked = asked.swap(false, Ordering::Relaxed);
         let read = self.contents();

@@ -25,7 +25,8 @@ pub(super) fn print(output: Option<&Path>, lines: &str) -> Result<(), Failure> {
 
 /// Locks a token file that exists, changes it, and replaces it.
 ///
-/// `change` gets the entry names of the file. If it returns `None`, no token has that name, or several have it.
+/// `change` gets all entries of the file, and changes the entry `name`. If no entry has this name, or several have it, `change`
+/// returns `None`. Then the file stays unchanged, and this function returns an error.
 pub(super) fn change<T>(
     path: &Path,
     name: &str,

@@ -30,7 +30,7 @@ pub(super) struct List {
     format: Option<Format>,
 }
 
-/// An entry of the list.
+/// A token of the file, as the command prints it: without its secrets.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'f> {
