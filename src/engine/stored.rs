@@ -8,6 +8,10 @@ use super::write::WriteTxn;
 use crate::batch::Unreadable;
 use crate::catalog::FieldId;
 
+/// The number of successive cases in each run of a [sample](Engine::sample). Their documents are usually stored together, so that few
+/// pages are read.
+const RUN: usize = 16;
+
 impl Engine {
     /// Returns the view of a snapshot. If the head of the snapshot has not been sealed yet, this method seals it.
     pub(crate) fn view_of<'s>(&self, snapshot: &'s Snapshot) -> &'s Arc<View> {
@@ -16,25 +20,28 @@ impl Engine {
 
     /// Returns the document numbers of a sample of cases, and the value that is attached to the snapshot.
     ///
-    /// The sample has about `least` cases, or up to twice as many. They are spread evenly over all cases. If there are fewer cases,
-    /// the sample has all of them.
+    /// The sample has about `least` cases, or up to twice as many. It consists of runs of 16 successive cases, which are spread evenly
+    /// over all cases. If there are fewer cases, the sample has all of them.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
         let snapshot = self.current_snapshot();
+        // The number of runs in a window. The sample has one run of each window.
         let step = snapshot.len().checked_div(least).unwrap_or(0).max(1);
-        let view = self.view_of(&snapshot);
-        let numbers = view.slots().flat_map(|slot| {
-            slot.live.iter(slot.batch.rows()).filter_map(|row| slot.batch.document_number(row))
-        });
-        // From each `step` successive cases, this chooses one. Its position varies, because the cases of a source may repeat a
-        // pattern.
-        let is_chosen = |at: usize| {
-            let (window, own) = (at.checked_div(step).unwrap_or(0), at.checked_rem(step).unwrap_or(0));
-            // The factor is 2^32/φ, where φ is the golden ratio. Its multiples are spread evenly.
-            let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step);
-            chosen == Some(own)
-        };
-        let chosen = numbers.enumerate().filter(|(at, _)| is_chosen(*at)).map(|(_, number)| number);
-        (chosen.collect(), snapshot.attachment.load_full())
+        let mut numbers = Vec::new();
+        let mut window: usize = 0;
+        for slot in self.view_of(&snapshot).slots() {
+            let rows = slot.batch.rows();
+            for first in (0..rows).step_by(step.saturating_mul(RUN)) {
+                // The position of the run in its window varies, because the cases of a source may repeat a pattern. The factor is
+                // 2^32/φ, where φ is the golden ratio. Its multiples are spread evenly.
+                let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step).unwrap_or(0);
+                window = window.wrapping_add(1);
+                let start = first.saturating_add(chosen.saturating_mul(RUN));
+                let run = start..rows.min(start.saturating_add(RUN));
+                let live = run.filter(|row| slot.live.contains(*row));
+                numbers.extend(live.filter_map(|row| slot.batch.document_number(row)));
+            }
+        }
+        (numbers, snapshot.attachment.load_full())
     }
 
     /// Attaches a value to the current snapshot. No write may be in progress.
