@@ -122,7 +122,7 @@ def commands(binary, paths, kind, question, some_id, threads):
     }
     sql = "SELECT " + sql.replace("{}", tables[kind]).replace("{id}", some_id)
     file = str(theirs) if kind == "database" else ":memory:"
-    options = f"SET threads={threads}; SET preserve_insertion_order=false;"
+    options = f"SET threads={threads}; SET preserve_insertion_order=false; SET enable_progress_bar=false;"
     if program := duckdb_program():
         read_only = ["-readonly"] if kind == "database" else []
         found[CLI] = [program, *read_only, "-list", "-noheader", file, "-c", f"{options} {sql}"]
