@@ -76,7 +76,8 @@
 //! # Names in Latin letters
 //!
 //! Each change by operation 5 computes `firstNameEn`, `lastNameEn` and `placeOfBirthEn` again, by transliteration of the original
-//! values. Greek, Georgian and Armenian letters follow the rules of their script. Cyrillic letters follow the rules of one
+//! values. Greek, Georgian and Armenian letters follow the rules of their script. Latin letters with marks follow ICAO's table: for
+//! example, `ü` is UE. The file `transliterate.rs` lists the rules for other scripts. Cyrillic letters follow the rules of one
 //! language. The language is chosen by this evidence, strongest first:
 //!
 //! 1. *The text itself.* A language is ruled out if its alphabet lacks a letter of the text. It is also ruled out if the text

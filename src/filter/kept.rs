@@ -42,7 +42,8 @@ impl Filter {
     /// Compiles a filter from the text that [`keep`](Self::keep) appended.
     ///
     /// # Errors
-    /// Returns errors for a text that `keep` did not append, or for another catalogue.
+    /// Returns errors if the text does not compile for the catalogue. This can happen for a text that `keep` did not append, or for
+    /// another catalogue than that of the filter.
     pub(crate) fn of_kept(catalog: &Catalog, kept: &str) -> Result<Self, Errors> {
         if let Some(body) = kept.strip_prefix(JSON) {
             return of_json(catalog, Grammar::Extended, &no_limits(), body.as_bytes());

@@ -69,8 +69,8 @@ struct OpenBranch<'t> {
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
-    /// The target of the child to compile next, if this child does not decide the branch. It is the first step of the child after
-    /// it. For the last child, it is the target of the whole branch.
+    /// The target of the next child to compile, for a result that does not decide the branch. This target is the first step of the
+    /// following child. For the last child, it is the target of the whole branch.
     next: Target,
 }
 

@@ -1,8 +1,9 @@
-//! The index of one field over all batches. It is built when a search first needs it, from the columns of the covered batches.
+//! The index of one field over all batches.
 //!
 //! An engine that creates its batches builds each index step by step, as batches are added. An engine that was restored from a
-//! store has batches whose columns have not been read yet. Adding such a batch makes an index *unbuilt*. An unbuilt index costs
-//! nothing: batches are added and retired without reading their columns. The first access reads the columns of all covered batches.
+//! store has batches whose columns have not been read yet. Adding such a batch makes an index of strings *unbuilt*. An unbuilt
+//! index costs nothing: batches are added and retired without reading their columns. The first access builds the index, from the
+//! columns of all covered batches. A zone index needs only the zone maps of batches, so it never becomes unbuilt.
 
 use std::sync::{Arc, OnceLock};
 

@@ -25,7 +25,8 @@ pub(crate) struct Members {
 
 impl Members {
     /// Returns the field that an unknown member resembles. Returns `None` if there is no such field, or if the name is longer than
-    /// [`LONGEST_KEY`]. Also returns `None` for a new name if [`MOST_COMPARED`] names have already been compared.
+    /// [`LONGEST_KEY`]. Also returns `None` for a new member if [`MOST_COMPARED`] members have already been compared. Members of
+    /// different objects are different, even if they have the same name.
     pub(super) fn similar_field(
         &mut self,
         catalog: &Catalog,

@@ -59,7 +59,8 @@ pub(super) struct Segment {
     pub(super) len: usize,
     /// The keys in the text.
     pub(super) keys: Keys,
-    /// The keys that the array elements that begin in the text can contain. An earlier element may have had the same keys.
+    /// The keys that can be in objects that begin in the text as array elements. An earlier element may have had the same keys, so
+    /// the reader forgets that it has read them.
     pub(super) ended: Option<Keys>,
     /// For each element that begins in the text: the array of objects that it belongs to.
     pub(super) begun: Box<[ArrayId]>,

@@ -155,7 +155,8 @@
 //! Work that waits for the file or may take long runs on blocking threads, not on the threads that serve connections. This includes
 //! reads of records, searches, and updates (one update at a time). There is one exception. A search runs on the connection's thread
 //! if it took less than 200 µs the last time, with the same body, query and token. Most searches take only 2 to 5 µs, and moving a
-//! search to another thread costs about 10 µs.
+//! search to another thread costs about 10 µs. The exception does not apply to bodies over 4 KiB, to searches in PostgreSQL, or
+//! while writes fail.
 //!
 //! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is
 //! logged and counted as usual. Only a search is stopped: immediately if the connection has failed, and one second after the end of

@@ -121,8 +121,8 @@ impl FilterSet {
     /// - [`ErrorKind::BadValue`] for an empty name, [`ErrorKind::StringTooLong`] for a name of more than 128 bytes
     /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: a case would leave such a filter without being
     ///   written
-    /// - [`ErrorKind::CatalogMismatch`] for a filter whose catalogue is not [within](Catalog::is_within) that of the set, or for
-    ///   fields that the set's catalogue does not have
+    /// - [`ErrorKind::CatalogMismatch`] for a filter whose catalogue is not [within](Catalog::is_within) that of the set
+    /// - [`ErrorKind::CatalogMismatch`] for [fields](StandingFilter::with_fields) that the set's catalogue does not have
     /// - [`ErrorKind::TooManyFilters`] if the set is full
     pub fn insert(&self, filter: StandingFilter) -> Result<Inserted, Error> {
         self.check(&filter)?;
@@ -132,8 +132,8 @@ impl FilterSet {
         }
     }
 
-    /// Inserts many filters at once. Returns the number of names that the set had before. Of several filters with one name, the
-    /// last is inserted.
+    /// Inserts many filters at once. Returns the number of filters of the set that were replaced. Of several filters with one name,
+    /// the last is inserted.
     ///
     /// Matches see either none of the filters or all.
     ///
@@ -149,7 +149,7 @@ impl FilterSet {
     ///
     /// # Errors
     /// Returns the errors of [`insert`](Self::insert), and then inserts no filter. The path begins with the index of the filter,
-    /// such as `filters[2].name`.
+    /// such as `filters[2].name`. The error [`ErrorKind::TooManyFilters`] has no path.
     pub fn insert_many(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
         let mut checked: Vec<StandingFilter> = Vec::new();
         let mut places: HashMap<Box<str>, usize> = HashMap::new();
@@ -182,7 +182,7 @@ impl FilterSet {
         filter.check()
     }
 
-    /// Inserts filters with different names. Returns the number of names that the set had before.
+    /// Inserts filters with different names. Returns the number of filters of the set that were replaced.
     fn insert_checked(&self, filters: Vec<StandingFilter>) -> Result<usize, Error> {
         let writing = self.shared.write();
         let mut next = Snapshot::clone(&writing.current());
@@ -271,7 +271,8 @@ impl FilterSet {
         Some(StandingFilter::new(snapshot.name(place), &filter).with_fields(fields.iter().copied()))
     }
 
-    /// Returns all filters, in no particular order. Later insertions and removals do not change them.
+    /// Returns all filters, in no particular order. Later insertions and removals do not change them. The iterator compiles filters
+    /// again, as [`get`](Self::get) does.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterSet, StandingFilter};

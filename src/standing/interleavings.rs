@@ -19,7 +19,7 @@ fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 's
     Runner::new(scheduler, config).run(test);
 }
 
-/// Returns a filter that selects cases with this name.
+/// Returns a filter with the name `name`, which selects the cases whose field `name` is `value`.
 fn named(name: &str, value: &str) -> StandingFilter {
     let cases = Catalog::cases();
     StandingFilter::new(

@@ -26,7 +26,7 @@ impl Matches {
         Self::default()
     }
 
-    /// Replaces the names by the places that `find` returns.
+    /// Replaces the names by those at the places in `snapshot` that `find` adds to its last argument.
     pub(super) fn fill(
         &mut self,
         snapshot: Arc<Snapshot>,

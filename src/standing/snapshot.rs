@@ -9,13 +9,14 @@ use crate::batch::OwnedRow;
 use crate::catalog::Catalog;
 use crate::filter::{Filter, PreparedFilter};
 
-/// The number of filters that are kept without an index. One more is inserted in constant time, but a case is tested by each.
+/// As soon as there are this many filters without an index, they become a segment. Until then, an insertion takes constant time,
+/// but each of these filters is tested with every case.
 const MOST_RECENT: usize = 32;
 
 /// The number of segments of about the same size that become one.
 const FAN_IN: usize = 4;
 
-/// The maximum length of the texts of a segment, so that offsets fit into 32 bits.
+/// If the texts of a segment are longer than this, no more filters are added to it. So offsets fit into 32 bits.
 const MOST_BYTES: usize = 1 << 30;
 
 /// A filter that is not in a segment yet.
@@ -201,7 +202,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the size class of a segment: the number of times that its filters were moved.
+/// Returns the size class of a segment: 0 for a small segment, and one more for each factor of `FAN_IN`. Filters that were inserted
+/// one by one have been moved about this number of times.
 fn class(len: usize) -> u32 {
     (len / MOST_RECENT).max(1).ilog(FAN_IN)
 }

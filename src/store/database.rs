@@ -35,7 +35,7 @@ pub struct Store {
     /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the
     /// engine.
     pub(super) definition: Catalog,
-    /// True if the file may have compressed documents. Files of earlier versions may not.
+    /// True if the file has version 3: it has summaries of the batches, and its documents and parts may be compressed.
     pub(super) is_packed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Compresses documents by zstd with a dictionary, and decompresses them. All reads and writes of documents use this file.
+//! Compresses documents by zstd with a dictionary, and decompresses them. All reads and writes of documents use this module.
 //!
 //! Each document is compressed by itself, so a page reads only its own documents. A dictionary makes this efficient: it contains
 //! the text that many documents share. `training.rs` makes dictionaries. A file may have several. They are numbered from 1, and a
@@ -148,7 +148,7 @@ fn give_back<C>(idle: &Mutex<Vec<C>>, context: C) {
     }
 }
 
-/// The dictionaries of a file, in the order of their numbers.
+/// The dictionaries of a file, in the order of their numbers, and the cache of decompressed documents.
 #[derive(Debug, Default)]
 pub(super) struct Dictionaries {
     empty: Arc<Dictionary>,

@@ -309,8 +309,8 @@ impl File {
         Ok(read)
     }
 
-    /// Returns the dictionaries that were read last. Each write reads them after its commit. They are in the file, but it may have
-    /// a newer one if another thread has just read an earlier state.
+    /// Returns the dictionaries that were read last. Each write reads them after its commit. All of them are in the file. The file
+    /// may have a newer dictionary if another thread has just read an earlier state.
     pub(super) fn known_dictionaries(&self) -> Arc<Dictionaries> {
         Arc::clone(&self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner))
     }

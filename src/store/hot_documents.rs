@@ -1,7 +1,7 @@
 //! A cache of documents that were decompressed, for pages that are read again and again, such as that of the newest cases.
 //!
-//! Reading 100 compressed documents whose pages are in memory takes 89 µs. Reading them again from this cache takes a third of it,
-//! like reading plain documents.
+//! Reading 100 compressed documents takes 89 µs if the pages of the file are in memory. Reading them again from this cache takes a
+//! third of this time, like reading plain documents.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -11,14 +11,14 @@ const SLOTS: usize = 1 << 12;
 /// The maximum size of a document in the cache, in bytes. So all documents take at most 16 MiB.
 const MOST_BYTES: usize = 1 << 12;
 
-/// The decompressed documents that were read most often.
+/// A cache of decompressed documents. Each slot has the last document that was read twice in succession.
 #[derive(Debug, Default)]
 pub(super) struct HotDocuments {
     slots: OnceLock<Box<[Mutex<Slot>]>>,
 }
 
-/// A slot of the cache. Its document is replaced only when another document is read twice. So an export of all documents replaces
-/// nothing.
+/// A slot of the cache. Its document is replaced only when another document is read twice, with no other document of the slot in
+/// between. So an export of all documents replaces nothing.
 #[derive(Debug, Default)]
 struct Slot {
     /// The number of the document that was read last from the file.
@@ -30,8 +30,8 @@ struct Slot {
 #[derive(Debug)]
 pub(super) struct HotDocument {
     number: u64,
-    /// The checksum with which the stored document begins. A failed write may leave a document whose number is then given to
-    /// another document, which has another checksum.
+    /// The checksum with which the stored document begins. After a failed write, the cache may have a document whose number is then
+    /// given to another document. That document has another checksum.
     checksum: [u8; 8],
     pub(super) place: u64,
     pub(super) text: Box<str>,
@@ -51,7 +51,8 @@ impl HotDocuments {
         document.filter(|own| own.number == number && own.checksum == checksum).map(Arc::clone)
     }
 
-    /// Records that a document was read from the file. If it was read twice, adds it to the cache.
+    /// Records that a document was read from the file. Adds it to the cache if the previous read of its slot was of the same
+    /// document. Ignores documents over [`MOST_BYTES`].
     pub(super) fn was_read(&self, number: u64, checksum: [u8; 8], place: u64, text: &str) {
         if text.len() > MOST_BYTES {
             return;

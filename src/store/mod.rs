@@ -39,8 +39,9 @@
 //! the file cannot reuse the pages of these documents.
 //!
 //! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a page decompresses only
-//! its own documents. The first import of at least 512 documents trains the dictionary, or closing a store of at least 1,024
-//! documents. Before the training, all values that fewer than 20 documents share are replaced by random characters. So the
+//! its own documents. The first import of at least 512 documents trains the dictionary. In a store of at least 1,024 documents,
+//! [`Store::checkpoint`] or closing also does so. Before the training, all values that fewer than 20 documents share are replaced
+//! by random characters. So the
 //! dictionary contains no data of a single person, and stays as it is when documents are deleted. Documents that are read
 //! repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
 //!

@@ -13,8 +13,8 @@ const PACKED: u8 = 0x80;
 /// The compression level of zstd. Higher levels take longer, and parts hardly become smaller.
 const LEVEL: i32 = 1;
 
-/// The maximum ratio of the size of a part to its compressed size. Zeros follow a frame that is smaller. So a damaged file cannot
-/// make a reader reserve more memory than this multiple of the file.
+/// The maximum ratio of the size of a part to its compressed size. If a part compresses better, zeros are added after the frame. So
+/// a damaged file cannot make a reader reserve more memory than this multiple of the file.
 const MOST_RATIO: usize = 256;
 
 /// Compresses a part if this saves at least three eighths.

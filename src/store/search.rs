@@ -21,8 +21,8 @@ impl Store {
     /// Returns the number of documents that the filter selects.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::count`](crate::Engine::count). Returns an error if the file cannot be read, or if a column of
-    /// the fields of the filter is damaged. All searches and counts of the store return this error.
+    /// Returns the errors of [`Engine::count`](crate::Engine::count). Returns an error if the file cannot be read, or if the column
+    /// of a field of the filter is damaged. Every search of the store returns this error if it needs a damaged column.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         self.searched(|| self.engine.count(filter))
     }
@@ -353,7 +353,8 @@ impl StoredDocuments<'_> {
         self.store.with_columns(|| self.rows.read_ids())
     }
 
-    /// Returns the id of the next document. The ids must have been [read](Self::read_ids).
+    /// Returns the id of the next document, and does not move on. Returns `None` after the last document. The ids must have been
+    /// [read](Self::read_ids).
     pub(crate) fn next_id(&self) -> Option<&str> {
         (self.left() > 0).then(|| self.rows.id(self.next))
     }

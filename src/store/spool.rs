@@ -49,7 +49,7 @@ const PACKED: u64 = 1 << 63;
 pub(super) enum Packing {
     /// Documents are stored plain.
     Off,
-    /// The first documents train a dictionary. Until then, the empty dictionary is used.
+    /// The first documents train a dictionary. If the training fails, this empty dictionary is used.
     Training(Arc<Dictionary>),
     /// Documents are compressed with this dictionary.
     With(Arc<Dictionary>),

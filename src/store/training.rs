@@ -5,8 +5,9 @@
 //! A dictionary stays in the file after its documents were deleted. So it must not contain personal data. Before the training, each
 //! text in the sample that fewer than [`LEAST_DOCUMENTS`] documents share is replaced by random characters of the same classes:
 //!
-//! - The name of a member, a number or a string is kept if at least this number of documents have it. Otherwise it is replaced.
-//! - Of a string that is replaced, the longest beginning is kept that this number of documents share, up to the end of a word.
+//! - A member name, number, literal or string is kept if at least this number of documents have it. Otherwise it is replaced.
+//! - Of a string or number that is replaced, the longest beginning is kept that this number of documents share. It ends after a
+//!   space or a punctuation character.
 //! - Letters are replaced by letters, and digits by digits. Letters are drawn with the frequency that they have in the sample, so
 //!   that zstd learns this frequency. A character outside of ASCII is only drawn if enough documents have it. Punctuation and
 //!   spaces are kept.
@@ -166,13 +167,14 @@ fn each_text_at(document: &str, mut take: impl FnMut(Kind, usize, usize)) {
     }
 }
 
-/// The frequencies of characters, by class. They do not have the order in which the characters occur.
+/// The frequencies of characters, by class. For privacy, only counts are kept, and not the order in which the characters occur.
 #[derive(Default)]
 struct Letters {
     classes: [BTreeMap<char, u64>; 3],
 }
 
-/// Returns the class of a character that is replaced. Digits have no class, because each digit is equally frequent.
+/// Returns the class of a letter. Returns `None` for a digit, because each digit is drawn with the same probability. Also returns
+/// `None` for other ASCII characters, which are kept.
 fn class(character: char) -> Option<usize> {
     match character {
         'a'..='z' => Some(0),
@@ -223,7 +225,8 @@ impl Draw {
         (self.state >> 16).checked_rem(end).unwrap_or(0)
     }
 
-    /// Returns a random character of the class of `character`. Returns the character itself if it is punctuation or a space.
+    /// Returns a random character of the class of `character`, or `x` if no character of the class may be drawn. Returns the
+    /// character itself if it is ASCII punctuation or a space.
     fn instead_of(&mut self, character: char) -> char {
         if character.is_ascii_digit() {
             let digit = u8::try_from(self.below(10)).unwrap_or(0);

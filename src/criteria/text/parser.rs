@@ -245,10 +245,10 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads the path and the `has` of `path has (…)`; `None` if something else is next.
+    /// Reads the path and the `has` of `path has (…)`. Returns `None` if something else is next, such as `tags has (vip)`. There,
+    /// `has` is an operator of another language, not a criterion on elements.
     ///
-    /// In `tags has (vip)`, `has` is an operator of another language, not a criterion on elements. Also returns the whole path,
-    /// which is empty if it is too long. The path may name no array.
+    /// Also returns the whole path, which is empty if it is too long. Does not check that the path is that of an array.
     fn array(&mut self) -> Result<Option<(Array, String)>> {
         let is_path = match &self.lexer.next {
             Token::Word(word) => !is_reserved_word(word),

@@ -134,7 +134,8 @@ enum Fault {
     Expired,
     NoSignature,
     NoTimestamp,
-    /// The timestamp is outside the window. The number has the seconds by which it is after the clock of the service.
+    /// The timestamp is outside the window. The number is the seconds by which the timestamp is ahead of the clock of the service.
+    /// It is negative if the timestamp is behind.
     Clock(i64),
     WrongSignature,
 }

@@ -13,7 +13,7 @@ use super::permission::Permission;
 use crate::error::{Error, quote};
 use crate::ingest::check_text;
 
-/// An entry of a token file.
+/// An entry of a token file: an app token with its secret, its permissions, and the cases and fields that it may see.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenEntry {
@@ -162,7 +162,8 @@ impl TokenEntry {
         Self { expires: Some(Moment(expires)), ..self }
     }
 
-    /// Gives the token a new random secret. The present secret stays valid until `until`.
+    /// Gives the token a new random secret. The secret that it replaces stays valid until `until`. A secret that was replaced by an
+    /// earlier call is no longer valid, even if its time has not passed.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
@@ -385,7 +386,7 @@ impl TokenFile {
         found.next().is_none().then_some(number)
     }
 
-    /// Adds a token.
+    /// Adds a token after the others. Does not check if another token has the same name.
     pub fn push(&mut self, entry: TokenEntry) {
         self.tokens.push(entry);
     }

@@ -51,7 +51,7 @@ pub struct Tokens {
     /// The HMAC key for requests with an unknown token. It makes the check of such a request take the same time as that of a known
     /// token.
     unknown: Hmac<Sha256>,
-    /// The last second in which a previous secret is valid, of all tokens.
+    /// The second from which no token has a valid previous secret. `i64::MIN` if no token has a previous secret.
     rotates_until_s: i64,
 }
 
@@ -116,7 +116,8 @@ impl AppToken {
         self.state.last_use_s.store(now_s, Ordering::Relaxed);
     }
 
-    /// Returns the time of the last request with a valid signature, in seconds since the Unix epoch.
+    /// Returns the time of the last request with a valid signature, in seconds since the Unix epoch. Returns `None` before the
+    /// first such request.
     pub(in crate::service) fn last_use_s(&self) -> Option<i64> {
         Some(self.state.last_use_s.load(Ordering::Relaxed)).filter(|seconds| *seconds != 0)
     }
@@ -208,8 +209,10 @@ impl Tokens {
         Ok(Self { by_token, unknown, rotates_until_s })
     }
 
-    /// Keeps what the service has seen of tokens that are also in `before`: their used signatures, their compiled filters and the
-    /// permits of their running requests. Both must have been checked with the same catalogue and limits.
+    /// Keeps what the service has seen of tokens that are also in `before`: their used signatures and the times of their last use.
+    /// Also keeps the compiled filters of a token if its `fields` and `filter` are the same. Keeps the permits of running requests,
+    /// unless the number of tokens changes between one and several. All tokens without `fields` and `filter` share the cache of
+    /// such tokens in `before`. Both must have been checked with the same catalogue and limits.
     fn keeping(mut self, before: &Self) -> Self {
         // A token that is alone gets more permits.
         let is_share_equal = (self.len() > 1) == (before.len() > 1);
@@ -259,8 +262,8 @@ impl Tokens {
     /// Returns the key for a second check of each signature, and true if it belongs to a secret. Returns `None` if no token has a
     /// previous secret that is valid.
     ///
-    /// As long as one token has two secrets, each request is checked with two keys. So the time does not show which token that is. The
-    /// key that belongs to no secret is known to everybody.
+    /// As long as one token has two secrets, each request is checked with two keys. So the time does not show which token that is.
+    /// The key that belongs to no secret is known to everybody. So the caller must reject a signature that matches it.
     pub(in crate::service) fn second_key<'t>(
         &'t self,
         token: Option<&'t Arc<AppToken>>,

@@ -326,7 +326,7 @@ impl Warming {
         Self { is_over, thread }
     }
 
-    /// Waits until the thread has ended.
+    /// Tells the thread to end, and waits until it has ended.
     fn join(mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         drop(self.thread.take().map(std::thread::JoinHandle::join));

@@ -116,7 +116,7 @@ pub(super) fn compile(
 }
 
 /// Returns the nodes of a rule in the order of their evaluation. The order depends only on the rule. Cheap tests that fail often
-/// come first. The tests by which rules are found come late, because they have passed. Branches come last.
+/// come first. The tests by which rules are found come late: for a rule that was found, they usually hold. Branches come last.
 fn ordered(tree: &Tree<Leaf>, rule: &Conjunction) -> Conjunction {
     let rank = |node: &usize| match tree.get(*node) {
         Some(Node::Leaf(leaf)) => match &leaf.test {

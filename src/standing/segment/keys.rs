@@ -10,7 +10,7 @@ use super::program::{self, Operation, Step};
 /// Ranges count as this many times less selective: a range ends a path, and a search of ranges takes longer than that of an atom.
 const RANGE_COST: f64 = 4.0;
 
-/// A test that holds for a greater share of cases is no key beside another key.
+/// A test that holds for a greater share of cases can only be the first key of its rule.
 const MOST_SHARE: f64 = 0.5;
 
 /// The number that is added to the number of rules of a field, so that the only rule of a field does not seem to hold always.
@@ -49,7 +49,8 @@ pub(super) struct Keys {
     pub(super) atoms: Vec<u32>,
 }
 
-/// Returns the steps of a rule that must hold for the rule to hold, with their offsets.
+/// Returns steps that must hold for the rule to hold, with their offsets. Leaves out negated steps, and all steps from the first
+/// jump on.
 fn necessary(words: &[u32]) -> impl Iterator<Item = (u32, Step<'_>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -64,9 +65,9 @@ fn necessary(words: &[u32]) -> impl Iterator<Item = (u32, Step<'_>)> {
 /// The numbers from which shares are estimated.
 #[derive(Default)]
 struct Shares {
-    /// The number of rules with an atom.
+    /// By the id of an atom: the number of rules with the atom.
     atoms: Vec<f64>,
-    /// By field: the number of rules with an atom of the field.
+    /// By field: the sum of the numbers in `atoms` for the atoms of the field.
     fields: BTreeMap<u16, f64>,
     /// By field: bounds of ranges, ascending.
     bounds: BTreeMap<u16, Vec<i64>>,

@@ -95,8 +95,9 @@ impl Lookup {
         self.ranges.shrink_to_fit();
     }
 
-    /// Calls `found` for each rule that may hold for a case. The second argument is true if the same rule may be found again,
-    /// because the case has several values in the field of its range. `fields` are the fields of the rules; `open` is room.
+    /// Calls `found` for each rule that may hold for a case. The second argument is true if the case has several values in the
+    /// field of the rule's range. Then the same range may be found again. A rule with several places in the tree may be found at
+    /// each of them. `fields` are the fields of the rules. `open` is scratch space for the nodes to visit.
     #[inline]
     pub(super) fn find(
         &self,

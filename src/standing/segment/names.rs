@@ -9,7 +9,7 @@ use super::super::hasher::Hasher;
 use super::count::count;
 use crate::catalog::FieldId;
 
-/// The fields whose changes a filter reports.
+/// The fields of a [`StandingFilter`](crate::StandingFilter) whose changes are of interest. The set only keeps them.
 pub(in crate::standing) type Watched = std::sync::Arc<[FieldId]>;
 
 /// The names of a segment, each with the text of its filter. The id of a name is its index.

@@ -23,7 +23,7 @@ pub(super) struct FieldPatterns {
 /// A search for the texts of atoms.
 #[derive(Debug)]
 enum Search {
-    /// One pass of an automaton over the value. The number of a pattern is the index of its atom.
+    /// One pass of an automaton over the value. The number of a pattern is the index of its atom in the vector.
     Automaton(Box<NFA>, Vec<(u32, AtomKind)>),
     /// One search for each atom, for texts that are too long for an automaton.
     OneByOne(Vec<(u32, AtomKind)>),

@@ -46,7 +46,7 @@ pub(in crate::standing) struct Scratch {
     results: Vec<(u32, bool)>,
     stamp: u32,
     open: Vec<u32>,
-    /// The expressions that hold for the case.
+    /// The expressions that hold for the case, without those that are in `repeated`.
     found: Vec<u32>,
     /// Expressions that hold for the case, possibly more than once.
     repeated: Vec<u32>,
