@@ -17,7 +17,6 @@ from pathlib import Path
 KINDS = ("ndjson", "parquet", "database")
 THREADS = (1, 2)
 CACHES = ("warm", "dropped")
-ROUNDS = 5
 CLI, PYTHON, OWN = "duckdb, command line", "duckdb, Python", "casefilter"
 # The columns that the questions need, for `read_json`. Their names are members of the documents.
 COLUMNS = "{id: 'VARCHAR', name: 'VARCHAR', priority: 'VARCHAR', createdAt: 'VARCHAR', caseReview: 'STRUCT(status VARCHAR)'}"
@@ -134,13 +133,19 @@ def commands(binary, paths, kind, question, some_id, threads):
     return found
 
 
-def measure(binary, version, work, sizes, rounds=ROUNDS):
+def rounds_of(cases):
+    """Returns the number of processes for each answer: fewer for larger files, whose times differ less from run to run."""
+    return max(1, min(5, 3_000_000 // cases))
+
+
+def measure(binary, version, work, sizes):
     """Returns the least seconds and the most memory of each program, for each size, kind, question, threads and caches."""
     work = work.resolve()
     os.chdir(work)
     programs = {name: _version(package) for name, package in ((CLI, "duckdb-cli"), (PYTHON, "duckdb"))}
-    result = {"version": version, "programs": programs, "rounds": rounds, "sizes": {}}
+    result = {"version": version, "programs": programs, "sizes": {}}
     for cases in sizes:
+        rounds = rounds_of(cases)
         paths = files(binary, work, cases)
         lengths = {f"{who} {kind}": path.stat().st_size for who, own in paths.items() for kind, path in own.items()}
         with paths[OWN]["ndjson"].open() as lines:
@@ -155,7 +160,7 @@ def measure(binary, version, work, sizes, rounds=ROUNDS):
                         rows.append(row | _compare(binary, paths, row, some_id, rounds))
                         told = f"{cases:,} {kind}, {question}, {threads} threads, {caches}"
                         print(f"  {told}: {rows[-1]['least_s']}", file=sys.stderr, flush=True)
-        result["sizes"][str(cases)] = {"bytes": lengths, "rows": rows}
+        result["sizes"][str(cases)] = {"bytes": lengths, "rounds": rounds, "rows": rows}
     return result
 
 
@@ -193,11 +198,11 @@ def _compare(binary, paths, row, some_id, rounds):
 
 def table(result):
     """Formats the results as Markdown: least times in milliseconds, and the peak of the memory in MB."""
-    text = f"Process start to answer, least of {result['rounds']} processes in turn, ms; in brackets the peak of the memory, MB.\n\n"
+    text = "Process start to answer, the least of several processes in turn, ms; in brackets the peak of the memory, MB.\n\n"
     text += f"casefilter {result['version']}; "
     text += "; ".join(f"{name} {version}" for name, version in result["programs"].items() if version) + ".\n"
     for cases, found in result["sizes"].items():
-        text += f"\n## {int(cases):,} sample cases\n\n"
+        text += f"\n## {int(cases):,} sample cases, {found['rounds']} processes for each answer\n\n"
         text += ", ".join(f"{name}: {size / 1e6:,.0f} MB" for name, size in found["bytes"].items()) + "\n\n"
         names = list(found["rows"][0]["least_s"])
         text += f"| file | question | threads | caches | {' | '.join(names)} | better of DuckDB / casefilter |\n"

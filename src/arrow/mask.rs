@@ -8,6 +8,7 @@ use arrow_schema::Schema;
 
 use super::bind::{BoundKind, BoundNode, Object, bind};
 use super::cast::cast_batch;
+use super::memo::Memo;
 use super::plan::Plan;
 use super::value::value_of;
 use super::values::list_range;
@@ -353,9 +354,11 @@ impl<P: Fn(&Value<'_>) -> bool> Seek for Search<'_, P> {
         }
         let mut truths = BooleanBufferBuilder::new(there.len());
         truths.append_n(there.len(), false);
+        let mut memo = Memo::new(values);
         for at in there.set_indices() {
-            match value_of(self.catalog_field, values, at) {
-                Ok(value) => truths.set_bit(at, (self.passes)(&value)),
+            let test = || value_of(self.catalog_field, values, at).map(|value| (self.passes)(&value));
+            match memo.result(at, test) {
+                Ok(passes) => truths.set_bit(at, passes),
                 Err(error) => return Some(Err(error.at(self.catalog_field.name()))),
             }
         }

@@ -27,8 +27,8 @@
 //! mode. In an exported Parquet file, the time zone of timestamps is `UTC` instead of `+00:00`.
 //!
 //! With the feature `parallel`, one thread decodes batches, and the other threads import them in groups. The number of groups in
-//! memory is at most the number of threads plus one. Each group has at most 128 MiB of columns. The result of an import, and the
-//! line of an error, do not depend on the number of threads.
+//! memory is at most the number of threads plus one. A group ends when it has 128 MiB of columns, so only its last batch can exceed
+//! this size. The result of an import, and the line of an error, do not depend on the number of threads.
 //!
 //! An import copies all values, because an engine's columns are more compact than Arrow's. [`Filter::mask`](crate::Filter::mask)
 //! copies no values of a column of type `Utf8View`, or of a type under "exported as" except decimals.
@@ -41,6 +41,7 @@ mod footer;
 mod json;
 mod leaf;
 mod mask;
+mod memo;
 mod parquet_reader;
 mod parquet_writer;
 mod plan;

@@ -1,10 +1,12 @@
 //! Reads single values of a record batch, and checks the values of a column.
 
+use arrow_array::StringViewArray;
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use smallvec::SmallVec;
 
 use super::bind::{BoundKind, Object};
 use super::mask::{Found, Seek};
+use super::memo::Memo;
 use super::value::{remark_on, value_of};
 use super::values::Values;
 use crate::catalog::{Field, FieldId};
@@ -46,6 +48,14 @@ impl<'b> Scalar<'b> {
         })
     }
 
+    /// Returns the strings of the column, if it is a column of strings without nulls.
+    pub(super) fn texts(&self) -> Option<&'b StringViewArray> {
+        match self.values {
+            Values::Text(texts) if self.nulls.iter().all(|nulls| nulls.null_count() == 0) => Some(texts),
+            _ => None,
+        }
+    }
+
     /// Returns the value of a row. `None` if the row has none.
     ///
     /// # Errors
@@ -70,18 +80,17 @@ impl Seek for Checked<'_> {
         if *own != Some(self.id) {
             return None;
         }
+        let mut memo = Memo::new(values);
         for at in there.set_indices() {
-            match value_of(self.field, values, at) {
-                Err(error) => return Some(Err(error)),
-                Ok(value) if remark_on(self.id, self.field, values, at, &value).is_some() => {
-                    return Some(Err(Error::new(
-                        ErrorKind::BadValue,
-                        0,
-                        "a value",
-                        "a value without a note",
-                    )));
+            let test = || {
+                let value = value_of(self.field, values, at)?;
+                match remark_on(self.id, self.field, values, at, &value) {
+                    None => Ok(true),
+                    Some(_) => Err(Error::new(ErrorKind::BadValue, 0, "a value", "a value without a note")),
                 }
-                Ok(_) => {}
+            };
+            if let Err(error) = memo.result(at, test) {
+                return Some(Err(error));
             }
         }
         Some(Ok(BooleanBuffer::new_unset(0)))

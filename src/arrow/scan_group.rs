@@ -14,7 +14,7 @@ use super::rows::RowReader;
 use super::scalar::{Checked, Scalar};
 use super::scan_file::Group;
 use crate::batch::Row;
-use crate::catalog::{Field, FieldId};
+use crate::catalog::{Field, FieldId, IdType};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::{MAX_ID_BYTES, case_limit, complete};
@@ -137,9 +137,18 @@ impl<'r> GroupReader<'r> {
     ) -> Result<Scalar<'b>, Unread> {
         let field = self.request.catalog().field(FieldId::ID);
         let ids = Scalar::find(case, FieldId::ID).ok_or(Unread::Unfit)?;
+        let is_id = |id: &str| (1..=MAX_ID_BYTES).contains(&id.len());
+        if field.id_type() == IdType::String
+            && let Some(texts) = ids.texts()
+        {
+            for id in texts.iter().take(count) {
+                block.push_id(id.filter(|id| is_id(id)).ok_or(Unread::Unfit)?);
+            }
+            return Ok(ids);
+        }
         for at in 0..count {
             match ids.value(field, at) {
-                Some(Ok(Value::String(id))) if (1..=MAX_ID_BYTES).contains(&id.len()) => block.push_id(&id),
+                Some(Ok(Value::String(id))) if is_id(&id) => block.push_id(&id),
                 _ => return Err(Unread::Unfit),
             }
         }

@@ -1,10 +1,13 @@
 //! The rows of a batch in the order of their ids.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "codes below the number of distinct ids, and counts of the rows of one batch"
+)]
 
 use std::sync::OnceLock;
 
-use super::sealed::{Batch, Columns};
-use crate::catalog::FieldId;
-use crate::column::{Codes, ColumnData};
+use crate::column::Codes;
 
 /// A cell for the rows of a batch in the order of their ids. It is filled when a search first needs this order. The list then takes
 /// two bytes for each row.
@@ -19,26 +22,35 @@ pub(crate) struct RowsById<'b> {
     codes: &'b Codes,
 }
 
-impl Batch {
-    /// Returns the rows in ascending order of their ids. The first call sorts them. Returns `None` for a batch of buffered rows.
-    pub(crate) fn rows_by_id(&self) -> Option<RowsById<'_>> {
-        if matches!(self.columns, Columns::Lazy(_)) {
-            return None;
-        }
-        let ColumnData::Strings { codes, .. } = &self.column(FieldId::ID)?.data else { return None };
-        let rows = self.rows_by_id.0.get_or_init(|| {
-            let mut rows: Vec<(usize, u16)> =
-                (0..=u16::MAX).take(self.rows).map(|row| (codes.get(usize::from(row)), row)).collect();
-            rows.sort_unstable();
-            rows.into_iter().map(|(_, row)| row).collect()
-        });
-        Some(RowsById { rows, codes })
+impl RowsByIdCell {
+    /// Returns the rows in ascending order of their ids, given the codes of the ids and the number of distinct ids. The first call
+    /// sorts the rows.
+    pub(super) fn get<'b>(&'b self, codes: &'b Codes, distinct: usize, rows: usize) -> RowsById<'b> {
+        RowsById { rows: self.0.get_or_init(|| sorted(codes, distinct, rows)), codes }
     }
 
-    /// Returns the size in bytes of the list of rows in the order of their ids. Returns 0 if no search has needed it.
-    pub(crate) fn rows_by_id_bytes(&self) -> usize {
-        self.rows_by_id.0.get().map_or(0, |rows| size_of_val::<[u16]>(rows))
+    /// Returns the size of the list in bytes. Returns 0 if the cell is empty.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.0.get().map_or(0, |rows| size_of_val::<[u16]>(rows))
     }
+}
+
+/// Sorts rows by their codes (counting sort).
+fn sorted(codes: &Codes, distinct: usize, rows: usize) -> Box<[u16]> {
+    // For each code, the place of its next row in the list.
+    let mut next = vec![0_usize; distinct + 1];
+    (0..rows).for_each(|row| next[codes.get(row) + 1] += 1);
+    (1..next.len()).for_each(|code| next[code] += next[code - 1]);
+    let mut list = vec![0; rows];
+    for row in 0..=u16::MAX {
+        if usize::from(row) >= rows {
+            break;
+        }
+        let place = &mut next[codes.get(usize::from(row))];
+        list[*place] = row;
+        *place += 1;
+    }
+    list.into()
 }
 
 impl<'b> RowsById<'b> {

@@ -13,7 +13,7 @@ use super::insertion_order::InsertionOrder;
 use super::lazy_columns::LazyColumns;
 #[cfg(feature = "store")]
 use super::row::Row;
-use super::rows_by_id::RowsByIdCell;
+use super::rows_by_id::{RowsById, RowsByIdCell};
 #[cfg(feature = "store")]
 use super::stored_columns::{ColumnSource, StoredColumns, Unreadable};
 #[cfg(feature = "store")]
@@ -23,7 +23,7 @@ use crate::catalog::ArrayId;
 use crate::catalog::{Catalog, FieldId};
 #[cfg(feature = "store")]
 use crate::column::ColumnBuilder;
-use crate::column::{self, Column, ColumnData};
+use crate::column::{self, Codes, Column, ColumnData};
 use crate::rows::MAX_ROWS;
 use crate::value::OrdinalRange;
 
@@ -257,6 +257,29 @@ impl Batch {
             _ => false,
         };
         below.saturating_add(usize::from(is_id))
+    }
+
+    /// Returns the codes of the ids, which ascend with the ids.
+    pub(crate) fn id_codes(&self) -> Option<&Codes> {
+        match &self.column(FieldId::ID)?.data {
+            ColumnData::Strings { codes, .. } => Some(codes),
+            _ => None,
+        }
+    }
+
+    /// Returns the rows in ascending order of their ids. The first call sorts them. Returns `None` for a batch of buffered rows.
+    pub(crate) fn rows_by_id(&self) -> Option<RowsById<'_>> {
+        match &self.column(FieldId::ID)?.data {
+            ColumnData::Strings { codes, dictionary, .. } if !matches!(self.columns, Columns::Lazy(_)) => {
+                Some(self.rows_by_id.get(codes, dictionary.len(), self.rows))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the size in bytes of the list of rows in the order of their ids. Returns 0 if no search has needed it.
+    pub(crate) fn rows_by_id_bytes(&self) -> usize {
+        self.rows_by_id.size_bytes()
     }
 
     pub(crate) fn place(&self, row: usize) -> u64 {

@@ -10,7 +10,7 @@ use crate::catalog::FieldId;
 
 /// The number of successive cases in each run of a [sample](Engine::sample). Their documents are usually stored together, so that few
 /// pages are read.
-const RUN: usize = 16;
+const RUN: usize = 32;
 
 impl Engine {
     /// Returns the view of a snapshot. If the head of the snapshot has not been sealed yet, this method seals it.
@@ -20,26 +20,32 @@ impl Engine {
 
     /// Returns the document numbers of a sample of cases, and the value that is attached to the snapshot.
     ///
-    /// The sample has about `least` cases, or up to twice as many. It consists of runs of 16 successive cases, which are spread evenly
+    /// The sample has about `least` cases, or up to twice as many. It consists of runs of 32 successive cases, which are spread evenly
     /// over all cases. If there are fewer cases, the sample has all of them.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
         let snapshot = self.current_snapshot();
         // The number of runs in a window. The sample has one run of each window.
         let step = snapshot.len().checked_div(least).unwrap_or(0).max(1);
+        // The position of the run in its window varies, because the cases of a source may repeat a pattern. The factor is 2^32/φ,
+        // where φ is the golden ratio. Its multiples are spread evenly.
+        let run_of = |window: usize| {
+            let position = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step).unwrap_or(0);
+            window.saturating_mul(step).saturating_add(position)
+        };
         let mut numbers = Vec::new();
-        let mut window: usize = 0;
+        // The number of the first run of the batch, and the number of the next window.
+        let (mut first, mut window): (usize, usize) = (0, 0);
         for slot in self.view_of(&snapshot).slots() {
             let rows = slot.batch.rows();
-            for first in (0..rows).step_by(step.saturating_mul(RUN)) {
-                // The position of the run in its window varies, because the cases of a source may repeat a pattern. The factor is
-                // 2^32/φ, where φ is the golden ratio. Its multiples are spread evenly.
-                let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step).unwrap_or(0);
-                window = window.wrapping_add(1);
-                let start = first.saturating_add(chosen.saturating_mul(RUN));
+            let end = first.saturating_add(rows.div_ceil(RUN));
+            while run_of(window) < end {
+                let start = run_of(window).saturating_sub(first).saturating_mul(RUN);
                 let run = start..rows.min(start.saturating_add(RUN));
                 let live = run.filter(|row| slot.live.contains(*row));
                 numbers.extend(live.filter_map(|row| slot.batch.document_number(row)));
+                window = window.saturating_add(1);
             }
+            first = end;
         }
         (numbers, snapshot.attachment.load_full())
     }

@@ -63,7 +63,7 @@ impl Document {
     }
 
     /// Parses a document in JSON in the same way as [`ImportMode::Lenient`](crate::ImportMode::Lenient): a rejected field value counts
-    /// as absent. Returns the document, and the errors of the rejected values in no particular order.
+    /// as absent. Returns the document, and the errors of at most ten rejected values, in no particular order.
     ///
     /// Use this method for the texts of documents that a lenient import has stored.
     ///

@@ -1,6 +1,7 @@
 //! The set type that columns and indexes store: no rows, all rows, or a bitmap.
 
 use super::{Bitmap, RowSet};
+use crate::kernels::Combine;
 use crate::slice::Move;
 
 /// A set of rows that a column or an index stores: no rows, all rows, or a bitmap.
@@ -34,6 +35,11 @@ impl Selection {
             Self::All => RowSet::All,
             Self::Bitmap(bitmap) => RowSet::bits(bitmap.words()),
         }
+    }
+
+    /// Returns the rows that are not selected. The batch has `rows` rows.
+    pub(crate) fn others(&self, rows: usize) -> RowSet<'static> {
+        RowSet::All.combined(Combine::AndNot, &self.set(), rows)
     }
 
     /// Returns the number of selected rows. The batch has `rows` rows.

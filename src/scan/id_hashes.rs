@@ -23,8 +23,9 @@ impl IdHashes {
     /// Returns the hashes that occur more than once.
     pub(super) fn repeated(self) -> HashSet<u64> {
         let mut repeated = HashSet::new();
-        // Hashes are spread evenly, so each part of their range has about the same number of hashes.
-        let parts = (self.len / LEAST_TOGETHER).next_power_of_two();
+        // Hashes are spread evenly, so each part of their range has about the same number of hashes. Each part visits every run, so
+        // a part has at least as many hashes as there are runs.
+        let parts = (self.len / LEAST_TOGETHER.max(self.runs.len())).next_power_of_two();
         let width = u64::MAX >> parts.trailing_zeros();
         let mut rest: Vec<&[u64]> = self.runs.iter().map(|run| &**run).collect();
         let mut together = Vec::new();

@@ -9,8 +9,8 @@ use crate::batch::OwnedRow;
 use crate::catalog::Catalog;
 use crate::filter::{Filter, PreparedFilter};
 
-/// As soon as there are this many filters without an index, they become a segment. Until then, an insertion takes constant time,
-/// but each of these filters is tested with every case.
+/// The number of filters without an index that become a segment. With fewer of them, an insertion takes constant time, but each
+/// of these filters is tested with every case.
 const MOST_RECENT: usize = 32;
 
 /// The number of segments of about the same size that become one.

@@ -11,7 +11,7 @@
 //! | choose how to read the rows of one batch in sort order, and skip rows by counting them | `batch_walk` |
 //! | list the selected rows in a range of the sort order of one batch | `selected_rows` |
 //! | collect the first k rows over all batches | `top_k` |
-//! | choose among rows with equal keys, in the order of their ids | `top_k/equal_keys` |
+//! | choose among rows with equal keys, in the order of their ids | `equal_keys` |
 //! | find a sorted page: [`SortedSearch`] uses one of the next two methods, or reads the batches in order | `sorted_page` |
 //! | skip an offset of 1,024 rows or more: find a key shortly before the offset | `seek` |
 //! | estimate the last key of a page, so that no batch is read much further than this key | `key_estimate` |
@@ -19,6 +19,7 @@
 
 mod batch_order;
 mod batch_walk;
+mod equal_keys;
 mod key;
 mod key_estimate;
 mod seek;

@@ -6,19 +6,17 @@
               the rows of a batch"
 )]
 
-mod equal_keys;
-
 use std::cell::LazyCell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::batch_walk::{BatchWalk, pass_over, row_at};
+use super::equal_keys::{EqualKeys, SLACK, WORK_OF_A_STEP, keep_first};
 use super::key::{Key, Keys, SortBy, first_step, ordinal_key};
 use super::key_estimate::KeyEstimate;
 use super::selected_rows::SelectedRows;
 use crate::batch::{Batch, RowAddr};
-use crate::catalog::FieldId;
-use crate::column::{Codes, ColumnData, Postings, Selection, Sorted};
+use crate::column::{Codes, ColumnLayout, Postings, Selection, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
 use crate::stop::{PART, Pace, sort_window};
@@ -41,11 +39,6 @@ const LEAST_TOGETHER: usize = 64;
 const MOST_TOGETHER: usize = 1 << 12;
 /// The estimated work to make one row a candidate: 40 units of [`Pace::spend`], which take about 10 ns in total.
 const WORK_OF_A_CANDIDATE: usize = 40;
-/// The estimated work to test one sorted row or to copy one candidate: 20 units of [`Pace::spend`], which take about 5 ns in total.
-const WORK_OF_A_STEP: usize = 20;
-/// The minimum number of extra candidates to collect before a list is reduced to the first k. For a large k, more are collected.
-/// Only the first bound is computed without extra candidates.
-const SLACK: usize = 64;
 
 /// A collector of the first k rows in sort order.
 ///
@@ -158,8 +151,11 @@ impl<'b, 's> TopK<'b, 's> {
             BatchWalk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
             // Only rows without a value come after this position.
             BatchWalk::Gather if self.by.position_key() == Some(Key::Absent) => {
+                source.selected.note(|work| work.gathered += 1);
                 let mut found = Vec::new();
-                self.absent(&source, &selected.rows(), &mut found);
+                if !self.is_before(&Key::Absent) {
+                    self.absent(&source, &selected.rows(), &mut found);
+                }
                 Some(found)
             }
             BatchWalk::Gather => None,
@@ -344,6 +340,42 @@ impl<'b, 's> TopK<'b, 's> {
         found
     }
 
+    /// Appends selected rows without a value, as many as are still wanted.
+    fn absent(&self, source: &SourceBatch<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
+        if found.len() < self.wanted {
+            let absent = match source.keys.column.map(|column| &column.layout) {
+                Some(ColumnLayout::Single(present)) => present.others(source.batch.rows()),
+                _ => RowSet::All,
+            };
+            self.closest(source, Key::Absent, [rows, &absent], found);
+        }
+    }
+
+    /// Appends rows that are in both of `sets`, which all have the key `key`, until `found` has the wanted number of rows. If ties
+    /// are sorted by id, chooses the smallest ids that can be on the page. Otherwise, takes the first rows.
+    fn closest(
+        &self,
+        source: &SourceBatch<'b, '_, '_>,
+        key: Key<'b>,
+        sets: [&RowSet<'_>; 2],
+        found: &mut Vec<Candidate<'b>>,
+    ) {
+        let need = self.wanted.saturating_sub(found.len());
+        let batch = source.batch;
+        let candidate = |row| source.candidate(key, row, self.descending);
+        if self.by.leaves_ties() {
+            let [one, other] = sets;
+            let rows = one.iter_both(other, batch.rows()).filter_map(|row| u16::try_from(row).ok());
+            found.extend(rows.take(need).map(candidate));
+            return;
+        }
+        let start = self.by.id_before(&key).map_or(0, |id| batch.ids_up_to(id));
+        let bound = self.bound.filter(|bound| bound.key == key);
+        let end = bound.map_or(usize::MAX, |bound| batch.ids_below(bound.id()));
+        let rows = EqualKeys { batch, sets, id_codes: start..end }.first(need, self.pace);
+        found.extend(rows.into_iter().map(candidate));
+    }
+
     /// Adds rows of one batch to the candidates, except rows that cannot be on the page.
     fn offer(&mut self, source: &SourceBatch<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
         // Ids decide only between equal keys, which are rare. A lazy column of ids is decoded only if a comparison needs it.
@@ -472,10 +504,7 @@ impl<'b> SourceBatch<'b, '_, '_> {
         if !by.sorts_ids() {
             return None;
         }
-        match &self.batch.column(FieldId::ID)?.data {
-            ColumnData::Strings { codes, .. } => Some(codes),
-            _ => None,
-        }
+        self.batch.id_codes()
     }
 
     fn candidate(&self, key: Key<'b>, row: u16, descending: bool) -> Candidate<'b> {
@@ -489,24 +518,6 @@ impl<'b> SourceBatch<'b, '_, '_> {
 
     fn iter(&self, rows: &RowSet<'_>) -> impl Iterator<Item = u16> {
         rows.iter(self.batch.rows()).filter_map(|row| u16::try_from(row).ok())
-    }
-}
-
-/// Keeps the first `wanted` items in the order of `compare`, and removes the others. If items were removed, the last item that is
-/// kept is the last in this order. The items before it are in any order.
-fn keep_first<T: Copy>(
-    items: &mut Vec<T>,
-    wanted: usize,
-    pace: &Pace<'_>,
-    compare: impl Fn(&T, &T) -> Ordering,
-) {
-    if items.len() > wanted {
-        if wanted > 0 && pace.can_stop() && items.len() > PART {
-            sort_window(items, wanted - 1..wanted, pace, compare);
-        } else if wanted > 0 {
-            items.select_nth_unstable_by(wanted - 1, compare);
-        }
-        items.truncate(wanted);
     }
 }
 

@@ -128,7 +128,10 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         let until = Arc::new(Mutex::new(until));
         for _ in 0..self.workers {
             let until = Arc::clone(&until);
-            self.run(spawn, move || drop(until.lock().unwrap_or_else(PoisonError::into_inner).recv()));
+            self.run(spawn, move || {
+                // An error: the sender was dropped.
+                let _ = until.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            });
         }
         holding
     }

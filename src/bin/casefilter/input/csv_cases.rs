@@ -69,7 +69,13 @@ impl CsvArgs {
                 ))
             })?;
             let offset = theirs.len().saturating_add(1);
-            if Column::of_field(catalog, ours).is_none() && Column::of_field(catalog, theirs).is_some() {
+            let unknown = resolve_field(catalog, ours, offset).err();
+            let has_other_meaning =
+                |error: &Error| error.suggestion.as_ref().is_some_and(|meant| meant.replacement() != Some(theirs));
+            let is_swapped = Column::of_field(catalog, ours).is_none()
+                && Column::of_field(catalog, theirs).is_some()
+                && !unknown.as_ref().is_some_and(has_other_meaning);
+            if is_swapped {
                 return Err(Failure::Usage(format!(
                     "--map: `{}` is not a field, but `{}` is: the name of the column comes first; did you mean `{}={}`?",
                     escape(ours),
@@ -80,8 +86,7 @@ impl CsvArgs {
             }
             let column = Column::of_field(catalog, ours).map_or_else(
                 || {
-                    let error = resolve_field(catalog, ours, offset).map(|_| String::new());
-                    let error = error.err().map(|error| {
+                    let error = unknown.map(|error| {
                         let source = Source::argument("--map", map);
                         Shown { errors: error.into(), sources: vec![source] }.render()
                     });
