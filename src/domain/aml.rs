@@ -1,8 +1,9 @@
 //! Operation 4 (AML case): returns the AML case of an applicant.
 
+use super::clients::Clients;
 use super::copy::{View, copy};
 use super::error::DomainError;
-use super::records::{AML_CASES, AmlHead, applicant_key, read};
+use super::records::{AML_CASES, APPLICANTS, AmlHead, applicant_key, read};
 use super::room::Room;
 use super::schemas;
 use crate::store::Store;
@@ -35,20 +36,30 @@ use crate::store::Store;
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant does not exist or has no active case. Returns an error
 /// if the store cannot be read.
 pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
-    aml_case_in(store, applicant_id, sees_personal_data, &mut Room::new(&mut |_| true))
+    aml_case_in(store, applicant_id, sees_personal_data, Clients::All, &mut Room::new(&mut |_| true))
 }
 
-/// Like [`aml_case`], but within the memory budget `room`.
+/// Like [`aml_case`], but for a caller who sees only the applicants of `clients`, and within the memory budget `room`.
 pub(crate) fn aml_case_in(
     store: &Store,
     applicant_id: &str,
     sees_personal_data: bool,
+    clients: Clients<'_>,
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let records = store.records()?;
+    if !clients.list(&records, applicant_id)? {
+        return Err(DomainError::no_aml_case());
+    }
     let prefix = applicant_key(applicant_id, "");
     // Three records may be in memory at the same time: the latest case so far, the next case, and the answer.
     room.take(records.sizes(AML_CASES, &prefix)?.largest.saturating_mul(3))?;
+    if let Clients::Only(_) = clients {
+        room.take(records.size(APPLICANTS, applicant_id)?)?;
+        if clients.get(&records, applicant_id)?.is_none() {
+            return Err(DomainError::no_aml_case());
+        }
+    }
     let mut latest: Option<(AmlHead, String)> = None;
     let mut last = prefix.clone();
     while let Some((key, text)) = records.page(AML_CASES, Some(&last), 1)?.pop() {

@@ -344,7 +344,8 @@ impl<'t> Check<'t> {
     }
 }
 
-fn is_id(text: &str) -> bool {
+/// Returns true if a text is a valid id.
+pub(super) fn is_id(text: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 

@@ -1,12 +1,8 @@
 //! Exports records in a form that an import accepts.
 
 use super::kind::RecordKind;
+use super::records::{PAGE_BYTES, PAGE_RECORDS};
 use crate::store::{Store, StoreError};
-
-/// The number of records that are read from the store at a time.
-const PAGE_RECORDS: usize = 256;
-/// The number of bytes that are read at a time, unless a single record has more.
-const PAGE_BYTES: usize = 1 << 20;
 
 /// Passes the text of every record of a kind to `take`, in key order. All records come from the same snapshot.
 ///

@@ -102,6 +102,7 @@ pub fn import_records_in<E: From<StoreError>>(
             source: String::new(),
             last_applicant: None,
             last_level: None,
+            is_indexed: false,
             noted: Noted::default(),
             replaced_levels: ReplacedLevels::default(),
             imported: RecordImportReport::default(),

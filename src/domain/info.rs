@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, NaiveDate, Utc};
 
 use super::changes::{FIELDS, TRANSLITERATED, mark_changed};
+use super::clients::Clients;
 use super::copy::without_nulls;
 use super::country::is_iso_country;
 use super::error::DomainError;
@@ -58,21 +59,22 @@ pub fn update_info(
     body: &[u8],
     now: DateTime<Utc>,
 ) -> Result<String, DomainError> {
-    update_info_in(store, applicant_id, body, now, &mut Room::new(&mut |_| true))
+    update_info_in(store, applicant_id, Clients::All, (body, now), &mut Room::new(&mut |_| true))
 }
 
-/// Like [`update_info`], but within the memory budget `room`. If the budget is too small, changes nothing.
+/// Like [`update_info`], but for a caller who sees only the applicants of `clients`, and within the memory budget `room`. If the
+/// budget is too small, changes nothing.
 pub(crate) fn update_info_in(
     store: &Store,
     applicant_id: &str,
-    body: &[u8],
-    now: DateTime<Utc>,
+    clients: Clients<'_>,
+    (body, now): (&[u8], DateTime<Utc>),
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let changes = parse(body, now.date_naive())?;
     store.write_records(|records| {
         let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
-        let text = records.get(APPLICANTS, applicant_id)?.ok_or_else(|| invalid(""))?;
+        let text = clients.find(records, applicant_id)?.ok_or_else(|| invalid(""))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut applicant = Members::read(&text).map_err(corrupt)?;
         if applicant.string("type").as_deref() == Some("company") {

@@ -145,6 +145,7 @@ mod aml;
 mod changes;
 mod check;
 mod check_errors;
+mod clients;
 mod copy;
 mod country;
 mod error;
@@ -172,6 +173,7 @@ mod transliterate;
 
 pub use aml::aml_case;
 pub(crate) use aml::aml_case_in;
+pub(crate) use clients::{Clients, index_clients, is_client_id};
 pub(crate) use error::Cause;
 pub use error::{DomainError, DomainErrorKind};
 pub use export::export_records;

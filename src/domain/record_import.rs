@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::changes::{Merged, merge};
 use super::check::{Checked, check};
+use super::clients::{complete_index, index_applicant};
 use super::kind::RecordKind;
 use super::levels::{check_level, excluded_steps, sentence};
 use super::members::Members;
@@ -28,6 +29,8 @@ pub(super) struct Importer<'i, 's> {
     pub(super) last_applicant: Option<String>,
     /// The level of the previous applicant. Consecutive applicants of one level need to read it only once.
     pub(super) last_level: Option<Level>,
+    /// True if the index of applicants by client is known to be complete.
+    pub(super) is_indexed: bool,
     /// The steps and levels for which the report already has a note.
     pub(super) noted: Noted,
     pub(super) replaced_levels: ReplacedLevels,
@@ -233,13 +236,19 @@ impl Importer<'_, '_> {
             }
         }
         record.key = applicant.id;
-        if let Some(stored) = self.records.get(APPLICANTS, &record.key)? {
-            let merged = merge(&stored, &record.text).map_err(|error| *error)?;
+        if !self.is_indexed {
+            complete_index(self.records)?;
+            self.is_indexed = true;
+        }
+        let stored = self.records.get(APPLICANTS, &record.key)?;
+        if let Some(stored) = &stored {
+            let merged = merge(stored, &record.text).map_err(|error| *error)?;
             if let Some(merged) = merged {
                 record.text.clone_from(&merged.text);
                 record.merged = Some(merged);
             }
         }
+        index_applicant(self.records, &record.key, stored.as_deref(), &record.text)?;
         Ok(record)
     }
 

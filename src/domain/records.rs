@@ -29,6 +29,11 @@ pub(super) const AML_CASES: &str = "aml-case";
 /// The record kind of share tokens. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
 
+/// The number of records that are read from the store at a time.
+pub(super) const PAGE_RECORDS: usize = 256;
+/// The number of bytes that are read at a time, unless a single record has more.
+pub(super) const PAGE_BYTES: usize = 1 << 20;
+
 /// Returns the key of a record that belongs to an applicant. Ids contain no control characters, so the separator is unambiguous.
 pub(super) fn applicant_key(applicant_id: &str, id: &str) -> String {
     format!("{applicant_id}\0{id}")

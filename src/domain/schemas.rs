@@ -70,7 +70,7 @@ pub(super) static APPLICANT: Schema = Schema {
     members: &[
         id("id"),
         of("type", Kind::OneOf(&["individual", "company"])).required(),
-        loose_id("clientId"),
+        loose_id("clientId").decisive(),
         loose_id("inspectionId"),
         loose_id("externalUserId"),
         of("createdAt", Kind::Moment),

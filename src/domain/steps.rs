@@ -1,5 +1,6 @@
 //! Operation 2 (required documents status): computes the status of each step from the applicant's documents, data and reviews.
 
+use super::clients::Clients;
 use super::country::is_same_country;
 use super::error::DomainError;
 use super::records::{
@@ -33,20 +34,24 @@ use crate::store::Store;
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant. Returns an error if the store cannot be read.
 pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainError> {
-    step_status_in(store, applicant_id, &mut Room::new(&mut |_| true))
+    step_status_in(store, applicant_id, Clients::All, &mut Room::new(&mut |_| true))
 }
 
-/// Like [`step_status`], but within the memory budget `room`.
+/// Like [`step_status`], but for a caller who sees only the applicants of `clients`, and within the memory budget `room`.
 pub(crate) fn step_status_in(
     store: &Store,
     applicant_id: &str,
+    clients: Clients<'_>,
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let records = store.records()?;
+    if !clients.list(&records, applicant_id)? {
+        return Err(DomainError::no_applicant(applicant_id));
+    }
     // Three forms of the records are in memory: their text, their parsed members, and the answer.
     let given = records.sizes(DOCUMENTS, &applicant_key(applicant_id, ""))?.all;
     room.take(given.saturating_add(records.size(APPLICANTS, applicant_id)?).saturating_mul(3))?;
-    let Some(text) = records.get(APPLICANTS, applicant_id)? else {
+    let Some(text) = clients.get(&records, applicant_id)? else {
         return Err(DomainError::no_applicant(applicant_id));
     };
     let applicant: Applicant = read(store, &text)?;

@@ -43,6 +43,7 @@
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
+//! | `clients` | the clients that the token is bound to: it sees only cases and applicants with these values of `clientId`; by default those of all clients |
 //! | `expires` | the time from which the token is no longer valid, such as `2027-01-31T00:00:00Z` |
 //! | `previous` | `{"secret":…,"until":…}`: a secret that is also valid until that time, after the secret was rotated |
 //!
@@ -54,9 +55,14 @@
 //! all members that are not fields. `filter` may use any field. It is [combined](crate::Filter::and) with each search after
 //! compilation. So criteria cannot bypass it, and totals count only cases that match it.
 //!
-//! **`fields` and `filter` restrict only searches of cases.** With the permissions for operations 2 to 5, a client can use every
-//! applicant whose id or share token it knows. `casefilter token app` and `casefilter serve` warn about tokens with such
-//! permissions ([`TokenEntry::warnings`]).
+//! **`fields` and `filter` restrict only searches of cases.** With the permissions for operations 2 to 5, a token without `clients`
+//! can use every applicant whose id or share token its client knows. `casefilter token app` and `casefilter serve` warn about
+//! tokens with such permissions ([`TokenEntry::warnings`]).
+//!
+//! **`clients` restrict all operations, except for operation 3.** The cases of other clients do not exist for searches, like those
+//! that `filter` does not select. For operations 2, 4 and 5, an applicant of another client is an unknown applicant: the response,
+//! the log line and the reads of the file are the same. Operation 3 is opened by the share token alone. An applicant without
+//! `clientId` is visible only to tokens without `clients`.
 //!
 //! Objects and array elements without a visible field are also removed, so that their presence and number reveal nothing. But a
 //! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
@@ -133,7 +139,7 @@
 //!
 //! - the columns and indexes of its cases (`casefilter_memory_bytes`);
 //! - the cache for pages of the file ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB);
-//! - compiled filters: 32 MiB for all tokens together, and 4 MiB for each token that has `filter` or `fields`.
+//! - compiled filters: 32 MiB for all tokens together, and 4 MiB for each token that has `filter`, `fields` or `clients`.
 //!
 //! In addition, running requests need at most the sum of:
 //!

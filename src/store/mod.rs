@@ -145,6 +145,8 @@ pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]
 pub(crate) use page::FoundPage;
+#[cfg(all(test, feature = "service"))]
+pub(crate) use record_table::reads;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
 pub use snapshot::StoreSnapshot;

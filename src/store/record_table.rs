@@ -97,6 +97,8 @@ pub(super) fn get(
     kind: &str,
     key: &str,
 ) -> Result<Option<String>, Fault> {
+    #[cfg(all(test, feature = "service"))]
+    reads::note("get", kind, key);
     let bytes = table.get((kind, key))?;
     bytes.map(|bytes| record_from_bytes(kind, key, bytes.value()).map(str::to_owned)).transpose()
 }
@@ -106,6 +108,8 @@ pub(super) fn with_prefix(
     kind: &str,
     prefix: &str,
 ) -> Result<Vec<(String, String)>, Fault> {
+    #[cfg(all(test, feature = "service"))]
+    reads::note("with_prefix", kind, prefix);
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
@@ -143,6 +147,8 @@ pub(super) fn each(
 /// Returns the size of a record in bytes, or 0 if the record does not exist.
 #[cfg(feature = "service")]
 pub(super) fn size(table: &impl ReadableTable<Key, Bytes>, kind: &str, key: &str) -> Result<usize, Fault> {
+    #[cfg(all(test, feature = "service"))]
+    reads::note("size", kind, key);
     Ok(table.get((kind, key))?.map_or(0, |bytes| bytes.value().len()))
 }
 
@@ -153,6 +159,8 @@ pub(super) fn sizes(
     kind: &str,
     prefix: &str,
 ) -> Result<RecordSizes, Fault> {
+    #[cfg(all(test, feature = "service"))]
+    reads::note("sizes", kind, prefix);
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
     let mut sizes = RecordSizes::default();
     // The pages of a damaged file may form a cycle, so the count of entries bounds the loop.
@@ -175,6 +183,8 @@ pub(super) fn page(
     after: Option<&str>,
     (most, most_bytes): (usize, usize),
 ) -> Result<Vec<(String, String)>, Fault> {
+    #[cfg(all(test, feature = "service"))]
+    reads::note("page", kind, after.unwrap_or_default());
     let mut bytes_left = most_bytes;
     let start = after.map_or(Bound::Included((kind, "")), |after| Bound::Excluded((kind, after)));
     let mut found: Vec<(String, String)> = Vec::new();
@@ -199,4 +209,23 @@ pub(super) fn page(
         found.push((key.to_owned(), text.to_owned()));
     }
     Ok(found)
+}
+
+/// The reads of records by this thread, for tests that compare them.
+#[cfg(all(test, feature = "service"))]
+pub(crate) mod reads {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static READS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(super) fn note(name: &str, kind: &str, key: &str) {
+        READS.with_borrow_mut(|reads| reads.push(format!("{name} {kind} {key:?}")));
+    }
+
+    /// Returns the reads since the last call.
+    pub(crate) fn take() -> Vec<String> {
+        READS.take()
+    }
 }

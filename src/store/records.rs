@@ -221,6 +221,21 @@ impl RecordWrite<'_> {
         self.run(|own| with_prefix(own.table.get()?, kind, prefix))
     }
 
+    /// Like [`Records::page_within`]. Earlier changes of this transaction are visible.
+    ///
+    /// # Errors
+    /// Returns the errors of [`get`](Self::get).
+    #[cfg(feature = "service")]
+    pub(crate) fn page_within(
+        &mut self,
+        kind: &str,
+        after: Option<&str>,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.run(|own| page(own.table.get()?, kind, after, (most, most_bytes)))
+    }
+
     /// Passes every record of a kind to `take`, in key order. Earlier changes of this transaction are visible. Only one record at a
     /// time is in memory.
     ///

@@ -27,6 +27,7 @@ mod spool;
 mod surface;
 #[path = "../postgres/tables.rs"]
 mod tables;
+mod tenants;
 mod tls;
 mod tokens;
 #[cfg(unix)]

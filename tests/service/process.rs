@@ -266,6 +266,9 @@ fn it_starts_only_with_a_valid_token_file() {
         (with("token", json!("a b")), "token 2: `token` must be visible ASCII"),
         (with("filter", json!("clientId = ")), "token 2: `filter`"),
         (with("fields", json!(["name", "clientID"])), "token 2: `fields`"),
+        (with("clients", json!([])), "token 2: `clients`: found 0 clients, expected 1 to 1000"),
+        (with("clients", json!(["a", "b\n"])), "token 2: `clients`: found `b\\u{a}`, expected a client"),
+        (with("clients", json!((0..1001).map(|n| n.to_string()).collect::<Vec<_>>())), "found 1001 clients"),
     ] {
         write_private(&path, &text);
         let output =
@@ -356,7 +359,7 @@ fn each_app_token_has_its_own_secret() {
         (
             Some(0),
             "warning: --filter and --fields restrict searches of cases only: changePersonalData, viewAmlScreening apply to \
-             all applicants, including those of other clients; remove them if that is not intended\n\
+             all applicants, including those of other clients; bind the token by --client, or remove them, if that is not intended\n\
              warning: createdByType is hidden, but the presence of createdByRule.title reveals it\n"
         )
     );
@@ -365,6 +368,7 @@ fn each_app_token_has_its_own_secret() {
     for fine in [
         &["--allow", "viewCases,viewPersonalData", "--filter", "clientId = a"][..],
         &["--allow", "viewApplicants"],
+        &["--allow", "viewCases,viewApplicants", "--filter", "clientId = a", "--client", "a"],
     ] {
         assert_eq!(make(fine).2, "", "{fine:?}");
     }

@@ -1,4 +1,4 @@
-//! Tests tokens with `fields` and `filter`: they must get the same responses as if no other fields and cases existed.
+//! Tests tokens with `fields`, `filter` and `clients`: they must get the same responses as if no other fields and cases existed.
 
 use std::fs;
 
@@ -158,12 +158,15 @@ fn criterion() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn criteria_cannot_bypass_the_fields_and_the_filter_of_a_token() {
+fn criteria_cannot_bypass_the_restrictions_of_a_token() {
     let server = Server::start();
     let worlds = [
         ("held", Small::new(true, Some(FILTER)), true),
         ("narrow", Small::new(true, None), true),
         ("own", Small::new(false, Some("clientId = client01")), false),
+        ("tenant-one", Small::new(false, Some("clientId = client01")), false),
+        ("tenant-both", Small::new(false, Some("clientId in (client01, client02)")), false),
+        ("tenant-narrow", Small::new(true, Some(FILTER)), true),
     ];
     let everything: Vec<Value> = fs::read_to_string(data("plain.cases.ndjson"))
         .unwrap()

@@ -139,7 +139,16 @@ pub(crate) fn key(name: &str) -> Key {
     Key { token: format!("token-{name}"), secret: format!("the secret of {name}, known to no one") }
 }
 
-/// Returns a token with all permissions, one for each permission, and some with `fields` and `filter`.
+/// The tokens that are bound to clients, by name: tenants. The sample applicants and the sample cases have different clients, so most
+/// tenants have one of each.
+pub(crate) const TENANTS: [(&str, &[&str]); 4] = [
+    ("tenant-one", &["acme", "client01"]),
+    ("tenant-two", &["other", "client02"]),
+    ("tenant-three", &["client03"]),
+    ("tenant-both", &["acme", "other", "client01", "client02"]),
+];
+
+/// Returns a token with all permissions, one for each permission, some with `fields` and `filter`, and the [`TENANTS`].
 pub(crate) fn tokens() -> Value {
     let token = |name: &str, rest: Value| {
         let key = key(name);
@@ -160,6 +169,18 @@ pub(crate) fn tokens() -> Value {
     for permission in PERMISSIONS {
         tokens.push(token(permission, json!({"permissions": [permission]})));
     }
+    for (name, clients) in TENANTS {
+        tokens.push(token(name, json!({"permissions": PERMISSIONS, "clients": clients})));
+    }
+    tokens.push(token(
+        "tenant-narrow",
+        json!({
+            "permissions": PERMISSIONS,
+            "clients": ["client01", "client02"],
+            "fields": super::scope::FIELDS,
+            "filter": "createdByType <> byOfficer",
+        }),
+    ));
     json!({ "tokens": tokens })
 }
 

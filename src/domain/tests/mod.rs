@@ -1,6 +1,7 @@
 //! Tests of operations 2 to 5 with the sample records in `tests/data/domain`, and with hostile input.
 
 mod changes;
+mod clients;
 mod docs;
 mod export;
 mod forms;

@@ -34,9 +34,9 @@ fn an_answer_asks_for_the_room_of_its_records_and_is_none_without() {
         r#"{{"id":"large","createdAt":"2035-01-01 00:00:00","targetEntityType":"applicant","targetEntityId":"anna","note":"{large}"}}"#
     )).unwrap();
     let token = create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
-    let aml = |room: &mut Room<'_>| aml_case_in(&world, "anna", true, room);
+    let aml = |room: &mut Room<'_>| aml_case_in(&world, "anna", true, Clients::All, room);
     let shown = |room: &mut Room<'_>| preview_in(&world, &token, now(), room);
-    let status = |room: &mut Room<'_>| step_status_in(&world, "anna", room);
+    let status = |room: &mut Room<'_>| step_status_in(&world, "anna", Clients::All, room);
     let (bytes, answer) = asked(aml);
     assert_eq!(answer, aml_case(&world, "anna", true).unwrap());
     assert!(answer.contains(&large) && bytes >= 3 * large.len() && bytes < 4 * large.len(), "{bytes}");
@@ -54,7 +54,7 @@ fn an_update_whose_answer_has_no_room_changes_nothing() {
     let world = World::new();
     let before = get(&world, "applicant", "anna");
     let body = br#"{"stateOfBirth":"x"}"#;
-    let update = |room: &mut Room<'_>| update_info_in(&world, "anna", body, now(), room);
+    let update = |room: &mut Room<'_>| update_info_in(&world, "anna", Clients::All, (&body[..], now()), room);
     assert_eq!(within(10, update), None);
     assert_eq!(get(&world, "applicant", "anna"), before);
     let (bytes, answer) = asked(update);

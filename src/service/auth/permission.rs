@@ -45,7 +45,8 @@ impl Permission {
         }
     }
 
-    /// Returns true if the permission is about applicants. The `fields` and `filter` of a token do not restrict such permissions.
+    /// Returns true if the permission is about applicants. The `fields` and `filter` of a token do not
+    /// restrict such permissions.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
             Self::ViewCases | Self::ViewPersonalData => false,

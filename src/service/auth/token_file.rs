@@ -27,6 +27,8 @@ pub struct TokenEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) filter: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) clients: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) previous: Option<PreviousSecret>,
@@ -111,7 +113,7 @@ pub(super) const LEAST_SECRET_BYTES: usize = 16;
 impl TokenEntry {
     /// Creates a token with a random text (128 bits) and a random secret (256 bits), both in hexadecimal.
     ///
-    /// The token has no name, and may see all fields of all cases.
+    /// The token has no name, and may see all fields of all cases, and all applicants.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
@@ -133,6 +135,7 @@ impl TokenEntry {
             name: None,
             fields: None,
             filter: None,
+            clients: None,
             expires: None,
             previous: None,
         })
@@ -154,6 +157,22 @@ impl TokenEntry {
     #[must_use]
     pub fn with_filter(self, filter: impl Into<String>) -> Self {
         Self { filter: Some(filter.into()), ..self }
+    }
+
+    /// Binds the token to clients. The token sees only the cases and the applicants with these values of `clientId`. All others do
+    /// not exist for it.
+    ///
+    /// A client is a string of 1 to 1,024 bytes without control characters. A token has 1 to 1,000 clients.
+    ///
+    /// ```
+    /// use casefilter::service::{Permission, TokenEntry};
+    /// let token = TokenEntry::generate([Permission::ViewCases, Permission::ViewApplicants])?.with_clients(["acme"]);
+    /// assert_eq!(token.clients(), Some(&["acme".to_owned()][..]));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_clients<C: Into<String>>(self, clients: impl IntoIterator<Item = C>) -> Self {
+        Self { clients: Some(clients.into_iter().map(Into::into).collect()), ..self }
     }
 
     /// Sets the time from which the token is no longer valid, in whole seconds.
@@ -202,6 +221,12 @@ impl TokenEntry {
         self.filter.as_deref()
     }
 
+    /// Returns the clients that the token is bound to. Returns `None` if it sees the cases and applicants of all clients.
+    #[must_use]
+    pub fn clients(&self) -> Option<&[String]> {
+        self.clients.as_deref()
+    }
+
     /// Returns the time from which the token is no longer valid, if it has one.
     #[must_use]
     pub fn expires(&self) -> Option<DateTime<Utc>> {
@@ -227,7 +252,8 @@ impl TokenEntry {
     }
 
     /// Returns warnings for the operator. Each warning describes a way in which the token allows more than its `fields` and
-    /// `filter` suggest.
+    /// `filter` suggest. A token that is bound to [clients](Self::with_clients) sees only their applicants, so it has no warning about
+    /// applicants.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};
@@ -235,6 +261,7 @@ impl TokenEntry {
     /// assert!(searches.warnings().is_empty());
     /// let changes = TokenEntry::generate([Permission::ChangePersonalData])?.with_filter("clientId = acme");
     /// assert!(changes.warnings()[0].contains("changePersonalData applies to all applicants"));
+    /// assert!(changes.with_clients(["acme"]).warnings().is_empty());
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
@@ -251,11 +278,11 @@ impl TokenEntry {
             .filter(|permission| permission.is_for_applicants())
             .map(|permission| permission.name())
             .collect();
-        if !restrictions.is_empty() && !unrestricted.is_empty() {
+        if self.clients.is_none() && !restrictions.is_empty() && !unrestricted.is_empty() {
             let restrict = if restrictions.len() == 1 { "restricts" } else { "restrict" };
             let (apply, them) = if unrestricted.len() == 1 { ("applies", "it") } else { ("apply", "them") };
             warnings.push(format!(
-                "{} {restrict} searches of cases only: {} {apply} to all applicants, including those of other clients; remove {them} if that is not intended",
+                "{} {restrict} searches of cases only: {} {apply} to all applicants, including those of other clients; bind the token by --client, or remove {them}, if that is not intended",
                 restrictions.join(" and "),
                 unrestricted.join(", "),
             ));

@@ -14,10 +14,12 @@ use super::permission::Permission;
 use super::projection::Projection;
 use super::replays::ReplayCache;
 use super::token_file::{LEAST_SECRET_BYTES, Secret, TokenFile};
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::domain::{Clients, is_client_id};
 use crate::error::quote;
-use crate::filter::{FilterBuilder, FilterCache};
+use crate::filter::{Filter, FilterBuilder, FilterCache};
 use crate::limits::Limits;
+use crate::operator::Operator;
 
 /// An error in a token file: a token that the service cannot accept. It never contains a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +67,8 @@ pub(in crate::service) struct AppToken {
     /// The second from which the token is no longer valid.
     expires_s: Option<i64>,
     permissions: Vec<Permission>,
-    /// The members `fields` and `filter` of the entry, from which the cache was compiled.
-    restrictions: (Option<Vec<String>>, Option<String>),
+    /// The members of the entry from which the cache was compiled.
+    restrictions: Restrictions,
     /// The cache of compiled filters. It also applies the token's visible fields and its filter.
     pub(in crate::service) cache: Arc<FilterCache>,
     /// The visible members of case documents. `None` if the token has no `fields`.
@@ -75,6 +77,15 @@ pub(in crate::service) struct AppToken {
     pub(in crate::service) state: Arc<TokenState>,
     /// The permits for the concurrent requests of the token.
     pub(in crate::service) share: Arc<OnceLock<Arc<Semaphore>>>,
+}
+
+/// The members of an entry that restrict what its token sees.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Restrictions {
+    fields: Option<Vec<String>>,
+    filter: Option<String>,
+    /// The clients of the token, in order, each once. `None` if the token is not bound to clients.
+    clients: Option<Vec<String>>,
 }
 
 /// The record of what the service has seen of a token.
@@ -91,9 +102,14 @@ impl AppToken {
         self.permissions.contains(&permission)
     }
 
+    /// Returns the clients whose applicants the token sees.
+    pub(in crate::service) fn clients(&self) -> Clients<'_> {
+        self.restrictions.clients.as_deref().map_or(Clients::All, Clients::Only)
+    }
+
     /// Returns true if the token may see all fields of all cases.
     fn is_unrestricted(&self) -> bool {
-        self.restrictions == (None, None)
+        self.restrictions == Restrictions::default()
     }
 
     /// Returns a number that identifies the token in this process, also after the token file has changed.
@@ -123,10 +139,13 @@ impl AppToken {
     }
 }
 
-/// The size in bytes of the filter cache that all tokens without `fields` and `filter` share.
+/// The size in bytes of the filter cache that all tokens without restrictions share.
 const CACHE_BYTES: usize = 32 << 20;
-/// The size in bytes of the filter cache of each token that has `fields` or `filter`.
+/// The size in bytes of the filter cache of each token that has `fields`, `filter` or `clients`.
 const OWN_CACHE_BYTES: usize = 4 << 20;
+
+/// The maximum number of clients of a token. Each operation on an applicant looks all of them up, if it finds none.
+const MOST_CLIENTS: usize = 1000;
 
 impl Tokens {
     /// Checks the tokens of a file against the catalogue of the cases, and compiles them.
@@ -159,6 +178,16 @@ impl Tokens {
                     Some(filter.map_err(|errors| wrong(format!("`filter`: {errors}")))?)
                 }
             };
+            let (clients, bound) = match entry.clients {
+                None => (None, bound),
+                Some(clients) => {
+                    let wrong = |fault: String| wrong(format!("`clients`: {fault}"));
+                    let clients = checked_clients(clients).map_err(wrong)?;
+                    let own = cases_of(&clients, catalog).map_err(wrong)?;
+                    let bound = bound.map_or_else(|| Ok(own.clone()), |bound| bound.and(&own));
+                    (Some(clients), Some(bound.map_err(|error| wrong(error.to_string()))?))
+                }
+            };
             let narrow = match &entry.fields {
                 None => None,
                 Some(fields) => {
@@ -189,7 +218,7 @@ impl Tokens {
                 previous,
                 expires_s: entry.expires.map(|expires| expires.0.timestamp()),
                 permissions: entry.permissions,
-                restrictions: (entry.fields, entry.filter),
+                restrictions: Restrictions { fields: entry.fields, filter: entry.filter, clients },
                 cache,
                 projection,
                 state: Arc::default(),
@@ -371,6 +400,37 @@ fn key(secret: &Secret) -> Result<Hmac<Sha256>, String> {
     }
     Hmac::new_from_slice(secret.0.as_bytes()).map_err(|_| "cannot be used".to_owned())
 }
+
+/// Sorts the clients of a token, and removes duplicates. The error is a sentence without its subject.
+fn checked_clients(mut clients: Vec<String>) -> Result<Vec<String>, String> {
+    clients.sort_unstable();
+    clients.dedup();
+    if clients.is_empty() || clients.len() > MOST_CLIENTS {
+        return Err(format!("found {} clients, expected 1 to {MOST_CLIENTS}", clients.len()));
+    }
+    if let Some(wrong) = clients.iter().find(|client| !is_client_id(client)) {
+        return Err(format!(
+            "found {}, expected a client: 1 to 1024 bytes without control characters",
+            quote(wrong)
+        ));
+    }
+    Ok(clients)
+}
+
+/// Returns the filter that selects the cases of clients. The error is a sentence without its subject.
+fn cases_of(clients: &[String], catalog: &Catalog) -> Result<Filter, String> {
+    // A case with several clients would be shown to each of them.
+    let is_client = |field: &Field| field.field_type() == FieldType::String && !field.is_many();
+    let field = catalog.find(CLIENT).and_then(|id| catalog.get(id)).filter(|field| is_client(field));
+    if field.is_none() {
+        return Err(format!("the catalogue has no field `{CLIENT}` that is one string"));
+    }
+    let clients = clients.iter().map(String::as_str);
+    Filter::test(catalog, CLIENT, Operator::Contains, clients).map_err(|errors| errors.to_string())
+}
+
+/// The field of cases that has the client.
+const CLIENT: &str = "clientId";
 
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -29,6 +29,7 @@ use super::request_log::RequestLog;
 use super::router::router;
 use super::tls::Tls;
 use super::write_timeout::{ResponseDeadline, WriteTimeout};
+use crate::domain;
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
 #[cfg(unix)]
@@ -89,7 +90,9 @@ struct Server {
 impl Service {
     /// Creates a service for the cases and records of `store`. It accepts requests that are signed with `tokens`.
     ///
-    /// The maximum size of a page is the smaller of the limits of `options` and of the store.
+    /// The maximum size of a page is the smaller of the limits of `options` and of the store. If an earlier version has stored the
+    /// applicants, this call writes an index of them, by which tokens with [clients](super::super::TokenEntry::with_clients) find
+    /// them.
     #[must_use]
     pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
         options.limits.page = options.limits.page.min(store.limits().page);
@@ -97,6 +100,13 @@ impl Service {
             ServiceState::new(store, tokens, options, ENDPOINTS.iter().map(|endpoint| endpoint.name));
         if let Err(cause) = shared.spool.check() {
             tracing::warn!(cause, "large request bodies will get 503");
+        }
+        if let Err(error) = domain::index_clients(&shared.store) {
+            let cause = error.to_string();
+            tracing::warn!(
+                cause,
+                "applicants cannot be indexed by client: tokens with clients see none of them"
+            );
         }
         Self {
             shared,

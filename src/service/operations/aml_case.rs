@@ -21,5 +21,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 
 fn aml_case(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     let sees_personal_data = call.token.may(Permission::ViewPersonalData);
-    Ok(domain::aml_case_in(&shared.store, &call.applicant_id, sees_personal_data, room)?.into_bytes())
+    let clients = call.token.clients();
+    let case = domain::aml_case_in(&shared.store, &call.applicant_id, sees_personal_data, clients, room)?;
+    Ok(case.into_bytes())
 }

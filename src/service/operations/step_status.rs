@@ -20,5 +20,5 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 };
 
 fn step_status(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
-    Ok(domain::step_status_in(&shared.store, &call.applicant_id, room)?.into_bytes())
+    Ok(domain::step_status_in(&shared.store, &call.applicant_id, call.token.clients(), room)?.into_bytes())
 }

@@ -30,5 +30,6 @@ pub(super) const PARAMETERS: Parameters = Parameters {
 };
 
 fn update_info(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
-    Ok(domain::update_info_in(&shared.store, &call.applicant_id, &call.body, now(), room)?.into_bytes())
+    let (clients, change) = (call.token.clients(), (&*call.body, now()));
+    Ok(domain::update_info_in(&shared.store, &call.applicant_id, clients, change, room)?.into_bytes())
 }

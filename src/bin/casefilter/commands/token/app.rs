@@ -31,6 +31,7 @@ use crate::output::status::Status;
 #[command(after_help = "\
 Example:
   casefilter token app --file tokens.json --name dashboard --allow viewCases,viewApplicants -o dashboard.json
+  casefilter token app --file tokens.json --name acme --allow viewCases,viewApplicants --client acme -o acme.json
   casefilter token app --file tokens.json --allow viewCases --filter 'clientId = acme' --fields name,status,createdAt
   casefilter token app --file tokens.json --allow viewCases --catalog orders.db --filter 'total < 1000'")]
 pub(super) struct App {
@@ -61,6 +62,12 @@ pub(super) struct App {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
+    /// The clients that the token is bound to: it sees only the cases and applicants with these values of clientId, and all others do
+    /// not exist for it [default: all clients]. An applicant without clientId is visible only to tokens without --client. A share token
+    /// alone decides about the preview of a profile
+    #[arg(long = "client", value_name = "ID,…", value_delimiter = ',')]
+    clients: Option<Vec<String>>,
+
     /// Lifetime of the token, in whole seconds, such as 90d [default: it does not expire]
     #[arg(long, value_name = duration::VALUE, value_parser = lifetime)]
     expires: Option<TimeDelta>,
@@ -77,7 +84,7 @@ fn permission() -> impl TypedValueParser<Value = Permission> {
 }
 
 pub(super) fn app(args: &App) -> Result<Status, Failure> {
-    let App { file, name, output, allow, fields, filter, expires, catalog } = args;
+    let App { file, name, output, allow, fields, filter, clients, expires, catalog } = args;
     let catalog = catalog.or_cases()?;
     if let Some(file) = file {
         refuse_stdout(file, "without --file the token is printed")?;
@@ -100,6 +107,9 @@ pub(super) fn app(args: &App) -> Result<Status, Failure> {
     }
     if let Some(filter) = filter {
         entry = entry.with_filter(filter);
+    }
+    if let Some(clients) = clients {
+        entry = entry.with_clients(clients);
     }
     if let Some(lifetime) = expires {
         entry = entry.with_expiry(end_of(*lifetime)?);

@@ -43,6 +43,8 @@ struct Listed<'f> {
     #[serde(skip_serializing_if = "Option::is_none")]
     filter: Option<&'f str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<&'f [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<String>,
     /// The time until which the previous secret is valid, if that is in the future.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +66,7 @@ impl<'f> Listed<'f> {
             permissions: entry.permissions().iter().copied().map(Permission::name).collect(),
             fields: entry.fields(),
             filter: entry.filter(),
+            clients: entry.clients(),
             expires: entry.expires().map(text_of),
             previous_secret_until: previous.map(text_of),
         }
@@ -77,6 +80,7 @@ impl<'f> Listed<'f> {
             self.permissions.join(","),
             self.fields.map(|fields| fields.join(",")).unwrap_or_default(),
             self.filter.unwrap_or_default().to_owned(),
+            self.clients.map(|clients| clients.join(",")).unwrap_or_default(),
         ]
     }
 }
@@ -95,7 +99,8 @@ pub(super) fn list(args: &List) -> Result<Status, Failure> {
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&listed)?,
         Format::Table => {
-            let columns = ["name", "state", "expires", "permissions", "fields", "filter"].map(Column::whole);
+            let columns = ["name", "state", "expires", "permissions", "fields", "filter", "clients"];
+            let columns = columns.map(Column::whole);
             let rows: Vec<Vec<String>> = listed.iter().map(Listed::row).collect();
             out.escaped_lines(&table::render(&columns, &rows, Fit::LeaveOut))?;
         }
