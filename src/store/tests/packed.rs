@@ -107,20 +107,23 @@ fn a_store_that_is_closed_trains_a_dictionary_for_later_documents() {
 }
 
 #[test]
-fn a_new_file_has_no_free_space_at_its_end() {
+fn a_new_file_and_a_backup_have_no_free_space_at_their_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let [prepared, created] = ["prepared", "created"].map(|name| folder.path().join(name));
+    let [prepared, created, backup] = ["prepared", "created", "backup"].map(|name| folder.path().join(name));
     let store = Store::prepare(&prepared, catalog(), StoreOptions::default()).unwrap();
     import(&store, 0..20 * MANY);
     store.close().unwrap();
     let mut store = Store::create(&created, catalog(), StoreOptions::default()).unwrap();
     import(&store, 0..20 * MANY);
+    store.backup(&backup).unwrap();
     store.compact().unwrap();
     store.close().unwrap();
     let length = |path: &std::path::Path| std::fs::metadata(path).unwrap().len();
-    assert!(length(&prepared) * 10 < length(&created) * 12, "{}", length(&prepared));
-    let verified = Store::verify(&prepared, &catalog(), &StoreOptions::default()).unwrap();
-    assert_eq!((verified.documents, verified.was_clean), (20 * MANY, true));
+    for copy in [&prepared, &backup] {
+        assert!(length(copy) * 10 < length(&created) * 12, "{}: {}", copy.display(), length(copy));
+        let verified = Store::verify(copy, &catalog(), &StoreOptions::default()).unwrap();
+        assert_eq!((verified.documents, verified.was_clean), (20 * MANY, true));
+    }
 }
 
 #[test]
