@@ -10,6 +10,8 @@ use casefilter::{
     Catalog, Document, Engine, ErrorKind, Event, EventKind, Field, FieldId, FieldType, Filter, FilterSet,
     ImportMode, StandingFilter, Timestamp, reference,
 };
+#[cfg(feature = "store")]
+use casefilter::{Durability, Store, StoreOptions};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -122,6 +124,100 @@ trait Place {
     fn remove(&self, name: &str) -> bool;
     fn events_after(&self, number: u64) -> Vec<Event>;
     fn end_step(&mut self, choices: &mut Choices<'_>);
+}
+
+#[cfg(feature = "store")]
+struct InFile {
+    /// `None` only while the file is reopened.
+    store: Option<Store>,
+    path: std::path::PathBuf,
+    options: StoreOptions,
+    durability: Durability,
+}
+
+#[cfg(feature = "store")]
+impl InFile {
+    fn store(&self) -> &Store {
+        self.store.as_ref().unwrap()
+    }
+}
+
+#[cfg(feature = "store")]
+impl Place for InFile {
+    fn upsert(&self, document: &str) {
+        self.store().upsert(document.as_bytes(), self.durability).unwrap();
+    }
+
+    fn upsert_each(&self, documents: &[&str]) {
+        self.store().upsert_each(documents.iter().map(|text| text.as_bytes()), self.durability).unwrap();
+    }
+
+    fn import(&self, documents: &[&str], commits: bool) {
+        let mut import = self.store().import(ImportMode::Strict).unwrap();
+        for document in documents {
+            import.push(document.as_bytes()).unwrap();
+            import.push(b"\n").unwrap();
+        }
+        if commits {
+            import.commit().unwrap();
+        }
+    }
+
+    fn delete(&self, ids: &[&str]) {
+        self.store().delete_many(ids, self.durability).unwrap();
+    }
+
+    fn refuse(&self) {
+        assert!(self.store().upsert_each([&b"{\"id\":\"new\"}"[..], b"{}"], self.durability).is_err());
+    }
+
+    fn insert(&self, filters: Vec<StandingFilter>, enters: bool) {
+        match enters {
+            true => self.store().insert_entering(filters).unwrap(),
+            false => self.store().insert_standing(filters).unwrap(),
+        };
+    }
+
+    fn remove(&self, name: &str) -> bool {
+        self.store().remove_standing(name).unwrap()
+    }
+
+    fn events_after(&self, number: u64) -> Vec<Event> {
+        if self.durability == Durability::Grouped {
+            self.store().sync().unwrap();
+        }
+        let is_there = self.store().wait_for_events(number, std::time::Duration::ZERO);
+        let events = self.store().events_after(number, usize::MAX).unwrap();
+        assert_eq!(is_there, !events.is_empty());
+        events
+    }
+
+    fn end_step(&mut self, choices: &mut Choices<'_>) {
+        if !choices.chance(1, 6) {
+            return;
+        }
+        let store = self.store.take().unwrap();
+        let mut filters: Vec<StandingFilter> = store.standing_filters().collect();
+        filters.sort_by(|a, b| a.name().cmp(b.name()));
+        let catalog = store.catalog().clone();
+        match choices.below(3) {
+            0 => drop(store),
+            _ => store.close().unwrap(),
+        }
+        let store = Store::open(&self.path, catalog, self.options.clone()).unwrap();
+        let mut again: Vec<StandingFilter> = store.standing_filters().collect();
+        again.sort_by(|a, b| a.name().cmp(b.name()));
+        assert_eq!(again.len(), filters.len());
+        for (again, filter) in again.iter().zip(&filters) {
+            assert_eq!((again.name(), again.fields()), (filter.name(), filter.fields()));
+            // A filter of a narrower catalogue has the catalogue of the store afterwards.
+            assert!(
+                again.filter() == filter.filter() || filter.filter().catalog() != store.catalog(),
+                "{filter:?}"
+            );
+        }
+        self.store = Some(store);
+    }
 }
 
 struct InMemory(Engine);
@@ -329,6 +425,34 @@ proptest! {
     #[test]
     fn events_of_an_engine_are_the_differences_of_the_answers(seed in any::<u64>()) {
         check_in_memory(&mut Choices::seeded(seed));
+    }
+}
+
+#[cfg(feature = "store")]
+fn check_in_file(choices: &mut Choices<'_>) {
+    let world = world(choices);
+    if world.is_faulty || world.documents.is_empty() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let rows = [65_536, 1, 2, 7, 64][choices.below(5)];
+    let options = StoreOptions::default().batch_rows(rows).checkpoint_every([16_384, 10][choices.below(2)]);
+    let durability = [Durability::Synced, Durability::Grouped][choices.below(2)];
+    let store = Store::create(&path, world.catalog.clone(), options.clone()).unwrap();
+    let mut place = InFile { store: Some(store), path: path.clone(), options: options.clone(), durability };
+    check(&world, choices, &mut place, 40);
+    drop(place);
+    Store::verify(&path, &world.catalog, &options).unwrap();
+}
+
+#[cfg(feature = "store")]
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, failure_persistence: None, cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn events_of_a_store_are_the_differences_of_the_answers(seed in any::<u64>()) {
+        check_in_file(&mut Choices::seeded(seed));
     }
 }
 

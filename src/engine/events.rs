@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::handle::{Engine, EngineBuilder};
+#[cfg(feature = "store")]
+use super::watching::Clock;
 use super::watching::WatchSettings;
 use crate::error::{Error, ErrorKind};
 use crate::filter::SearchRequest;
@@ -43,8 +45,17 @@ impl EngineBuilder {
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         filters.catalog().check_within(&self.catalog, "engine")?;
-        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most, clock: Arc::new(clock) });
+        self.watch =
+            Some(WatchSettings { filters: Arc::clone(filters), most: Some(most), clock: Arc::new(clock) });
         Ok(self)
+    }
+
+    /// Lets the writes of the engine find events, which a store keeps. The filters must have the catalogue of the engine.
+    #[cfg(feature = "store")]
+    #[must_use]
+    pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, clock: Clock) -> Self {
+        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most: None, clock });
+        self
     }
 }
 

@@ -85,6 +85,8 @@ pub(crate) use searchable::sealed::Sealed;
 pub(crate) use snapshot::Snapshot;
 #[cfg(feature = "store")]
 pub(crate) use snapshot::{BatchId, Slot};
+#[cfg(feature = "store")]
+pub(crate) use watching::Clock;
 #[cfg(feature = "arrow")]
 pub(crate) use write::{Cases, RowBound, RowGroup};
 pub(crate) use write::{Detached, DocumentReader, Queue, available_workers};

@@ -10,8 +10,8 @@ use crate::value::Timestamp;
 #[derive(Clone)]
 pub(super) struct WatchSettings {
     pub(super) filters: Arc<FilterSet>,
-    /// The number of events that are kept.
-    pub(super) most: usize,
+    /// The number of events that are kept in memory. `None` if a store keeps the events.
+    pub(super) most: Option<usize>,
     pub(super) clock: Clock,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Watching {
 
 impl WatchSettings {
     pub(super) fn build(self) -> Watching {
-        Watching { filters: self.filters, clock: self.clock, ring: Some(EventRing::new(self.most)) }
+        Watching { filters: self.filters, clock: self.clock, ring: self.most.map(EventRing::new) }
     }
 }
 

@@ -46,3 +46,5 @@ pub(crate) use self::ring::EventRing;
 pub use self::standing_filter::StandingFilter;
 pub(crate) use self::watch::{Watch, WatchRoom};
 pub(crate) use self::write_events::WriteEvents;
+#[cfg(feature = "store")]
+pub(crate) use self::write_events::{CaseEvent, CaseEventKind};

@@ -7,7 +7,7 @@ use super::snapshot::{Place, Snapshot};
 use crate::catalog::{Catalog, FieldId};
 use crate::value::Timestamp;
 
-/// What a write changes between a filter and a case.
+/// The change that a write makes between a filter and a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Entered,

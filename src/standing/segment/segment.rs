@@ -25,7 +25,7 @@ pub(in crate::standing) struct Segment {
     pub(super) patterns: Vec<FieldPatterns>,
     /// The fields of the steps, ascending.
     pub(super) fields: Vec<FieldId>,
-    /// What the filters read of a case, also for reports of changes.
+    /// The fields that the filters read of a case, also to report changes.
     pub(in crate::standing) reads: Reads,
     /// The tests that the evaluator of documents evaluates.
     pub(super) others: Vec<Arc<PreparedFilter>>,
