@@ -168,7 +168,7 @@ pub(super) fn read_filters(
     }
     let mut filters: Vec<StandingFilter> = Vec::new();
     let table = open(reading, STANDING)?;
-    let count = table.as_ref().map_or(Ok(0), |table| table.len())?;
+    let count = table.as_ref().map_or(Ok(0), ReadableTableMetadata::len)?;
     if count != counters.filters {
         return Err(Fault::corrupt(format!("{count} standing filters, counted as {}", counters.filters)));
     }
