@@ -76,7 +76,7 @@ impl Engine {
     /// yet.
     pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, EventsGone> {
         match self.ring() {
-            Some(ring) => ring.after(after, most),
+            Some(ring) => ring.after(after, most, &self.catalog),
             None => EventsGone::check(after, 1, 0).map(|()| Vec::new()),
         }
     }
@@ -137,7 +137,7 @@ impl Engine {
         let events = self.find_entering(&filters, time)?;
         let replaced = watching.filters.insert_many(filters)?;
         if let Some(ring) = &watching.ring {
-            ring.add(&events, &self.catalog);
+            ring.add(&events);
         }
         Ok(replaced)
     }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::event::{Event, EventKind};
 use super::snapshot::{Place, Snapshot};
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::FieldId;
 use crate::value::Timestamp;
 
 /// The change that a write makes between a filter and a case.
@@ -138,17 +137,5 @@ impl<'e> CaseEvents<'e> {
                 ),
             },
         })
-    }
-}
-
-impl CaseEvent<'_> {
-    /// Returns the event with its number.
-    pub(crate) fn to_event(&self, number: u64, time: Timestamp, id: &str, catalog: &Catalog) -> Event {
-        let kind = match self.kind {
-            CaseEventKind::Entered => EventKind::Entered,
-            CaseEventKind::Left => EventKind::Left,
-            CaseEventKind::Changed(fields) => EventKind::changed(catalog, fields.iter().copied()),
-        };
-        Event::new(number, time, self.filter, id, kind)
     }
 }

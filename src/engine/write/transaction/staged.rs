@@ -159,7 +159,7 @@ impl StagedWrite<'_> {
         let ring = self.engine.watching.as_ref().and_then(|watching| watching.ring.as_ref());
         let ring = ring.zip(self.events.as_ref());
         // Readers of events wait until searches see the write.
-        let added = ring.map(|(ring, events)| ring.add(events, &self.engine.catalog));
+        let added = ring.map(|(ring, events)| ring.add(events));
         self.writer.publish(self.after);
         drop(added);
         drop(freed);
