@@ -1,6 +1,6 @@
 //! Finds the events of a transaction: asks the standing filters of the engine for each case before and after the write.
 
-use std::collections::HashMap;
+use smallvec::SmallVec;
 
 use super::buffer::{Buffer, SealedBatch, row_addr};
 use super::txn::{Attached, WriteTxn};
@@ -29,15 +29,20 @@ impl WriteTxn<'_> {
         let Attached { writer, snapshot } = attached;
         let stored = |at: StoredAddr| writer.case_row(snapshot, at);
         // A case keeps its insertion-order number when it is replaced.
-        let mut before: HashMap<u64, StoredAddr> = HashMap::new();
+        let mut replaced: SmallVec<[(u64, StoredAddr); 1]> = SmallVec::new();
         if self.buffer.rows() > 0 {
-            before.extend(self.deleted.keys().map(|at| (writer.describe(snapshot, *at).0, *at)));
+            replaced.extend(self.deleted.keys().map(|at| (writer.describe(snapshot, *at).0, *at)));
+            replaced.sort_unstable();
         }
+        let before = |place: u64| {
+            let at = replaced.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+            replaced.get(at).and_then(|(_, at)| stored(*at))
+        };
         // The rows are visited in ascending order.
-        let mut replaced: Vec<RowAddr> = self.own_deleted.clone();
-        replaced.sort_unstable_by_key(|at| (at.batch, at.row));
-        let mut replaced = replaced.into_iter().peekable();
-        let mut is_live = |at: RowAddr| replaced.next_if_eq(&at).is_none();
+        let mut repeated: Vec<RowAddr> = self.own_deleted.clone();
+        repeated.sort_unstable_by_key(|at| (at.batch, at.row));
+        let mut repeated = repeated.into_iter().peekable();
+        let mut is_live = |at: RowAddr| repeated.next_if_eq(&at).is_none();
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
             && filling.rows() > 0
         {
@@ -47,8 +52,7 @@ impl WriteTxn<'_> {
             Buffer::Rows(rows) => {
                 for (number, row) in rows.iter().enumerate() {
                     if is_live(row_addr(0, number)) {
-                        let old = before.remove(&row.place).and_then(stored);
-                        watch.case(row.id(), old, Some(CaseRow::Buffered(row)));
+                        watch.case(row.id(), before(row.place), Some(CaseRow::Buffered(row)));
                     }
                 }
             }
@@ -56,8 +60,11 @@ impl WriteTxn<'_> {
                 for (number, SealedBatch { batch, .. }) in sealed.iter().enumerate() {
                     for row in 0..batch.rows() {
                         if is_live(row_addr(number, row)) {
-                            let old = before.remove(&batch.place(row)).and_then(stored);
-                            watch.case(batch.id(row), old, Some(CaseRow::of(batch, row)));
+                            watch.case(
+                                batch.id(row),
+                                before(batch.place(row)),
+                                Some(CaseRow::of(batch, row)),
+                            );
                         }
                     }
                 }
