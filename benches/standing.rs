@@ -1,13 +1,16 @@
-//! Measures sets of standing filters: a case against many filters, and insertions.
+//! Measures sets of standing filters: a case against many filters, insertions, and writes to engines that give events.
 //!
 //! Cases have eight attributes, and filters 2 to 5 criteria, like the tickets of `benches/peers/filters`. With
 //! `CASEFILTER_STANDING_MILLION=1`, also measures a million filters.
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Duration;
 
-use casefilter::{Catalog, Document, Field, FieldType, Filter, FilterSet, Matches, StandingFilter};
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use casefilter::{
+    Catalog, Document, Engine, Field, FieldType, Filter, FilterSet, Matches, StandingFilter, Timestamp,
+};
+use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 
 /// Draws numbers, the same for the same seed (SplitMix64).
 struct Draws(u64);
@@ -49,8 +52,8 @@ const SECONDS: u64 = 31_536_000;
 const CENTS: u64 = 100_000;
 
 impl Data {
-    fn cases(self, catalog: &Catalog, number: u64) -> Vec<Document> {
-        let mut draws = Draws(42);
+    fn cases(self, catalog: &Catalog, number: u64, seed: u64) -> Vec<Document> {
+        let mut draws = Draws(seed);
         let case = |id| {
             let text = format!(
                 r#"{{"id":"{id}","clientId":"client-{}","assignee":"officer-{}","status":"s{}","channel":"ch{}","country":"c{}","tags":["t{}","t{}"],"createdAt":{},"costCents":{}}}"#,
@@ -129,7 +132,7 @@ fn matching(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("standing");
     group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(20);
     for data in [RARE, FREQUENT] {
-        let cases = data.cases(&catalog, 1_000);
+        let cases = data.cases(&catalog, 1_000, 42);
         for size in sizes() {
             let filters = data.filters(&catalog, size);
             let set = FilterSet::new(&catalog);
@@ -215,5 +218,74 @@ fn inserting(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, matching, inserting);
+/// Returns the sorted names of the filters whose answer an event changes, after the last `number` of them.
+fn changed(engine: &Engine, number: u64) -> Vec<String> {
+    let events = engine.events_after(engine.last_event() - number, usize::MAX).unwrap();
+    let mut names: Vec<String> = events.into_iter().map(|event| event.filter).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Measures writes to engines with 10,000 standing filters and with none.
+fn writing(criterion: &mut Criterion) {
+    let catalog = catalog();
+    let is_test = std::env::args().any(|argument| argument == "--test");
+    let (filters, number) = if is_test { (1_000, 1_000) } else { (10_000, 100_000) };
+    let mut group = criterion.benchmark_group("standing");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3)).sample_size(10);
+    for (name, data, filters) in
+        [("no filters", RARE, 0), (RARE.name, RARE, filters), (FREQUENT.name, FREQUENT, filters)]
+    {
+        let set = Arc::new(FilterSet::new(&catalog));
+        set.insert_many(standing(&data.filters(&catalog, filters))).unwrap();
+        let engine = || {
+            let engine = Engine::builder(catalog.clone());
+            match filters {
+                0 => engine.build(),
+                _ => engine.watch(&set, 1_000_000, || Timestamp::from_millis(0)).unwrap().build(),
+            }
+        };
+        let [first, second] = [42, 43].map(|seed| data.cases(&catalog, number, seed));
+        let text = |cases: &[Document]| -> String {
+            cases.iter().filter_map(|case| Some(format!("{}\n", case.text()?))).collect()
+        };
+        let lines = text(&first);
+        let full = engine();
+        full.upsert_many(lines.as_bytes()).unwrap();
+        for (before, after) in first.iter().zip(&second).take(100) {
+            let [before, now] = [before, after].map(|case| set.matching(case).unwrap());
+            let one = |name: &&str| {
+                before.iter().any(|other| other == *name) != now.iter().any(|other| other == *name)
+            };
+            let mut expected: Vec<String> =
+                before.iter().chain(now.iter()).filter(one).map(str::to_owned).collect();
+            expected.sort_unstable();
+            let last = full.last_event();
+            full.upsert(after.text().unwrap().as_bytes()).unwrap();
+            assert_eq!(changed(&full, full.last_event() - last), expected);
+        }
+        println!("{name}: {} events of {number} new cases", full.last_event());
+        group.bench_function(BenchmarkId::new(format!("import, {name}"), number), |bencher| {
+            bencher.iter_batched(
+                engine,
+                |engine| {
+                    engine.upsert_many(lines.as_bytes()).unwrap();
+                    engine
+                },
+                BatchSize::PerIteration,
+            );
+        });
+        let mut next = 0;
+        group.bench_function(BenchmarkId::new(format!("single upserts, {name}"), number), |bencher| {
+            bencher.iter(|| {
+                // Each case gets new values.
+                let case = if next < second.len() { &second[next] } else { &first[next - second.len()] };
+                next = (next + 1) % (2 * second.len());
+                full.upsert(black_box(case.text().unwrap().as_bytes())).unwrap()
+            });
+        });
+    }
+}
+
+criterion_group!(benches, matching, inserting, writing);
 criterion_main!(benches);

@@ -168,7 +168,9 @@ pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
 pub use scan::{RowGroups, Scan, ScanAnswer, ScanError, Scanned};
-pub use standing::{FilterSet, FilterSetMemory, Inserted, Matches, StandingFilter};
+pub use standing::{
+    Event, EventKind, EventsGone, FilterSet, FilterSetMemory, Inserted, Matches, StandingFilter,
+};
 pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]

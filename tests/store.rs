@@ -3,7 +3,7 @@
 
 #![cfg(feature = "store")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,8 +11,8 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use casefilter::{
-    Catalog, Durability, Field, FieldType, Filter, ImportMode, Order, RecordWrite, SearchRequest, Store,
-    StoreError, StoreErrorKind, StoreOptions, UpsertOutcome, explain,
+    Catalog, Durability, EventKind, Field, FieldType, Filter, ImportMode, Order, RecordWrite, SearchRequest,
+    StandingFilter, Store, StoreError, StoreErrorKind, StoreOptions, UpsertOutcome, explain,
 };
 use redb::ReadableDatabase;
 use tempfile::TempDir;
@@ -131,6 +131,18 @@ fn check_the_file_of(version: u8) {
     let record = store.records().unwrap().get("kind", "a/1").unwrap();
     assert_eq!(record.as_deref(), (version > 1).then_some("one"));
     store.write_records(|records| records.put("kind", "a/2", "two").map(drop)).unwrap();
+    let standing = StandingFilter::new("vip", &Filter::compile_text(store.catalog(), "tags = vip").unwrap());
+    if version > 2 {
+        // A stored case, whose values are read from the columns of the file.
+        assert_eq!(store.insert_entering([standing]).unwrap(), 0);
+        store.delete("a", Durability::Synced).unwrap();
+        store.upsert(br#"{"id":"a"}"#, Durability::Synced).unwrap();
+        let events = store.events_after(0, 10).unwrap();
+        assert_eq!(events.iter().map(|event| event.kind.name()).collect::<Vec<_>>(), ["entered", "left"]);
+    } else {
+        let refused = store.insert_standing([standing]).unwrap_err();
+        assert_eq!(refused.kind(), StoreErrorKind::OldFormat, "{refused}");
+    }
     drop(store);
     let verified = Store::verify(&path, &Catalog::cases(), &options()).unwrap();
     assert_eq!((verified.documents, verified.records), (3, if version > 1 { 2 } else { 1 }));
@@ -368,6 +380,7 @@ fn a_copy_has_the_cases_of_one_moment() {
 fn write_until_killed(path: &Path) {
     let store = open(path);
     let mut out = std::io::stdout();
+    let mut seen = store.last_event();
     for round in 0_u64.. {
         let id = format!("case-{}", round % 97);
         let document = format!(
@@ -394,6 +407,10 @@ fn write_until_killed(path: &Path) {
                 writeln!(out, "stored {id} {round}").unwrap();
             }
         }
+        for event in store.events_after(seen, 1_000).unwrap() {
+            seen = event.number;
+            writeln!(out, "event {} {} {}", event.number, event.kind.name(), event.id).unwrap();
+        }
         out.flush().unwrap();
     }
 }
@@ -406,7 +423,11 @@ fn a_killed_writer_loses_no_acknowledged_write() {
     }
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("cases.db");
-    drop(Store::create(&path, Catalog::cases(), options()).unwrap());
+    let store = Store::create(&path, Catalog::cases(), options()).unwrap();
+    let group = store.catalog().find("groupByType").unwrap();
+    let every = StandingFilter::new("every", &Filter::all(store.catalog())).with_fields([group]);
+    store.insert_standing([every]).unwrap();
+    drop(store);
     let kills: u64 = env::var("CASEFILTER_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
     for kill in 0..kills {
         let mut child = Command::new(env::current_exe().unwrap())
@@ -457,9 +478,36 @@ fn a_killed_writer_loses_no_acknowledged_write() {
         if let Some((round, _)) = last.get("parts") {
             assert!(parts[0] >= Some(round), "kill {kill}: {round}, found {:?}", parts[0]);
         }
+        check_events(&store, &acknowledged, groups.keys());
         store.close().unwrap();
     }
     Store::verify(&path, &Catalog::cases(), &options()).unwrap();
+}
+
+/// Checks that the events of a filter that selects all cases have no gaps, that they lead to the cases that there are, and that those
+/// which a killed process has seen are there.
+fn check_events<'i>(store: &Store, seen: &[String], ids: impl Iterator<Item = &'i String>) {
+    let events = store.events_after(0, usize::MAX).unwrap();
+    assert!(events.iter().map(|event| event.number).eq(1..=store.last_event()));
+    let mut cases = BTreeSet::new();
+    for event in &events {
+        let is_right = match event.kind {
+            EventKind::Entered => cases.insert(&event.id),
+            EventKind::Left => cases.remove(&event.id),
+            _ => cases.contains(&event.id),
+        };
+        assert!(is_right, "{event:?}");
+    }
+    assert!(cases.into_iter().eq(ids));
+    for line in seen {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let ["event", number, kind, id] = words[..]
+            && let Ok(number) = number.parse::<usize>()
+        {
+            let event = &events[number - 1];
+            assert_eq!((event.kind.name(), event.id.as_str()), (kind, id), "{event:?}");
+        }
+    }
 }
 
 #[test]

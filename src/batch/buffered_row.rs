@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::document::Document;
 use super::elements::Event;
+use super::owned_row::OwnedRow;
 use super::row::Row;
 use crate::catalog::{ArrayId, FieldId};
 use crate::column::ColumnBuilder;
@@ -165,6 +166,33 @@ impl BufferedRow {
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
         let values = &self.values[self.range(field.index())];
         values.iter().map(|scalar| self.value(scalar))
+    }
+
+    /// Copies the values of these fields, which are in ascending order, and all elements of arrays, in document order.
+    pub(super) fn copy_with_elements(&self, fields: &[FieldId], own: &mut OwnedRow) {
+        if self.elements.is_empty() {
+            for field in fields {
+                self.values(*field).for_each(|value| own.push(*field, &value));
+            }
+            return;
+        }
+        let mut values: Vec<(u32, FieldId, &Scalar)> = Vec::new();
+        for field in fields {
+            let range = self.range(field.index());
+            let places = self.places[range.clone()].iter();
+            values.extend(
+                self.values[range].iter().zip(places).map(|(scalar, place)| (*place, *field, scalar)),
+            );
+        }
+        values.sort_unstable_by_key(|(place, ..)| *place);
+        let mut elements = self.elements.iter().peekable();
+        for (place, field, scalar) in values {
+            while let Some((array, _)) = elements.next_if(|(_, start)| *start < place) {
+                own.begin_element(*array);
+            }
+            own.push(field, &self.value(scalar));
+        }
+        elements.for_each(|(array, _)| own.begin_element(*array));
     }
 
     #[inline]

@@ -12,6 +12,7 @@
 //! | the batch | `sealed`, with `documents`, `document` and `insertion_order` |
 //! | build a batch; merge batches | `builder`; `merge` |
 //! | one document while it is read; one that is tested alone | `row`; `owned_row`, with `elements` |
+//! | one stored case, which is tested alone | `case_row` |
 //! | single writes, and their lazy columns | `buffered_row`; `lazy_batch`, `lazy_columns` |
 //! | the address of a row; the rows in the order of their ids | `row_addr`; `rows_by_id` |
 //! | keys by which short strings are compared | `text_key` |
@@ -20,6 +21,7 @@
 
 mod buffered_row;
 mod builder;
+mod case_row;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod document;
@@ -42,6 +44,7 @@ mod text_key;
 
 pub(crate) use buffered_row::BufferedRow;
 pub(crate) use builder::BatchBuilder;
+pub(crate) use case_row::CaseRow;
 pub(crate) use document::{Document, Keep};
 pub(crate) use elements::Event;
 pub(crate) use lazy_columns::FewRows;

@@ -37,7 +37,7 @@ const USUAL_VALUES: usize = 64;
 const USUAL_TEXT_BYTES: usize = 16;
 
 /// One value of the document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Stored {
     /// A range of `texts`, and the key of that string.
     String(u32, u32, TextKey),
@@ -66,10 +66,7 @@ impl OwnedRow {
         fields: usize,
         has_elements: bool,
     ) {
-        self.texts.clear();
-        self.values.clear();
-        self.elements.clear();
-        self.places = 0;
+        self.clear();
         if has_elements {
             row.for_each(|event| match event {
                 Event::Value(field, value) if wanted(field) => self.push(field, value),
@@ -82,6 +79,14 @@ impl OwnedRow {
             }
         }
         self.sort(fields);
+    }
+
+    /// Removes all values and elements, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.texts.clear();
+        self.values.clear();
+        self.elements.clear();
+        self.places = 0;
     }
 
     /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other
@@ -140,6 +145,20 @@ impl OwnedRow {
             _ => return,
         };
         self.push_stored(field, stored);
+    }
+
+    /// Returns true if both rows have the same values and elements. May return false for equal rows if their values were added in
+    /// another order. Both rows must be sorted.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let has_elements = !self.elements.is_empty();
+        let is_same = |((field, place, stored), (own, at, other)): (
+            &(FieldId, u32, Stored),
+            &(FieldId, u32, Stored),
+        )| { field == own && stored == other && (place == at || !has_elements) };
+        self.values.len() == other.values.len()
+            && self.texts == other.texts
+            && self.elements == other.elements
+            && self.values.iter().zip(&other.values).all(is_same)
     }
 
     fn push_stored(&mut self, field: FieldId, stored: Stored) {

@@ -221,13 +221,19 @@ impl Column {
 
     /// Returns the values of `row`, in the order in which they were added.
     pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
-        self.places(row).map(|at| match &self.data {
+        self.places(row).map(|at| self.value(at))
+    }
+
+    /// Returns the value with this index, which must be one of the [places](Self::places) of a row.
+    #[inline]
+    pub(crate) fn value(&self, at: usize) -> Value<'_> {
+        match &self.data {
             ColumnData::Strings { dictionary, codes, .. } => {
                 Value::String(Cow::Borrowed(dictionary.get(codes.get(at))))
             }
             ColumnData::Ordered { kind, values, .. } => kind.value(values.get(at)),
             ColumnData::Booleans { values, .. } => Value::Boolean(values.get(at)),
-        })
+        }
     }
 
     /// Returns the ordinal of the value of `row`. Returns `None` if the type is not ordered. The column must be single-valued, and

@@ -11,6 +11,7 @@ use arc_swap::Guard;
 use super::invariant::InvariantError;
 use super::shared_state::SharedState;
 use super::snapshot::{BatchId, Head, Snapshot, View};
+use super::watching::{WatchSettings, Watching};
 use super::write::{Sizes, Writer};
 use crate::batch::{Keep, MAX_ROWS};
 use crate::catalog::Catalog;
@@ -48,15 +49,18 @@ pub struct Engine {
     pub(super) template: Mutex<DocumentTemplate>,
     /// The size of the writer's state in bytes, as [`memory`](Engine::memory) last read it.
     pub(super) writer_bytes: AtomicUsize,
+    /// The standing filters, if there are some.
+    pub(crate) watching: Option<Watching>,
 }
 
 /// A builder for an [`Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineBuilder {
-    catalog: Catalog,
+    pub(super) catalog: Catalog,
     limits: Limits,
     keep: Keep,
     batch_rows: usize,
+    pub(super) watch: Option<WatchSettings>,
 }
 
 impl EngineBuilder {
@@ -106,6 +110,7 @@ impl EngineBuilder {
             current: current(first, writer),
             template: Mutex::default(),
             writer_bytes: AtomicUsize::new(0),
+            watching: self.watch.map(WatchSettings::build),
         }
     }
 }
@@ -134,7 +139,8 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn builder(catalog: Catalog) -> EngineBuilder {
-        EngineBuilder { catalog, limits: Limits::default(), keep: Keep::Text, batch_rows: MAX_ROWS }
+        let (limits, keep, batch_rows) = (Limits::default(), Keep::Text, MAX_ROWS);
+        EngineBuilder { catalog, limits, keep, batch_rows, watch: None }
     }
 
     /// Returns the catalogue: the fields that are stored and can be filtered.

@@ -40,6 +40,10 @@
 //! commits them between the two steps. When a store is opened, its engine is restored from `Parts`. Its batches read their columns
 //! from the store when they are first needed, and the index of a field is built when it is first needed.
 //!
+//! **Standing filters.** If an engine has standing filters, staging also finds the events of the write: it compares the filters that
+//! select a case before and after it. The filters are those of the moment at which the writer lock is held. Publishing adds the events
+//! to a ring, or the store writes them to its file in the transaction of the write.
+//!
 //! **Shared state.** Threads share the current snapshot and the writer lock, in `SharedState`. All other state that affects answers
 //! never changes, or is initialised once. Caches that do not affect answers have locks or atomics of their own.
 //!
@@ -47,6 +51,7 @@
 //! steps or in a random sample of orders (`interleavings`). `tests/race/run` runs readers and writers under the thread sanitizer.
 
 mod completions;
+mod events;
 mod handle;
 mod hints;
 #[cfg(test)]
@@ -61,6 +66,7 @@ mod snapshot;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod watching;
 mod write;
 
 pub use handle::{Engine, EngineBuilder};
@@ -79,6 +85,8 @@ pub(crate) use searchable::sealed::Sealed;
 pub(crate) use snapshot::Snapshot;
 #[cfg(feature = "store")]
 pub(crate) use snapshot::{BatchId, Slot};
+#[cfg(feature = "store")]
+pub(crate) use watching::Clock;
 #[cfg(feature = "arrow")]
 pub(crate) use write::{Cases, RowBound, RowGroup};
 pub(crate) use write::{Detached, DocumentReader, Queue, available_workers};

@@ -54,6 +54,15 @@ impl Filter {
         of_text(catalog, clock, &no_limits(), text)
     }
 
+    /// Compiles the text of a normal form, as [`to_text`](Self::to_text) prints it.
+    ///
+    /// # Errors
+    /// Returns errors for a text that `to_text` did not print, or for another catalogue.
+    #[cfg(feature = "store")]
+    pub(crate) fn of_stored_text(catalog: &Catalog, text: &str) -> Result<Self, Errors> {
+        of_text(catalog, Clock::default(), &no_limits(), text)
+    }
+
     /// Returns the error of a part of the filter that depends on the current time: `now` or `today` in a filter text. Its offset is
     /// that in the text.
     pub(crate) fn relative_time(&self) -> Option<Error> {

@@ -42,8 +42,8 @@ use crate::filter::{Document, Filter};
 /// ```
 pub struct FilterSet {
     catalog: Catalog,
-    hasher: Hasher,
-    shared: Shared,
+    pub(super) hasher: Hasher,
+    pub(super) shared: Shared,
     most: usize,
 }
 
@@ -151,6 +151,17 @@ impl FilterSet {
     /// Returns the errors of [`insert`](Self::insert), and then inserts no filter. The path begins with the index of the filter,
     /// such as `filters[2].name`. The error [`ErrorKind::TooManyFilters`] has no path.
     pub fn insert_many(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
+        self.insert_checked(self.checked(filters)?)
+    }
+
+    /// Checks filters. Returns the last one of each name.
+    ///
+    /// # Errors
+    /// Returns the errors of [`insert_many`](Self::insert_many), except [`ErrorKind::TooManyFilters`].
+    pub(crate) fn checked(
+        &self,
+        filters: impl IntoIterator<Item = StandingFilter>,
+    ) -> Result<Vec<StandingFilter>, Error> {
         let mut checked: Vec<StandingFilter> = Vec::new();
         let mut places: HashMap<Box<str>, usize> = HashMap::new();
         for (number, filter) in filters.into_iter().enumerate() {
@@ -167,8 +178,7 @@ impl FilterSet {
                 }
             }
         }
-        drop(places);
-        self.insert_checked(checked)
+        Ok(checked)
     }
 
     fn check(&self, filter: &StandingFilter) -> Result<(), Error> {
@@ -180,6 +190,46 @@ impl FilterSet {
             return Err(error.at("fields"));
         }
         filter.check()
+    }
+
+    fn check_len(&self, len: usize) -> Result<(), Error> {
+        if len <= self.most {
+            return Ok(());
+        }
+        let found = format!("{len} standing filters");
+        let expected = format!("at most {}", self.most);
+        Err(Error::new(ErrorKind::TooManyFilters, 0, found, expected))
+    }
+
+    /// Checks that the set has room for filters with different names, which were [checked](Self::checked).
+    #[cfg(feature = "store")]
+    pub(crate) fn check_room(&self, filters: &[StandingFilter]) -> Result<(), Error> {
+        let snapshot = self.shared.load();
+        let new = filters.iter().filter(|filter| snapshot.find(&self.hasher, filter.name()).is_none());
+        self.check_len(snapshot.len().saturating_add(new.count()))
+    }
+
+    /// Replaces all filters by others.
+    ///
+    /// # Errors
+    /// Returns the errors of [`insert_many`](Self::insert_many), and then changes nothing.
+    #[cfg(feature = "store")]
+    pub(crate) fn replace_all(&self, filters: Vec<StandingFilter>) -> Result<(), Error> {
+        let filters = self.checked(filters)?;
+        self.check_len(filters.len())?;
+        let writing = self.shared.write();
+        let mut next = Snapshot::default();
+        self.add(&mut next, filters);
+        writing.publish(next);
+        Ok(())
+    }
+
+    fn add(&self, next: &mut Snapshot, filters: Vec<StandingFilter>) {
+        let added = filters.into_iter().map(|filter| {
+            let (name, filter, fields) = filter.into_parts();
+            (name, filter, (!fields.is_empty()).then(|| Watched::from(fields)))
+        });
+        next.add(added.collect(), &self.catalog, &self.hasher);
     }
 
     /// Inserts filters with different names. Returns the number of filters of the set that were replaced.
@@ -194,17 +244,8 @@ impl FilterSet {
                 replaced = replaced.saturating_add(1);
             }
         }
-        let after = before.saturating_add(filters.len()).saturating_sub(replaced);
-        if after > self.most {
-            let found = format!("{after} standing filters");
-            let expected = format!("at most {}", self.most);
-            return Err(Error::new(ErrorKind::TooManyFilters, 0, found, expected));
-        }
-        let added = filters.into_iter().map(|filter| {
-            let (name, filter, fields) = filter.into_parts();
-            (name, filter, (!fields.is_empty()).then(|| Watched::from(fields)))
-        });
-        next.add(added.collect(), &self.catalog, &self.hasher);
+        self.check_len(before.saturating_add(filters.len()).saturating_sub(replaced))?;
+        self.add(&mut next, filters);
         if replaced > 0 {
             next.tidy(&self.catalog, &self.hasher);
         }

@@ -20,18 +20,31 @@
 //! | the pointer to the snapshot, and the writer lock | `shared`, tested by `interleavings` |
 //! | removed names of a segment | `removed` |
 //! | the index | `segment` |
+//! | events of writes: their kinds; finding them; those of one write; the latest ones | `event`; `watch`; `write_events`; `ring` |
+//! | the fields that filters read of a case | `reads` |
 
+mod event;
 mod filter_set;
 mod hasher;
 #[cfg(test)]
 mod interleavings;
 mod matches;
+mod reads;
 mod removed;
+mod ring;
 mod segment;
 mod shared;
 mod snapshot;
 mod standing_filter;
+mod watch;
+mod write_events;
 
+pub use self::event::{Event, EventKind, EventsGone};
 pub use self::filter_set::{FilterSet, FilterSetMemory, Inserted};
 pub use self::matches::Matches;
+pub(crate) use self::ring::EventRing;
 pub use self::standing_filter::StandingFilter;
+pub(crate) use self::watch::{Watch, WatchRoom};
+pub(crate) use self::write_events::WriteEvents;
+#[cfg(feature = "store")]
+pub(crate) use self::write_events::{CaseEvent, CaseEventKind};

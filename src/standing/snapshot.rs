@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::hasher::Hasher;
+use super::reads::Reads;
 use super::removed::Removed;
 use super::segment::{Builder, Scratch, Segment, Watched};
 use crate::batch::OwnedRow;
@@ -44,7 +45,7 @@ impl Layer {
 }
 
 /// The place of a name in a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// In `recent`.
     Recent(u32),
@@ -100,6 +101,28 @@ impl Snapshot {
                 self.layers.get(at as usize).map_or("", |layer| layer.segment.names.name(id))
             }
         }
+    }
+
+    /// Returns the fields whose changes the filter at a place reports, if it has some.
+    pub(super) fn watched(&self, place: Place) -> Option<&Watched> {
+        match place {
+            Place::Recent(at) => self.recent.get(at as usize)?.watched.as_ref(),
+            Place::Layer(at, id) => self.layers.get(at as usize)?.segment.names.watched(id),
+        }
+    }
+
+    /// Returns what the filters read of a case: the fields of their tests, and the fields whose changes they report.
+    pub(super) fn reads(&self) -> Reads {
+        let mut reads = Reads::default();
+        for layer in &self.layers {
+            reads.add_all(&layer.segment.reads);
+        }
+        for recent in &self.recent {
+            reads.add_filter(recent.filter.filter());
+            reads.add(recent.watched.as_deref().unwrap_or_default());
+        }
+        reads.settle();
+        reads
     }
 
     /// Calls `found` for the place of each filter that selects a case.

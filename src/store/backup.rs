@@ -8,8 +8,8 @@ use super::database::Store;
 use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
-use super::record_table;
 use super::tables::{BATCHES, DICTIONARIES, DOCUMENTS, LIVE, META, RELEASED, SUMMARIES};
+use super::{record_table, standing_tables};
 
 impl Store {
     /// Copies the current state of the store into a new file, while searches and writes continue. After a failed write, the copy
@@ -117,7 +117,7 @@ pub(super) fn copy_into(
         Err(error) => return Err(error.into()),
     }
     record_table::copy(&read, &write)?;
-    if !goes_on() {
+    if !standing_tables::copy(&read, &write, goes_on)? || !goes_on() {
         return is_cancelled();
     }
     Ok(write.commit()?)

@@ -15,6 +15,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, guarded};
 use super::log::Log;
 use super::options::Durability;
+use super::standing_tables::{put_counters, put_events};
 use super::tables::{DOCUMENTS, META, RELEASED, STATE, StoreCounters, released_checksum};
 use super::training::{SAMPLES, train};
 use crate::column::Selection;
@@ -110,6 +111,11 @@ impl Store {
             false => None,
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
+        let mut standing = log.standing;
+        if let Some(events) = staged.events() {
+            put_events(&transaction, events, self.options.kept_events, &mut standing)?;
+            put_counters(&transaction, standing)?;
+        }
         transaction.commit()?;
         kept.committed();
         // The transaction is synced even if the following steps fail.
@@ -121,6 +127,11 @@ impl Store {
         staged.publish();
         log.is_ahead = false;
         log.state = state;
+        log.standing = standing;
+        if is_synced {
+            // Only now do searches see the cases of the events.
+            log.synced();
+        }
         match stored {
             Some(stored) => {
                 log.stored = stored;

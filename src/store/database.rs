@@ -3,9 +3,11 @@
 use std::path::Path;
 #[cfg(feature = "service")]
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
+use super::bell::Bell;
 use super::columns::warm;
 use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, caught, guarded};
 use super::file::{File, is_store};
@@ -17,6 +19,7 @@ use crate::catalog::Catalog;
 use crate::engine::{Engine, InvariantError, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
+use crate::standing::FilterSet;
 
 /// The size of the cache for reading the catalogue of a file, in bytes.
 const DEFINITION_CACHE_BYTES: usize = 1 << 20;
@@ -30,6 +33,9 @@ pub struct Store {
     /// The state of the file that each write leaves for the next write. Only a writer holds this lock.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
+    /// The standing filters, which the engine has too. Changed only while the log is held.
+    pub(super) filters: Arc<FilterSet>,
+    pub(super) bell: Arc<Bell>,
     pub(super) file: File,
     pub(super) options: StoreOptions,
     /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the
@@ -187,11 +193,15 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, stored, is_packed, replayed, definition } = loaded;
+        let Loaded { engine, state, standing, filters, stored, is_packed, replayed, definition } = loaded;
+        let bell = Arc::new(Bell::default());
+        bell.ring(standing.last_event());
         let since_checkpoint = replayed.saturating_add(state.released);
-        let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
+        let shared = Arc::clone(&bell);
+        let log = Log::new((state, standing), shared, stored, since_checkpoint, file.is_read_only());
+        let log = Lock::new(log);
         let definition = definition.unwrap_or_else(|| catalog.clone());
-        Ok(Self { name, log, engine, file, options, definition, is_packed })
+        Ok(Self { name, log, engine, filters, bell, file, options, definition, is_packed })
     }
 
     /// Returns the device number and the inode number of the file.

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::engine::ImportError;
 use crate::error::Error;
+use crate::standing::EventsGone;
 
 /// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,10 @@ pub enum StoreErrorKind {
     /// An earlier write failed, or the last writer did not close the file. Open the file again for writing to find out what is on
     /// disk.
     Failed,
+    /// The file has an earlier format version, which cannot keep what was to be stored.
+    OldFormat,
+    /// Events of standing filters that are not kept any more, or that have not happened yet. See [`StoreError::events_gone`].
+    EventsGone,
     /// The store was opened for reading only.
     ReadOnly,
     /// A document, or a record of the domain, was rejected. Nothing of the write was stored.
@@ -63,6 +68,8 @@ impl StoreErrorKind {
             Self::Corrupt => "corrupt",
             Self::Io => "io",
             Self::Failed => "failed",
+            Self::OldFormat => "old_format",
+            Self::EventsGone => "events_gone",
             Self::ReadOnly => "read_only",
             Self::RejectedDocument => "refused",
             Self::Request => "request",
@@ -78,11 +85,12 @@ pub struct StoreError {
     detail: String,
     refusal: Option<Box<ImportError>>,
     request: Option<Box<Error>>,
+    gone: Option<EventsGone>,
 }
 
 impl StoreError {
     pub(super) fn new(kind: StoreErrorKind, file: &str, detail: impl Into<String>) -> Self {
-        Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None, request: None }
+        Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None, request: None, gone: None }
     }
 
     pub(super) fn refused(file: &str, refusal: ImportError) -> Self {
@@ -96,6 +104,10 @@ impl StoreError {
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, file, detail) }
     }
 
+    fn events_are_gone(file: &str, gone: EventsGone) -> Self {
+        Self { gone: Some(gone), ..Self::new(StoreErrorKind::EventsGone, file, gone.to_string()) }
+    }
+
     /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
@@ -106,6 +118,12 @@ impl StoreError {
     #[must_use]
     pub fn import_error(&self) -> Option<&ImportError> {
         self.refusal.as_deref()
+    }
+
+    /// Returns the numbers of the events that there are, if the kind is [`EventsGone`](StoreErrorKind::EventsGone).
+    #[must_use]
+    pub fn events_gone(&self) -> Option<EventsGone> {
+        self.gone
     }
 
     /// Returns the error of the request if the kind is [`Request`](StoreErrorKind::Request).
@@ -148,13 +166,15 @@ pub(super) struct Fault {
     pub(super) detail: String,
     /// The error of a search that was stopped, if the fault is such an error.
     request: Option<Box<Error>>,
+    /// The error for events that are not there, if the fault is such an error.
+    gone: Option<EventsGone>,
     /// The generation of the file from which a column could not be read.
     pub(super) generation: Option<u64>,
 }
 
 impl Fault {
     pub(super) fn new(kind: StoreErrorKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), request: None, generation: None }
+        Self { kind, detail: detail.into(), request: None, gone: None, generation: None }
     }
 
     /// Creates the fault for bytes that cannot be decoded or that contradict each other.
@@ -167,15 +187,21 @@ impl Fault {
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, "stopped") }
     }
 
+    /// Creates the fault for events that are not there.
+    pub(super) fn events_gone(gone: EventsGone) -> Self {
+        Self { gone: Some(gone), ..Self::new(StoreErrorKind::EventsGone, "events that are not there") }
+    }
+
     /// Adds the generation of the file that was read.
     pub(super) fn of_generation(self, generation: u64) -> Self {
         Self { generation: Some(generation), ..self }
     }
 
     pub(super) fn of_file(self, file: &str) -> StoreError {
-        match self.request {
-            Some(error) => StoreError::request(file, *error),
-            None => StoreError::new(self.kind, file, self.detail),
+        match (self.request, self.gone) {
+            (Some(error), _) => StoreError::request(file, *error),
+            (None, Some(gone)) => StoreError::events_are_gone(file, gone),
+            (None, None) => StoreError::new(self.kind, file, self.detail),
         }
     }
 }

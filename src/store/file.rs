@@ -16,7 +16,7 @@ use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched};
 use super::claim::Claim;
 use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreErrorKind, guarded};
-use super::tables::{DICTIONARIES, META, StoreCounters, check_meta};
+use super::tables::{Counted, DICTIONARIES, META, check_meta};
 use crate::catalog::Catalog;
 
 use new::{create_in, initialize};
@@ -237,7 +237,7 @@ impl File {
     /// contains. No write may be in progress. If the file cannot be opened, it stays closed.
     ///
     /// Read transactions that were started before can no longer be used.
-    pub(super) fn reopen(&self, catalog: &Catalog) -> Result<StoreCounters, Fault> {
+    pub(super) fn reopen(&self, catalog: &Catalog) -> Result<Counted, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
             let generation = handle.generation();
@@ -249,7 +249,7 @@ impl File {
             }
             *handle = Handle::Closed { generation };
             let database = self.origin.open(&self.sync_failed())?;
-            let found = check_meta(&database.begin_read()?.open_table(META)?, catalog)?.state;
+            let found = check_meta(&database.begin_read()?.open_table(META)?, catalog)?;
             *handle = Opened::handle(database, generation.saturating_add(1));
             Ok(found)
         })

@@ -14,6 +14,8 @@ use super::documents::Documents;
 use super::error::{Fault, guarded};
 use super::file::File;
 use super::options::StoreOptions;
+use super::standing_bytes::StandingCounters;
+use super::standing_tables::{read_filters, system_clock};
 use super::tables::{
     BATCHES, Counted, DOCUMENTS, FORMAT_VERSION, LIVE, META, RELEASED, SUMMARIES, StoreCounters, check_meta,
     read_definition, released_checksum,
@@ -26,11 +28,15 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::{BatchId, Engine, Parts};
 use crate::ingest::read_case;
 use crate::limits::Limits;
+use crate::standing::FilterSet;
 
 /// The engine that was loaded from a file, and the state of the file.
 pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: StoreCounters,
+    pub(super) standing: StandingCounters,
+    /// The standing filters, which the engine has too.
+    pub(super) filters: Arc<FilterSet>,
     pub(super) stored: HashMap<u64, StoredBatch>,
     /// True if the file has version 3: it has summaries of the batches, and its documents and parts may be compressed.
     pub(super) is_packed: bool,
@@ -52,10 +58,13 @@ pub(super) fn load(
         let limits = &options.limits;
         let transaction = file.read()?;
         let meta = transaction.open_table(META)?;
-        let Counted { version, mut state, records } = check_meta(&meta, catalog)?;
+        let Counted { version, mut state, records, standing } = check_meta(&meta, catalog)?;
         let is_packed = version >= FORMAT_VERSION;
         let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;
+        let filters = Arc::new(FilterSet::new(catalog));
+        let inserted = filters.insert_many(read_filters(&transaction, catalog, &standing)?);
+        inserted.map_err(|error| Fault::corrupt(format!("standing filters: {error}")))?;
         let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
         let documents = transaction.open_table(DOCUMENTS)?;
         let dictionaries = file.dictionaries(&transaction)?;
@@ -153,6 +162,7 @@ pub(super) fn load(
             .limits(limits.clone())
             .batch_rows(options.batch_rows)
             .numbered_documents()
+            .watch_for_store(&filters, system_clock())
             .restore(Parts {
                 batches: slots,
                 head: BatchId(state.next_batch),
@@ -172,7 +182,7 @@ pub(super) fn load(
             )));
         }
         engine.attach(Arc::new(Documents::of(file)?));
-        Ok(Loaded { engine, state, stored, is_packed, replayed, definition })
+        Ok(Loaded { engine, state, standing, filters, stored, is_packed, replayed, definition })
     })
 }
 

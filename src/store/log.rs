@@ -2,16 +2,22 @@
 //! defines the counters.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
+use super::bell::Bell;
 use super::columns::StoredBatch;
 use super::error::{Fault, StoreErrorKind};
+use super::standing_bytes::StandingCounters;
 use super::tables::StoreCounters;
 
 /// The state of the file that the next write needs. It is protected by the writer lock.
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) state: StoreCounters,
+    pub(super) standing: StandingCounters,
+    /// Shows events to readers.
+    pub(super) bell: Arc<Bell>,
     /// The stored batches, by batch number.
     pub(super) stored: HashMap<u64, StoredBatch>,
     /// The number of cases that were stored or deleted since the last checkpoint. `u64::MAX` if the next write must make a
@@ -32,13 +38,16 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(
-        state: StoreCounters,
+        (state, standing): (StoreCounters, StandingCounters),
+        bell: Arc<Bell>,
         stored: HashMap<u64, StoredBatch>,
         since_checkpoint: u64,
         is_read_only: bool,
     ) -> Self {
         Self {
             state,
+            standing,
+            bell,
             stored,
             since_checkpoint,
             failed: false,
@@ -50,10 +59,11 @@ impl Log {
         }
     }
 
-    /// Records that all previous writes are on disk.
+    /// Records that all previous writes are on disk. Readers may now see their events.
     pub(super) fn synced(&mut self) {
         self.is_unsynced = false;
         self.reopenings = 0;
+        self.bell.ring(self.standing.last_event());
     }
 
     /// Records that a write failed.

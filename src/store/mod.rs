@@ -34,6 +34,10 @@
 //! kind and a key ([`Store::records`], [`Store::write_records`]). Writes of records are always synced and atomic. They are
 //! serialized with the writes of documents. Records have checksums, and are verified, copied and compacted like documents.
 //!
+//! **Standing filters.** A store keeps named filters ([`Store::insert_standing`]). Each write gives events: which of them a case enters
+//! and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write that caused them.
+//! Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets another number.
+//!
 //! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment. So it can
 //! still read documents that were replaced after that moment. While such a search, or an iterator of [`Store::documents`], exists,
 //! the file cannot reuse the pages of these documents.
@@ -104,6 +108,8 @@ mod atomic;
 mod backend;
 mod backup;
 mod batches;
+mod bell;
+mod checksum;
 mod claim;
 mod columns;
 mod commit;
@@ -128,6 +134,9 @@ mod recover;
 mod search;
 mod snapshot;
 mod spool;
+mod standing;
+mod standing_bytes;
+mod standing_tables;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! The options of a store, and the durability of its writes.
 
+use std::time::Duration;
+
 use crate::batch::MAX_ROWS;
 use crate::limits::Limits;
 
@@ -22,6 +24,15 @@ pub struct StoreOptions {
     pub(super) cache_bytes: usize,
     pub(super) checkpoint_every: u64,
     pub(super) batch_rows: usize,
+    pub(super) kept_events: KeptEvents,
+}
+
+/// The number and the age of the events of standing filters that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeptEvents {
+    pub(super) count: u64,
+    /// The maximum age of an event, if there is one.
+    pub(super) age: Option<Duration>,
 }
 
 impl Default for StoreOptions {
@@ -31,6 +42,7 @@ impl Default for StoreOptions {
             cache_bytes: 64 << 20,
             checkpoint_every: 1 << 14,
             batch_rows: MAX_ROWS,
+            kept_events: KeptEvents { count: 1_000_000, age: None },
         }
     }
 }
@@ -53,6 +65,33 @@ impl StoreOptions {
     #[must_use]
     pub fn checkpoint_every(self, cases: u64) -> Self {
         Self { checkpoint_every: cases.max(1), ..self }
+    }
+
+    /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. The default is
+    /// 1,000,000 events.
+    ///
+    /// ```
+    /// use casefilter::StoreOptions;
+    /// let options = StoreOptions::default().keep_events(u64::MAX); // Until the host calls `Store::forget_events`.
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn keep_events(self, count: u64) -> Self {
+        Self { kept_events: KeptEvents { count, ..self.kept_events }, ..self }
+    }
+
+    /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes older ones. By default, only their
+    /// [number](Self::keep_events) matters.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use casefilter::StoreOptions;
+    /// let options = StoreOptions::default().keep_events_for(Duration::from_secs(30 * 24 * 3600));
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn keep_events_for(self, age: impl Into<Option<Duration>>) -> Self {
+        Self { kept_events: KeptEvents { age: age.into(), ..self.kept_events }, ..self }
     }
 
     /// Sets the maximum number of documents in a batch. The default is 65,536. Smaller values are meant for tests.

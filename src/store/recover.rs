@@ -15,7 +15,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, caught, guarded};
 use super::load::{Loaded, load};
 use super::log::Log;
-use super::tables::StoreCounters;
+use super::tables::{Counted, StoreCounters};
 
 /// The maximum number of times that the file is reopened for readers between two synced writes. After that, reads return the error.
 /// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
@@ -88,19 +88,20 @@ impl Store {
     /// Reopens the file. If its documents differ from those in memory, loads them.
     fn open_again(&self, log: &mut Log) -> Result<(), Fault> {
         let found = self.file.reopen(self.catalog())?;
-        if !log.is_ahead && is_same(&found, &log.state) {
+        if !log.is_ahead && is_same(&found, log) {
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             return Ok(());
         }
         // A later write than the last acknowledged one is on disk with all before it: it was reported as failed after its commit.
-        let has_all = found.next_document > log.state.next_document;
+        let has_all = found.state.next_document > log.state.next_document
+            || found.standing.changes > log.standing.changes;
         if log.is_unsynced && !has_all {
             self.file.shut();
             let detail = "writes that were not synced are lost; close the store and open it again to continue without them";
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());
-        let Loaded { engine, state, stored, is_packed: _, replayed, definition: _ } =
+        let Loaded { engine, state, standing, filters, stored, is_packed: _, replayed, definition: _ } =
             load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
         // Imports in progress look up ids on other threads.
@@ -110,8 +111,11 @@ impl Store {
         for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
             source.keep()?;
         }
+        let filters = self.filters.replace_all(filters.iter().collect());
+        filters.map_err(|error| Fault::corrupt(format!("standing filters: {error}")))?;
         self.engine.replace(engine);
-        let mut fresh = Log::new(state, stored, since_checkpoint, false);
+        let bell = Arc::clone(&log.bell);
+        let mut fresh = Log::new((state, standing), bell, stored, since_checkpoint, false);
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
         Ok(())
@@ -185,7 +189,7 @@ impl Store {
         let Ok(found) = self.file.reopen(self.catalog()) else { return false };
         let documents = guarded(|| Documents::of(&self.file));
         match documents {
-            Ok(documents) if is_same(&found, &log.state) => {
+            Ok(documents) if is_same(&found, &log) => {
                 self.engine.attach(Arc::new(documents));
                 true
             }
@@ -199,7 +203,7 @@ impl Store {
 
 /// Returns true if the counters of the file equal those in memory. Ignores `next_batch`, because loading numbers the batches that
 /// it creates.
-fn is_same(found: &StoreCounters, shown: &StoreCounters) -> bool {
+fn is_same(found: &Counted, shown: &Log) -> bool {
     let numbered = |state: &StoreCounters| StoreCounters { next_batch: 0, ..*state };
-    numbered(found) == numbered(shown)
+    numbered(&found.state) == numbered(&shown.state) && found.standing == shown.standing
 }

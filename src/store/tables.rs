@@ -1,5 +1,6 @@
 //! The tables of the file and its counters, and the bytes of documents, records, live rows and counters. The parts of batches are
-//! written by `batch/codec.rs`, and cut into pieces by `store/batches.rs`.
+//! written by `batch/codec.rs`, and cut into pieces by `store/batches.rs`. Standing filters and events are in
+//! `store/standing_bytes.rs`.
 //!
 //! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
 //! tests both. [`FORMAT_VERSION`] is the latest version in `FORMAT.md`, which new files have. Files of earlier versions keep their
@@ -11,7 +12,9 @@ use std::collections::{HashMap, HashSet};
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::checksum::{checked, with_checksum};
 use super::error::{Fault, StoreErrorKind};
+use super::standing_bytes::StandingCounters;
 use crate::batch::BatchSummary;
 use crate::catalog::{Catalog, FieldType, IdType, TimestampForm};
 use crate::column::codec::{ByteReader, ByteWriter};
@@ -25,12 +28,15 @@ pub(super) const LIVE: TableDefinition<'static, u64, &[u8]> = TableDefinition::n
 pub(super) const SUMMARIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("summaries");
 pub(super) const DICTIONARIES: TableDefinition<'static, u32, &[u8]> = TableDefinition::new("dictionaries");
 pub(super) const RECORDS: TableDefinition<'static, (&str, &str), &[u8]> = TableDefinition::new("records");
+pub(super) const STANDING: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("standing");
+pub(super) const EVENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("events");
 
 pub(super) const FORMAT: &str = "format";
 pub(super) const CATALOGUE: &str = "catalogue";
 pub(super) const DEFINITION: &str = "definition";
 pub(super) const STATE: &str = "state";
 pub(super) const RECORD_COUNT: &str = "records";
+pub(super) const STANDING_COUNTERS: &str = "standing";
 
 /// The format version of a file without records, summaries and compressed documents.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
@@ -110,22 +116,6 @@ impl StoreCounters {
 /// The maximum value of the counters for insertion-order numbers, document numbers and batch numbers. A store that writes a billion
 /// documents per second reaches it after 146 years.
 const LAST_NUMBER: u64 = u64::MAX >> 2;
-
-/// Returns the checksum of `contents`, followed by `contents`.
-fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
-    let mut out = ByteWriter::default();
-    out.all(&[xxh3_64_with_seed(contents, seed)]);
-    out.bytes(contents);
-    out.into_bytes()
-}
-
-/// Returns the contents after the checksum, or `None` if the checksum is wrong.
-fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
-    let mut reader = ByteReader::new(bytes);
-    let checksum: u64 = reader.one().ok()?;
-    let contents = reader.rest();
-    (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
-}
 
 /// A stored document, and the insertion-order number of its case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -377,11 +367,23 @@ pub fn check_same_columns(own: &Catalog, other: &Catalog) -> Result<(), String> 
 }
 
 /// The counters of a file, its format version, and its count of records.
+#[derive(Clone, Copy)]
 pub(super) struct Counted {
     pub(super) version: u32,
     pub(super) state: StoreCounters,
     /// The number of records.
     pub(super) records: u64,
+    pub(super) standing: StandingCounters,
+}
+
+/// Reads the counters of standing filters and events. Returns the counters of a file that has had none if they are missing.
+pub(super) fn read_standing(
+    meta: &impl ReadableTable<&'static str, &'static [u8]>,
+) -> Result<StandingCounters, Fault> {
+    let bytes = meta.get(STANDING_COUNTERS)?;
+    bytes.map_or(Ok(StandingCounters::default()), |bytes| {
+        StandingCounters::from_bytes(bytes.value(), LAST_NUMBER)
+    })
 }
 
 /// Reads the counters. Returns an error if the file has another format version or another catalogue.
@@ -407,7 +409,10 @@ pub(super) fn check_meta(
         (_, None) => 0,
         (_, Some(count)) => records_from_bytes(count.value())?,
     };
-    Ok(Counted { version, state, records })
+    if version < FORMAT_VERSION && meta.get(STANDING_COUNTERS)?.is_some() {
+        return Err(Fault::corrupt(format!("standing filters in a file of version {version}")));
+    }
+    Ok(Counted { version, state, records, standing: read_standing(meta)? })
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use super::error::{Fault, StoreError, caught, guarded};
 use super::file::File;
 use super::load::load;
 use super::options::StoreOptions;
-use super::tables::{BATCHES, DOCUMENTS, LIVE, META, check_meta};
-use super::{batches, record_table};
+use super::tables::{BATCHES, Counted, DOCUMENTS, LIVE, META, check_meta};
+use super::{batches, record_table, standing_tables};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::catalog::Catalog;
 use crate::engine::Slot;
@@ -30,6 +30,10 @@ pub struct VerifyReport {
     pub batches: u64,
     /// The number of records.
     pub records: u64,
+    /// The number of standing filters.
+    pub standing_filters: u64,
+    /// The number of events that are kept.
+    pub events: u64,
     /// False if redb had to repair the file after a crash. A repair loses no acknowledged write.
     pub was_clean: bool,
 }
@@ -81,7 +85,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     caught(|| engine.validate())?.map_err(|error| Fault::corrupt(error.to_string()))?;
     guarded(|| {
         let transaction = file.read()?;
-        let state = check_meta(&transaction.open_table(META)?, catalog)?.state;
+        let Counted { state, standing, .. } = check_meta(&transaction.open_table(META)?, catalog)?;
         let documents = transaction.open_table(DOCUMENTS)?;
         let dictionaries = file.dictionaries(&transaction)?;
         let mut cases: u64 = 0;
@@ -102,7 +106,9 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
             last = Some(batch);
         }
         let records = record_table::verify(&file)?;
-        Ok(VerifyReport { documents: cases, batches: state.batches, records, was_clean })
+        let events = standing_tables::verify(&file, catalog, &standing)?;
+        let (batches, standing_filters) = (state.batches, standing.filters);
+        Ok(VerifyReport { documents: cases, batches, records, standing_filters, events, was_clean })
     })
     .and_then(|verified| file.close().map(|()| verified))
 }

@@ -18,5 +18,6 @@ mod help;
 mod matching;
 mod pages;
 mod requests;
+mod standing;
 mod stats;
 mod tools;

@@ -171,6 +171,7 @@ const ROOMS: &[Room] = &[
             "exec",
             "filter",
             "filter/order",
+            "standing",
             "facet",
             "topk",
         ],

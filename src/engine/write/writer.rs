@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::merge::Merge;
-use crate::batch::{Batch, BufferedRow, MAX_ROWS};
+use crate::batch::{Batch, BufferedRow, CaseRow, MAX_ROWS};
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View, row_number};
 use crate::index::KeyWork;
+use crate::standing::WatchRoom;
 
 /// The state that each write leaves to the next write.
 #[derive(Default)]
@@ -31,6 +32,8 @@ pub(crate) struct Writer {
     pub(crate) keys: Option<KeyWork>,
     /// The source batches of finished merges. Later writes [free](Self::free) them one at a time.
     pub(crate) obsolete: Vec<Arc<Batch>>,
+    /// Room for finding events, which each write reuses.
+    pub(crate) watch_room: WatchRoom,
 }
 
 impl Writer {
@@ -114,6 +117,17 @@ impl Writer {
             }
             None => (u64::MAX, None),
         }
+    }
+
+    /// Returns the case in a row.
+    pub(crate) fn case_row<'s>(&'s self, snapshot: &'s Snapshot, at: StoredAddr) -> Option<CaseRow<'s>> {
+        if let StoredAddr::Uncovered(batch, row) = at
+            && batch == snapshot.head.id
+        {
+            return self.head.get(usize::from(row)).map(|row| CaseRow::Buffered(row));
+        }
+        let (slot, row) = snapshot.base.slot_of(at)?;
+        Some(CaseRow::of(&slot.batch, usize::from(row)))
     }
 
     /// Returns the heap memory of the table of uncovered rows, in bytes.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::super::hasher::Hasher;
+use super::super::reads::Reads;
 use super::atoms::{AtomKind, Atoms};
 use super::compile::{Intern, compile};
 use super::count::count;
@@ -17,7 +18,7 @@ use super::patterns::FieldPatterns;
 use super::program::{self, Operation, Step};
 use super::rules::rules;
 use super::segment::{REPEATED, Segment};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldId};
 use crate::filter::{Filter, PreparedFilter};
 use crate::predicate::Leaf;
 
@@ -320,8 +321,13 @@ impl<'b> Builder<'b> {
                 }
             }
         }
-        let is_used = |field: &crate::catalog::FieldId| is_used.get(field.index()) == Some(&true);
-        let fields = catalog.field_ids().filter(is_used).collect();
+        let is_used = |field: &FieldId| is_used.get(field.index()) == Some(&true);
+        let fields: Vec<FieldId> = catalog.field_ids().filter(is_used).collect();
+        let mut reads = Reads::default();
+        reads.add(&fields);
+        others.iter().for_each(|other| reads.add_filter(other.filter()));
+        names.iter().for_each(|name| reads.add(name.watched.as_deref().unwrap_or_default()));
+        reads.settle();
 
         let number =
             |name: &NewName| new_numbers.get(name.expression as usize).copied().flatten().unwrap_or(0);
@@ -347,6 +353,7 @@ impl<'b> Builder<'b> {
             atoms,
             patterns,
             fields,
+            reads,
             others,
             lookup,
             words: new_words,

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::hasher::Hasher;
+use super::super::reads::Reads;
 use super::atoms::Atoms;
 use super::lookup::Lookup;
 use super::names::Names;
@@ -24,6 +25,8 @@ pub(in crate::standing) struct Segment {
     pub(super) patterns: Vec<FieldPatterns>,
     /// The fields of the steps, ascending.
     pub(super) fields: Vec<FieldId>,
+    /// The fields that the filters read of a case, also to report changes.
+    pub(in crate::standing) reads: Reads,
     /// The tests that the evaluator of documents evaluates.
     pub(super) others: Vec<Arc<PreparedFilter>>,
     pub(super) lookup: Lookup,
@@ -164,6 +167,7 @@ impl Segment {
             words(&self.rule_expressions),
             words(&self.name_ends),
             self.names.size_bytes(),
+            self.reads.size_bytes(),
         ]
         .into_iter()
         .chain(patterns)

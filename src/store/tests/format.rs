@@ -204,12 +204,61 @@ fn compressed_documents_are_as_the_description_has_them() {
 }
 
 #[test]
+fn standing_filters_and_events_are_as_the_description_has_them() {
+    const STANDING_SEED: u64 = 0x7374_616e_6469_6e67;
+    const EVENTS_SEED: u64 = 0x6576_656e_7473;
+    const STANDING: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("standing");
+    const EVENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("events");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let store = Store::create(&path, catalog(), StoreOptions::default()).unwrap();
+    let filter = Filter::compile_text(&catalog(), "amount > 1").unwrap();
+    let fields = ["state", "amount"].map(|name| catalog().find(name).unwrap());
+    let filter = StandingFilter::new("more", &filter).with_fields(fields);
+    store.insert_standing([filter.clone()]).unwrap();
+    for document in [r#"{"id":"a","amount":2}"#, r#"{"id":"a","amount":3}"#, r#"{"id":"a"}"#] {
+        store.upsert(document.as_bytes(), Durability::Synced).unwrap();
+    }
+    let times: Vec<i64> =
+        store.events_after(0, 9).unwrap().iter().map(|event| event.time.as_millis()).collect();
+    store.forget_events(1).unwrap();
+    store.close().unwrap();
+    let database = Database::open(&path).unwrap();
+    let read = database.begin_read().unwrap();
+    let counters = words(&[1, 2, 2, 4, 2]);
+    let meta = read.open_table(META).unwrap();
+    assert_eq!(meta.get("standing").unwrap().unwrap().value(), with_checksum(STANDING_SEED, &counters));
+    let standing = read.open_table(STANDING).unwrap();
+    let contents = [&[2, 0, 1, 0, 2, 0][..], filter.filter().to_text().as_bytes()].concat();
+    let expected = with_checksum(xxh3(b"more", STANDING_SEED), &contents);
+    assert_eq!(standing.get("more").unwrap().unwrap().value(), expected);
+    let events = read.open_table(EVENTS).unwrap();
+    assert_eq!(events.len().unwrap(), 2);
+    let ends: [&[u8]; 2] = [&[2, 4, b'm', b'o', b'r', b'e', 1, 0, 2, 0], &[1, 4, b'm', b'o', b'r', b'e']];
+    for ((number, time), end) in (2_u64..).zip(&times[1..]).zip(ends) {
+        let contents = [&time.to_le_bytes()[..], &[1, 0, 0, 0, 1, 0, 0, 0], b"a", end].concat();
+        let expected = with_checksum(number ^ EVENTS_SEED, &contents);
+        assert_eq!(events.get(number).unwrap().unwrap().value(), expected, "{number}");
+    }
+}
+
+#[test]
 fn the_description_names_what_there_is() {
-    for table in ["meta", "documents", "released", "batches", "summaries", "live", "dictionaries", "records"]
-    {
+    for table in [
+        "meta",
+        "documents",
+        "released",
+        "batches",
+        "summaries",
+        "live",
+        "dictionaries",
+        "records",
+        "standing",
+        "events",
+    ] {
         assert!(FORMAT.contains(&format!("| `{table}` |")), "{table}");
     }
-    for key in ["format", "catalogue", "definition", "state", "records"] {
+    for key in ["format", "catalogue", "definition", "state", "records", "standing"] {
         assert!(FORMAT.contains(&format!("| `{key}` |")), "{key}");
     }
     let pieces = PIECE_BYTES.to_string();

@@ -7,6 +7,7 @@ mod imports;
 mod lazy;
 mod members;
 mod packed;
+mod standing;
 mod stops;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ use crate::engine::{ImportMode, UpsertOutcome};
 use crate::filter::Filter;
 use crate::filter::SearchRequest;
 use crate::limits::Limits;
+use crate::reference;
+use crate::standing::{Event, EventKind, StandingFilter};
 use disk::{Dice, Disk, Trouble};
 
 fn catalog() -> Catalog {
@@ -44,36 +47,170 @@ fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
         .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options(seed)))
 }
 
-/// Returns all documents in insertion order, followed by the records.
+/// Returns all events that are committed, also those that are not shown yet. Checks that their numbers have no gaps.
+fn events(store: &Store) -> Result<Vec<Event>, StoreError> {
+    let all = |after| store.read_events((after, u64::MAX), usize::MAX);
+    let (first, events) = match all(0) {
+        Err(error) if error.kind() == StoreErrorKind::EventsGone => {
+            let oldest = error.events_gone().unwrap().oldest;
+            (oldest, all(oldest - 1)?)
+        }
+        events => (1, events?),
+    };
+    assert!(events.iter().map(|event| event.number).eq(first..first + events.len() as u64), "{events:#?}");
+    Ok(events)
+}
+
+/// Returns the events by case. The events of one case in one write are in no particular order.
+fn by_case<'e>(events: impl IntoIterator<Item = (&'e str, String)>) -> Vec<(String, Vec<String>)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (id, told) in events {
+        match groups.last_mut().filter(|(other, _)| other == id) {
+            Some((_, all)) => all.push(told),
+            None => groups.push((id.to_owned(), vec![told])),
+        }
+    }
+    groups.iter_mut().for_each(|(_, all)| all.sort());
+    groups
+}
+
+fn lines(
+    filters: impl IntoIterator<Item = StandingFilter>,
+    groups: Vec<(String, Vec<String>)>,
+) -> Vec<String> {
+    let told =
+        |filter: StandingFilter| format!("{}: {} {:?}", filter.name(), filter.filter(), filter.fields());
+    let mut filters: Vec<String> = filters.into_iter().map(told).collect();
+    filters.sort();
+    filters
+        .into_iter()
+        .chain(groups.into_iter().map(|(id, all)| format!("{id}: {}", all.join(", "))))
+        .collect()
+}
+
+/// Returns all documents in insertion order, followed by the records, the standing filters and the events.
 fn all(store: &Store) -> Result<Vec<String>, StoreError> {
     let answer = store
         .search(&SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000).with_count(true))?;
     assert_eq!(answer.total(), Some(answer.len() as u64));
     let documents = answer.documents().map(str::to_owned);
     let records = store.records()?.with_prefix("kind", "")?;
-    Ok(documents.chain(records.into_iter().map(|(key, text)| format!("{key}: {text}"))).collect())
+    let events = events(store)?;
+    let told = |event: &Event| match &event.kind {
+        EventKind::Changed(fields) => format!("{} changed {}", event.filter, fields.join(" ")),
+        kind => format!("{} {}", event.filter, kind.name()),
+    };
+    let groups = by_case(events.iter().map(|event| (event.id.as_str(), told(event))));
+    let standing = lines(store.standing_filters(), groups);
+    let records = records.into_iter().map(|(key, text)| format!("{key}: {text}"));
+    Ok(documents.chain(records).chain(standing).collect())
 }
 
-/// The expected contents of a store: pairs of id and document in insertion order, and records.
+/// The expected contents of a store: pairs of id and document in insertion order, records, and standing filters with their events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Plain(Vec<(String, String)>, BTreeMap<String, String>);
+struct Plain(Vec<(String, String)>, BTreeMap<String, String>, Watched);
+
+/// The expected standing filters and events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Watched {
+    /// Indexes of `FILTERS` by name.
+    filters: BTreeMap<String, usize>,
+    /// Pairs of an id and an event.
+    events: Vec<(String, String)>,
+    /// The number of events that are forgotten.
+    forgotten: usize,
+}
+
+/// Filters, each with the field whose changes it reports.
+const FILTERS: &[(&str, Option<&str>)] = &[
+    ("state = s1", None),
+    ("amount > 500", Some("tags")),
+    ("tags = t3", Some("state")),
+    ("not state in (s2, s3)", Some("amount")),
+    ("at >= 2026-01-05 or amount < 100", None),
+];
+
+fn standing(name: &str, number: usize) -> StandingFilter {
+    let catalog = catalog();
+    let (text, field) = FILTERS[number];
+    let field = field.map(|field| catalog.find(field).unwrap());
+    StandingFilter::new(name, &Filter::compile_text(&catalog, text).unwrap()).with_fields(field)
+}
+
+/// Returns the part of a document of `case` that is the value of a field.
+fn member<'d>(document: &'d str, field: &str) -> Option<&'d str> {
+    let (_, rest) = document.split_once(&format!("\"{field}\":"))?;
+    rest.split_inclusive(if rest.starts_with('[') { ']' } else { ',' }).next()
+}
 
 impl Plain {
     fn upsert(&mut self, id: &str, document: &str) {
-        match self.0.iter_mut().find(|(other, _)| other == id) {
-            Some((_, own)) => document.clone_into(own),
-            None => self.0.push((id.to_owned(), document.to_owned())),
+        self.write(&[(id.to_owned(), document.to_owned())]);
+    }
+
+    /// Stores several cases in one write.
+    fn write(&mut self, cases: &[(String, String)]) {
+        let before: BTreeMap<String, String> = self.0.iter().cloned().collect();
+        for (id, document) in cases {
+            match self.0.iter_mut().find(|(other, _)| other == id) {
+                Some((_, own)) => document.clone_into(own),
+                None => self.0.push((id.clone(), document.clone())),
+            }
+        }
+        for (at, (id, document)) in cases.iter().enumerate() {
+            if !cases[at + 1..].iter().any(|(later, _)| later == id) {
+                self.watch(id, before.get(id).map(String::as_str), Some(document));
+            }
         }
     }
 
     fn delete(&mut self, id: &str) {
+        let before = self.0.iter().find(|(other, _)| other == id).map(|(_, document)| document.clone());
         self.0.retain(|(other, _)| other != id);
+        self.watch(id, before.as_deref(), None);
+    }
+
+    /// Adds the events of a case with these documents before and after a write.
+    fn watch(&mut self, id: &str, before: Option<&str>, after: Option<&str>) {
+        for (name, number) in &self.2.filters {
+            let filter = standing(name, *number);
+            let selects = |text: Option<&str>| {
+                text.is_some_and(|text| reference::matches(filter.filter(), text).unwrap())
+            };
+            let told = match (selects(before), selects(after)) {
+                (false, true) => format!("{name} entered"),
+                (true, false) => format!("{name} left"),
+                (false, false) => continue,
+                (true, true) => match FILTERS[*number].1 {
+                    Some(field) if is_changed(field, before, after) => format!("{name} changed {field}"),
+                    _ => continue,
+                },
+            };
+            self.2.events.push((id.to_owned(), told));
+        }
+    }
+
+    /// Returns the numbers of events in groups that have no order among themselves.
+    fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let kept = self.2.events.iter().skip(self.2.forgotten);
+        by_case(kept.map(|(id, told)| (id.as_str(), told.clone())))
     }
 
     fn documents(&self) -> Vec<String> {
         let records = self.1.iter().map(|(key, text)| format!("{key}: {text}"));
-        self.0.iter().map(|(_, document)| document.clone()).chain(records).collect()
+        let filters = self.2.filters.iter().map(|(name, number)| standing(name, *number));
+        let standing = lines(filters, self.groups());
+        self.0.iter().map(|(_, document)| document.clone()).chain(records).chain(standing).collect()
     }
+}
+
+fn is_changed(field: &str, before: Option<&str>, after: Option<&str>) -> bool {
+    let set = |document: Option<&str>| {
+        let value = document.and_then(|document| member(document, field)).unwrap_or_default();
+        let parts = value.trim_matches(['[', ']', ',', '}']).split(',').map(str::to_owned);
+        parts.filter(|part| !part.is_empty()).collect::<std::collections::BTreeSet<String>>()
+    };
+    set(before) != set(after)
 }
 
 fn case(dice: &mut Dice) -> (String, String) {
@@ -103,7 +240,7 @@ impl From<StoreError> for Unwanted {
 fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
     let synced = dice.one_in(2);
     let durability = if synced { Durability::Synced } else { Durability::Grouped };
-    match dice.below(12) {
+    match dice.below(16) {
         0..5 => {
             let (id, document) = case(dice);
             plain.upsert(&id, &document);
@@ -111,7 +248,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
         }
         5 => {
             let cases: Vec<(String, String)> = (0..dice.below(9)).map(|_| case(dice)).collect();
-            cases.iter().for_each(|(id, document)| plain.upsert(id, document));
+            plain.write(&cases);
             store.upsert_each(cases.iter().map(|(_, document)| document.as_bytes()), durability)?;
         }
         6 => {
@@ -141,7 +278,7 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
             if dice.one_in(4) {
                 return Ok(false);
             }
-            cases.iter().for_each(|(id, document)| plain.upsert(id, document));
+            plain.write(&cases);
             import.commit()?;
             return Ok(true);
         }
@@ -178,6 +315,38 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
             // If no record was changed, nothing was written or synced.
             return Ok(!is_refused && !keys.is_empty());
         }
+        12 | 13 => {
+            let name = format!("f{}", dice.below(4));
+            let number = dice.below(FILTERS.len() as u64) as usize;
+            let filter = standing(&name, number);
+            plain.2.filters.insert(name.clone(), number);
+            if dice.one_in(3) {
+                for (id, document) in &plain.0 {
+                    if reference::matches(filter.filter(), document).unwrap() {
+                        plain.2.events.push((id.clone(), format!("{name} entered")));
+                    }
+                }
+                store.insert_entering([filter])?;
+            } else {
+                store.insert_standing([filter])?;
+            }
+            return Ok(true);
+        }
+        14 => {
+            let name = format!("f{}", dice.below(4));
+            let is_there = plain.2.filters.remove(&name).is_some();
+            assert_eq!(store.remove_standing(&name)?, is_there);
+            return Ok(is_there);
+        }
+        15 => {
+            store.sync()?;
+            let groups = plain.groups();
+            let past = groups.iter().take(dice.below(groups.len() as u64 / 2 + 1) as usize);
+            let past: usize = past.map(|(_, all)| all.len()).sum();
+            plain.2.forgotten += past;
+            store.forget_events(plain.2.forgotten as u64)?;
+            return Ok(true);
+        }
         _ => {
             store.checkpoint()?;
             return Ok(false);
@@ -191,16 +360,19 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
 fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
     let mut possible = vec![plain.clone()];
     let Ok(store) = open(disk, seed) else { return possible };
+    let mut shown = store.last_event();
     for _ in 0..operations {
         let mut next = plain.clone();
         let result = operate(&store, &mut next, dice);
+        // Events that were shown do not disappear.
+        shown = shown.max(store.last_event());
         match result {
             Ok(true) => possible.clear(),
             Ok(false) => {}
             Err(_) => {
                 // Readers see all acknowledged writes. A write of records can return an error after it has reached the disk. Then
                 // readers may also see its records. When the file is reopened, grouped writes are lost with their documents.
-                let with_records = Plain(plain.0.clone(), next.1.clone());
+                let with_records = Plain(plain.0.clone(), next.1.clone(), plain.2.clone());
                 if let Ok(seen) = all(&store) {
                     assert!(
                         [&*plain, &with_records].iter().any(|plain| plain.documents() == seen),
@@ -208,6 +380,7 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
                     );
                 }
                 possible.push(next);
+                possible.retain(|plain| plain.2.events.len() as u64 >= shown);
                 go_on(&store, &mut possible);
                 return possible;
             }
@@ -215,6 +388,7 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
         *plain = next;
         possible.push(plain.clone());
     }
+    possible.retain(|plain| plain.2.events.len() as u64 >= shown);
     possible
 }
 
@@ -276,6 +450,8 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
         let verified = verify(file, &catalog()).unwrap();
         assert_eq!((verified.documents, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
         assert_eq!(verified.records, plain.1.len() as u64, "seed {seed}");
+        assert_eq!(verified.standing_filters, plain.2.filters.len() as u64, "seed {seed}");
+        assert_eq!(verified.events, (plain.2.events.len() - plain.2.forgotten) as u64, "seed {seed}");
     }
 }
 
@@ -312,14 +488,14 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
             let again = Disk::new(found, Trouble::None, false);
             let store = open(&again, seed).unwrap_or_else(|error| panic!("{context}: {error}"));
             store.validate().unwrap_or_else(|fault| panic!("{context}: {fault}"));
-            let documents = all(&store).unwrap();
+            let (documents, cases) = (all(&store).unwrap(), store.len());
             assert!(
                 possible.iter().any(|plain| plain.documents() == documents),
                 "{context}: found {documents:#?}, possible {possible:#?}"
             );
             store.upsert(b"{\"id\":\"after\"}", Durability::Synced).unwrap();
             drop(store);
-            assert_eq!(all(&open(&again, seed).unwrap()).unwrap().len(), documents.len() + 1, "{context}");
+            assert_eq!(open(&again, seed).unwrap().len(), cases + 1, "{context}");
             crashes += 1;
         }
     }

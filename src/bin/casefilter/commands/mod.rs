@@ -3,7 +3,7 @@
 //! | commands | file |
 //! |---|---|
 //! | search, count, explain | `search`, `stats`, `why`, `match`, `explain`, `check`, `fields`, `bench` |
-//! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact` |
+//! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact`; `filters` and `watch` for standing filters |
 //! | the service | `serve`, `token`, `sign`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
 //! | to begin with | `demo`, `generate` |
@@ -31,6 +31,7 @@ mod explain;
 mod export;
 mod extra_columns;
 mod fields;
+mod filters;
 mod generate;
 mod hints;
 mod import;
@@ -51,6 +52,7 @@ mod stats;
 mod token;
 mod unknown_ids;
 mod verify;
+mod watch;
 mod why;
 
 use clap::Subcommand;
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Backup(backup::Args),
     Compact(compact::Args),
+    Filters(filters::Args),
+    Watch(watch::Args),
     #[cfg(feature = "service")]
     Token(token::Args),
     #[cfg(not(feature = "service"))]
@@ -115,6 +119,8 @@ impl Command {
             Self::Verify(_) => "verify",
             Self::Backup(_) => "backup",
             Self::Compact(_) => "compact",
+            Self::Filters(_) => "filters",
+            Self::Watch(_) => "watch",
             Self::Token(_) => "token",
             Self::Sign(_) => "sign",
             Self::Sql(_) => "sql",
@@ -145,6 +151,8 @@ impl Command {
             Self::Verify(args) => verify::run(args),
             Self::Backup(args) => backup::run(args),
             Self::Compact(args) => compact::run(args),
+            Self::Filters(args) => filters::run(args),
+            Self::Watch(args) => watch::run(args),
             #[cfg(feature = "service")]
             Self::Token(args) => token::run(args),
             #[cfg(feature = "service")]

@@ -106,8 +106,8 @@ const TABLE: [(&[&str], &str); 26] = [
         "no command compares: write both by `casefilter export CASES --order id -o FILE`, and compare the files by `diff`",
     ),
     (
-        &["watch", "tail", "alert", "subscribe", "follow"],
-        "no command waits for new cases: run `casefilter search` again, for example by cron",
+        &["tail", "alert", "subscribe", "follow", "events"],
+        "`casefilter watch --db FILE.db` prints which standing filters cases enter and leave; `casefilter filters add` adds such filters",
     ),
     (
         &["auth", "login", "tokens", "key", "keys", "user", "users", "secret", "app", "share"],

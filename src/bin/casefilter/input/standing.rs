@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterBuilder, FilterSet, StandingFilter};
+use casefilter::{
+    Catalog, Error, ErrorKind, Errors, FieldId, Filter, FilterBuilder, FilterSet, StandingFilter,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -25,6 +27,9 @@ struct Members<'l> {
     body: Option<&'l RawValue>,
     #[serde(borrow, rename = "where")]
     text: Option<&'l RawValue>,
+    /// The names of the fields whose changes the filter reports.
+    #[serde(borrow)]
+    fields: Option<&'l RawValue>,
 }
 
 /// Reads the filters of a file into a set.
@@ -115,11 +120,34 @@ fn insert(line: &[u8], set: &FilterSet, builder: &FilterBuilder) -> Result<(), E
         let error = Error::new(ErrorKind::DuplicateKey, offset(members.name), found, "each name once");
         return Err(error.at("name").into());
     }
-    set.insert(StandingFilter::new(&name, &filter)).map_err(|mut error| {
+    let fields = match members.fields {
+        Some(fields) => fields_of(fields, offset(fields), set.catalog())?,
+        None => Vec::new(),
+    };
+    set.insert(StandingFilter::new(&name, &filter).with_fields(fields)).map_err(|mut error| {
         error.offset = if error.path == "name" { offset(members.name) } else { place(error.offset) };
         error
     })?;
     Ok(())
+}
+
+/// Returns the fields with the names in a JSON array.
+fn fields_of(names: &RawValue, offset: usize, catalog: &Catalog) -> Result<Vec<FieldId>, Error> {
+    let wrong =
+        |kind, found: String, expected: &str| Err(Error::new(kind, offset, found, expected).at("fields"));
+    let Ok(names) = serde_json::from_str::<Vec<String>>(names.get()) else {
+        return wrong(ErrorKind::WrongType, quote(names.get()).to_string(), "an array with names of fields");
+    };
+    let mut fields = Vec::new();
+    for name in names {
+        match catalog.find(&name) {
+            Some(field) => fields.push(field),
+            None => {
+                return wrong(ErrorKind::UnknownField, quote(&name).to_string(), "a field of the catalogue");
+            }
+        }
+    }
+    Ok(fields)
 }
 
 /// Returns the offset in a JSON string, as written, of the byte at an offset of its content.

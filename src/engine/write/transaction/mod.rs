@@ -9,6 +9,7 @@
 
 mod attach;
 mod buffer;
+mod events;
 mod pending_ids;
 mod stage;
 mod staged;

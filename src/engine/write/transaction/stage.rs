@@ -34,6 +34,7 @@ impl<'e> WriteTxn<'e> {
     pub(crate) fn stage(mut self) -> StagedWrite<'e> {
         debug_assert!(self.attached.is_some(), "a transaction is attached before it is staged");
         let mut attached = self.attached.take().unwrap_or_else(|| Attached::new(self.engine));
+        let events = self.find_events(&mut attached);
         attached.writer.merge.take_if(|merge| merge.is_stuck());
         let writes = self.buffer.rows() + self.deleted.len() + 1;
         let mut budget = Budget {
@@ -41,7 +42,7 @@ impl<'e> WriteTxn<'e> {
             keys: KEY_STEP.saturating_mul(writes),
             writes,
         };
-        match &self.buffer {
+        let staged = match &self.buffer {
             Buffer::Rows(rows) if self.fits_head(&attached.snapshot.head, rows.len()) => {
                 let Attached { writer, snapshot } = &mut attached;
                 let index = snapshot.base.index();
@@ -54,7 +55,8 @@ impl<'e> WriteTxn<'e> {
                 self.stage_in_head(attached)
             }
             _ => self.stage_sealed(attached, budget),
-        }
+        };
+        StagedWrite { events, ..staged }
     }
 
     /// Adds the cases and deletions to the head.
@@ -77,7 +79,7 @@ impl<'e> WriteTxn<'e> {
         head.extend(&rows, self.deleted.into_keys().chain(own_deleted));
         update.head = rows;
         let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(&before));
-        StagedWrite { writer, after, released: self.released, update }
+        StagedWrite { engine: self.engine, writer, after, released: self.released, update, events: None }
     }
 
     /// Seals the old head. Also adds the batches of the transaction to the view; if the transaction has no batches, its cases start
@@ -129,7 +131,7 @@ impl<'e> WriteTxn<'e> {
             update.head = rows;
         }
         let after = Arc::new(Snapshot::new(Arc::new(view), head, cases + own_cases));
-        StagedWrite { writer, after, released: self.released, update }
+        StagedWrite { engine, writer, after, released: self.released, update, events: None }
     }
 
     /// Continues the merge in progress, and starts further merges as far as the budget allows.

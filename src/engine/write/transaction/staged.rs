@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use super::pending_ids::PendingIds;
 use crate::batch::{BufferedRow, RowAddr};
+use crate::engine::handle::Engine;
 use crate::engine::shared_state::Writing;
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr};
 use crate::engine::write::merge::{Merge, Moved};
 use crate::index::KeyWork;
+use crate::standing::WriteEvents;
 
 /// The changes of a transaction to the writer's state.
 pub(super) struct WriterUpdate {
@@ -81,10 +83,13 @@ impl WriterUpdate {
 
 /// A write that only needs to be published.
 pub(crate) struct StagedWrite<'e> {
+    pub(super) engine: &'e Engine,
     pub(super) writer: Writing<'e>,
     pub(super) after: Arc<Snapshot>,
     pub(super) released: Vec<u64>,
     pub(super) update: WriterUpdate,
+    /// The events of standing filters, if there are some.
+    pub(super) events: Option<WriteEvents>,
 }
 
 /// The values that a store writes to its file before it publishes the write.
@@ -109,6 +114,11 @@ impl StagedWrite<'_> {
     /// Returns the next free batch id after this write.
     pub(crate) fn next_batch(&self) -> u64 {
         self.update.next_batch
+    }
+
+    /// Returns the events of standing filters, if there are some.
+    pub(crate) fn events(&self) -> Option<&WriteEvents> {
+        self.events.as_ref()
     }
 }
 
@@ -146,7 +156,12 @@ impl StagedWrite<'_> {
         writer.head.extend(update.head);
         writer.deleted.extend(update.deleted);
         let freed = writer.free();
+        let ring = self.engine.watching.as_ref().and_then(|watching| watching.ring.as_ref());
+        let ring = ring.zip(self.events.as_ref());
+        // Readers of events wait until searches see the write.
+        let added = ring.map(|(ring, events)| ring.add(events));
         self.writer.publish(self.after);
+        drop(added);
         drop(freed);
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct WriteTxn<'e> {
     pub(super) own_deleted: Vec<RowAddr>,
     /// The stored rows that the transaction replaces or deletes, each with the hash of its id.
     pub(super) deleted: HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
+    /// The stored rows that [`delete`](Self::delete) deletes, in order. Empty if the engine has no standing filters.
+    pub(super) removed: Vec<StoredAddr>,
     /// The insertion-order number of the next new case.
     pub(super) next_place: u64,
     /// The insertion-order number of the last stored case.
@@ -100,6 +102,7 @@ impl<'e> WriteTxn<'e> {
             ids: PendingIds::default(),
             own_deleted: Vec::new(),
             deleted: HashMap::default(),
+            removed: Vec::new(),
             released: Vec::new(),
         }
     }
@@ -151,6 +154,9 @@ impl<'e> WriteTxn<'e> {
             return false;
         };
         self.deleted.insert(found, hash);
+        if self.engine.watching.is_some() {
+            self.removed.push(found);
+        }
         self.released.extend(attached.writer.describe(&attached.snapshot, found).1);
         true
     }

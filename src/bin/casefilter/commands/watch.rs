@@ -1,0 +1,146 @@
+//! The command `watch`: prints the events of standing filters, and follows them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use casefilter::{Catalog, Event, EventKind, Store, StoreError, StoreErrorKind};
+use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
+
+use crate::input::database::open_to_read;
+use crate::output::ending::{AS_IMPORTED, check_database};
+use crate::output::failure::{Failure, failed, note};
+use crate::output::status::Status;
+use crate::output::stdout::Output;
+
+/// The time between two looks at the file.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The number of events that are read at once.
+const EVENTS: usize = 1_000;
+
+/// Print which standing filters cases enter and leave, and follow
+///
+/// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. Then waits for further events, until it is interrupted.
+///
+/// While another process has the database open for writing, waits until it closes the database. So this command does not follow the
+/// writes of a running service.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter watch --db cases.db
+  casefilter watch --db cases.db --after 17 --once | jq -r 'select(.kind == \"entered\") | .id'")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(long, value_name = "FILE")]
+    db: PathBuf,
+
+    /// Print only events with greater numbers [default: all events that are kept]
+    #[arg(long, value_name = "NUMBER")]
+    after: Option<u64>,
+
+    /// End after the events that there are
+    #[arg(long)]
+    once: bool,
+}
+
+/// The line of an event.
+#[derive(Serialize)]
+struct Line<'e> {
+    number: u64,
+    time: Option<String>,
+    filter: &'e str,
+    id: &'e str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<&'e [String]>,
+}
+
+impl<'e> Line<'e> {
+    fn new(event: &'e Event) -> Self {
+        let time = DateTime::from_timestamp_millis(event.time.as_millis());
+        Self {
+            number: event.number,
+            time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+            filter: &event.filter,
+            id: &event.id,
+            kind: event.kind.name(),
+            fields: match &event.kind {
+                EventKind::Changed(fields) => Some(fields),
+                _ => None,
+            },
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    check_database(&args.db, AS_IMPORTED)?;
+    let mut out = Output::new();
+    let mut after = args.after;
+    let mut catalog = None;
+    let mut seen = None;
+    let mut is_told = false;
+    loop {
+        let state = state_of(&args.db);
+        if seen.is_none() || state != seen {
+            match open(&args.db, &mut catalog) {
+                Ok(store) => {
+                    let printed = print(&store, &mut after, &mut out);
+                    store.close().map_err(|error| failed(&error)).and(printed)?;
+                    seen = state;
+                    is_told = false;
+                }
+                Err(error) if error.kind() == StoreErrorKind::InUse && !args.once => {
+                    if !is_told {
+                        note("another process has the database open; waiting until it closes the database\n");
+                        is_told = true;
+                    }
+                }
+                Err(error) => return Err(failed(&error)),
+            }
+        }
+        if args.once {
+            out.finish()?;
+            return Ok(Status::Fine);
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// Returns the time of the last write and the length of a file.
+fn state_of(path: &Path) -> Option<(SystemTime, u64)> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.modified().ok()?, found.len()))
+}
+
+fn open(path: &Path, catalog: &mut Option<Catalog>) -> Result<Store, StoreError> {
+    let catalog = match catalog {
+        Some(catalog) => catalog,
+        None => catalog.insert(Store::catalog_of(path)?),
+    };
+    open_to_read(path, catalog)
+}
+
+/// Prints the events after a number. Without a number, prints all events.
+fn print(store: &Store, after: &mut Option<u64>, out: &mut Output) -> Result<(), Failure> {
+    loop {
+        let events = match (store.events_after(after.unwrap_or(0), EVENTS), *after) {
+            (Err(error), None) => match error.events_gone() {
+                Some(gone) => store.events_after(gone.oldest.saturating_sub(1), EVENTS),
+                None => Err(error),
+            },
+            (events, _) => events,
+        };
+        let events = events.map_err(|error| failed(&error))?;
+        for event in &events {
+            out.json(&Line::new(event))?;
+            *after = Some(event.number);
+        }
+        if events.is_empty() {
+            return out.flush();
+        }
+    }
+}

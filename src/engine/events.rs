@@ -1,0 +1,165 @@
+//! Events of an engine: the API of standing filters in memory.
+
+use std::sync::Arc;
+
+use super::handle::{Engine, EngineBuilder};
+#[cfg(feature = "store")]
+use super::watching::Clock;
+use super::watching::WatchSettings;
+use crate::error::{Error, ErrorKind};
+use crate::filter::SearchRequest;
+use crate::standing::{Event, EventRing, EventsGone, FilterSet, StandingFilter, WriteEvents};
+use crate::value::Timestamp;
+
+impl EngineBuilder {
+    /// Lets the writes of the engine give [events](Event): which of these standing filters a case enters and leaves. The engine keeps
+    /// the latest `most` events in memory. `clock` returns the time of a write.
+    ///
+    /// A write uses the filters that the set has when the write is made. So filters may be inserted and removed at any time. A new
+    /// filter gives no events for the cases that it selects already; for these events, use
+    /// [`Engine::insert_entering`]. Removing a filter gives no events. Several engines may share one set.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use casefilter::{Catalog, Engine, EventKind, Filter, FilterSet, StandingFilter, Timestamp};
+    /// let cases = Catalog::cases();
+    /// let filters = Arc::new(FilterSet::new(&cases));
+    /// filters.insert(StandingFilter::new("vip", &Filter::compile_text(&cases, "tags = vip")?))?;
+    /// let clock = || Timestamp::from_millis(0); // In a program: the time of the system.
+    /// let engine = Engine::builder(cases).watch(&filters, 10_000, clock)?.build();
+    /// engine.upsert(br#"{"id":"a","tags":["vip"]}"#)?;
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// let events = engine.events_after(0, 100)?;
+    /// assert_eq!((events[0].filter.as_str(), events[0].id.as_str()), ("vip", "a"));
+    /// assert_eq!([&events[0].kind, &events[1].kind], [&EventKind::Entered, &EventKind::Left]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error of kind [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the set is not
+    /// [within](crate::Catalog::is_within) that of the engine.
+    pub fn watch(
+        mut self,
+        filters: &Arc<FilterSet>,
+        most: usize,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        filters.catalog().check_within(&self.catalog, "engine")?;
+        self.watch =
+            Some(WatchSettings { filters: Arc::clone(filters), most: Some(most), clock: Arc::new(clock) });
+        Ok(self)
+    }
+
+    /// Lets the writes of the engine find events, which a store keeps. The filters must have the catalogue of the engine.
+    #[cfg(feature = "store")]
+    #[must_use]
+    pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, clock: Clock) -> Self {
+        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most: None, clock });
+        self
+    }
+}
+
+impl Engine {
+    /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0. An event is visible
+    /// as soon as searches see the write that caused it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// assert!(engine.events_after(0, 100)?.is_empty());
+    /// assert!(engine.events_after(1, 100).is_err());
+    /// # Ok::<(), casefilter::EventsGone>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if an event after `after` is not kept any more. Also returns an error if the event `after` has not happened
+    /// yet.
+    pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, EventsGone> {
+        match self.ring() {
+            Some(ring) => ring.after(after, most, &self.catalog),
+            None => EventsGone::check(after, 1, 0).map(|()| Vec::new()),
+        }
+    }
+
+    /// Returns the number of the last event. Returns 0 if there has been no event.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// assert_eq!(Engine::new(Catalog::cases()).last_event(), 0);
+    /// ```
+    #[must_use]
+    pub fn last_event(&self) -> u64 {
+        self.ring().map_or(0, EventRing::last)
+    }
+
+    /// Returns the standing filters of the engine, if it was built with [some](EngineBuilder::watch).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// assert!(Engine::new(Catalog::cases()).standing().is_none());
+    /// ```
+    #[must_use]
+    pub fn standing(&self) -> Option<&Arc<FilterSet>> {
+        self.watching.as_ref().map(|watching| &watching.filters)
+    }
+
+    /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
+    /// each case that one of them selects now. Returns the number of names that the set had before.
+    ///
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. To insert filters without such events,
+    /// insert them into the [set](Self::standing).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use casefilter::{Catalog, Engine, Filter, FilterSet, StandingFilter, Timestamp};
+    /// let cases = Catalog::cases();
+    /// let filters = Arc::new(FilterSet::new(&cases));
+    /// let engine = Engine::builder(cases.clone()).watch(&filters, 100, || Timestamp::from_millis(0))?.build();
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// assert_eq!(engine.insert_entering([StandingFilter::new("all", &Filter::all(&cases))])?, 0);
+    /// assert_eq!(engine.events_after(0, 10)?[0].id, "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
+    /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
+    pub fn insert_entering(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
+        let Some(watching) = &self.watching else {
+            let expected = "an engine that was built with `EngineBuilder::watch`";
+            let found = "an engine without standing filters";
+            return Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected));
+        };
+        let filters = watching.filters.checked(filters)?;
+        let time = (watching.clock)();
+        // Until this lock is released, no write is made.
+        let _writing = self.current.write();
+        let events = self.find_entering(&filters, time)?;
+        let replaced = watching.filters.insert_many(filters)?;
+        if let Some(ring) = &watching.ring {
+            ring.add(&events);
+        }
+        Ok(replaced)
+    }
+
+    /// Finds the cases that these filters select: by filter, and then in insertion order.
+    pub(crate) fn find_entering(
+        &self,
+        filters: &[StandingFilter],
+        time: Timestamp,
+    ) -> Result<WriteEvents, Error> {
+        let mut found = Vec::new();
+        for filter in filters {
+            found
+                .push(self.find_any_page(&SearchRequest::new(filter.filter().clone()).with_limit(u64::MAX))?);
+        }
+        let names = filters.iter().map(|filter| filter.name().into()).collect();
+        let selected = found.iter().enumerate();
+        let selected = selected.flat_map(|(name, rows)| (0..rows.len()).map(move |at| (name, rows.id(at))));
+        Ok(WriteEvents::entering(names, time, selected))
+    }
+
+    fn ring(&self) -> Option<&EventRing> {
+        self.watching.as_ref()?.ring.as_ref()
+    }
+}

@@ -1,0 +1,39 @@
+//! The standing filters of an engine, with the clock and the latest events.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::standing::{EventRing, FilterSet};
+use crate::value::Timestamp;
+
+/// The standing filters of an engine, and the settings of their events.
+#[derive(Clone)]
+pub(super) struct WatchSettings {
+    pub(super) filters: Arc<FilterSet>,
+    /// The number of events that are kept in memory. `None` if a store keeps the events.
+    pub(super) most: Option<usize>,
+    pub(super) clock: Clock,
+}
+
+/// Returns the time of a write.
+pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The standing filters of an engine, and their events.
+pub(crate) struct Watching {
+    pub(crate) filters: Arc<FilterSet>,
+    pub(crate) clock: Clock,
+    /// The latest events. `None` if a store keeps the events.
+    pub(crate) ring: Option<EventRing>,
+}
+
+impl WatchSettings {
+    pub(super) fn build(self) -> Watching {
+        Watching { filters: self.filters, clock: self.clock, ring: self.most.map(EventRing::new) }
+    }
+}
+
+impl fmt::Debug for WatchSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchSettings").field("filters", &self.filters).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,119 @@
+//! Events: a case enters or leaves a standing filter, or changes while the filter selects it.
+
+use std::fmt;
+
+use crate::catalog::{Catalog, FieldId};
+use crate::value::Timestamp;
+
+/// A change of the answer of a standing filter, caused by one write of a case.
+///
+/// A write gives an event for each filter that selects the case after the write and did not before ([`Entered`](EventKind::Entered)),
+/// and for each filter that did before and does not after it ([`Left`](EventKind::Left)). For a filter with
+/// [fields](crate::StandingFilter::with_fields) that selects the case before and after the write, it gives
+/// [`Changed`](EventKind::Changed) if the set of values of any of these fields is another one. A write that stores a case several
+/// times gives the difference between before and after the whole write.
+///
+/// The events of a write follow each other. They are in the order of its cases, where a case that is stored several times has its
+/// last place. The events of one case are in no particular order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Event {
+    /// The number of the event. The first event of an engine or a store has number 1, and numbers have no gaps.
+    pub number: u64,
+    /// The time of the write.
+    pub time: Timestamp,
+    /// The name of the standing filter.
+    pub filter: String,
+    /// The id of the case.
+    pub id: String,
+    /// The kind of the change.
+    pub kind: EventKind,
+}
+
+/// The kind of an [`Event`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The filter selects the case now, and did not before the write.
+    Entered,
+    /// The filter does not select the case any more, or the case was deleted.
+    Left,
+    /// The filter selects the case before and after the write. These are the names of its fields whose values have changed.
+    Changed(Vec<String>),
+}
+
+impl Event {
+    pub(crate) fn new(number: u64, time: Timestamp, filter: &str, id: &str, kind: EventKind) -> Self {
+        Self { number, time, filter: filter.to_owned(), id: id.to_owned(), kind }
+    }
+}
+
+impl EventKind {
+    /// Returns the name of the kind: `entered`, `left` or `changed`.
+    ///
+    /// ```
+    /// use casefilter::EventKind;
+    /// assert_eq!(EventKind::Left.name(), "left");
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Entered => "entered",
+            Self::Left => "left",
+            Self::Changed(_) => "changed",
+        }
+    }
+
+    /// Creates the kind for changed fields of a catalogue.
+    pub(crate) fn changed(catalog: &Catalog, fields: impl IntoIterator<Item = FieldId>) -> Self {
+        let name = |field| catalog.get(field).map(|field| field.name().to_owned());
+        Self::Changed(fields.into_iter().filter_map(name).collect())
+    }
+}
+
+/// The error for events that are not kept any more, or that have not happened yet.
+///
+/// ```
+/// use casefilter::EventsGone;
+/// let error = EventsGone { after: 7, oldest: 12, last: 20 };
+/// assert_eq!(error.to_string(), "the events after number 7 are not all kept; the oldest one that is kept has number 12");
+/// let error = EventsGone { after: 30, ..error };
+/// assert_eq!(error.to_string(), "no event has number 30 yet; the last one has number 20");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsGone {
+    /// The number after which events were asked for.
+    pub after: u64,
+    /// The number of the oldest event that is kept. If none is kept, the number of the next event.
+    pub oldest: u64,
+    /// The number of the last event, or 0 if there has been none.
+    pub last: u64,
+}
+
+impl EventsGone {
+    /// Checks that all events after `after` are kept, and that `after` is the number of an event, or 0.
+    pub(crate) fn check(after: u64, oldest: u64, last: u64) -> Result<(), Self> {
+        if after > last || after.saturating_add(1) < oldest {
+            return Err(Self { after, oldest, last });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for EventsGone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { after, oldest, last } = self;
+        if after > last {
+            return write!(f, "no event has number {after} yet; the last one has number {last}");
+        }
+        write!(
+            f,
+            "the events after number {after} are not all kept; the oldest one that is kept has number {oldest}"
+        )
+    }
+}
+
+impl std::error::Error for EventsGone {}

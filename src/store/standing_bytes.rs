@@ -1,0 +1,332 @@
+//! The bytes of standing filters, of events, and of their counters.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::checksum::{checked, with_checksum};
+use super::error::Fault;
+use crate::catalog::{Catalog, FieldId};
+use crate::column::codec::{ByteReader, ByteWriter};
+use crate::filter::Filter;
+use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter};
+use crate::value::Timestamp;
+
+const STANDING_SEED: u64 = 0x7374_616e_6469_6e67;
+const EVENTS_SEED: u64 = 0x6576_656e_7473;
+
+const ENTERED: u8 = 0;
+const LEFT: u8 = 1;
+const CHANGED: u8 = 2;
+
+/// The maximum size of an entry of events, in bytes, before its last event is added.
+const ENTRY_BYTES: usize = 16 << 10;
+
+/// The counters of standing filters and events. They change in the transaction of the write that changes the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StandingCounters {
+    /// The number of filters.
+    pub(super) filters: u64,
+    /// The number of writes that inserted or removed filters, or forgot events.
+    pub(super) changes: u64,
+    /// The number of the oldest event that is kept, or `next_event` if none is kept.
+    pub(super) first_event: u64,
+    /// The number of the next event.
+    pub(super) next_event: u64,
+    /// The number of entries in the table of events.
+    pub(super) entries: u64,
+}
+
+impl Default for StandingCounters {
+    fn default() -> Self {
+        Self { filters: 0, changes: 0, first_event: 1, next_event: 1, entries: 0 }
+    }
+}
+
+impl StandingCounters {
+    /// Returns the number of the last event, or 0 if there has been none.
+    pub(super) fn last_event(&self) -> u64 {
+        self.next_event.saturating_sub(1)
+    }
+
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let Self { filters, changes, first_event, next_event, entries } = self;
+        let mut out = ByteWriter::default();
+        out.all(&[filters, changes, first_event, next_event, entries]);
+        with_checksum(STANDING_SEED, &out.into_bytes())
+    }
+
+    /// Decodes counters. `most` is the maximum of the counters, beyond which they could saturate.
+    pub(super) fn from_bytes(bytes: &[u8], most: u64) -> Result<Self, Fault> {
+        let wrong = |what: &str| Fault::corrupt(format!("the counters of standing filters {what}"));
+        let contents = checked(STANDING_SEED, bytes).ok_or_else(|| wrong("have a wrong checksum"))?;
+        let mut reader = ByteReader::new(contents);
+        let mut next = || reader.one::<u64>();
+        let own = Self {
+            filters: next()?,
+            changes: next()?,
+            first_event: next()?,
+            next_event: next()?,
+            entries: next()?,
+        };
+        reader.finish()?;
+        let has_events = own.first_event < own.next_event;
+        let is_sound = own.first_event > 0
+            && own.first_event <= own.next_event
+            && has_events == (own.entries > 0)
+            && own.next_event.max(own.changes) <= most;
+        if is_sound { Ok(own) } else { Err(wrong("contradict each other")) }
+    }
+}
+
+fn filter_seed(name: &str) -> u64 {
+    xxh3_64_with_seed(name.as_bytes(), STANDING_SEED)
+}
+
+fn short(number: usize) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+fn write_fields(fields: &[FieldId], out: &mut ByteWriter) {
+    // A catalogue has at most 65,535 fields.
+    out.all(&[short(fields.len())]);
+    fields.iter().for_each(|field| out.all(&[short(field.index())]));
+}
+
+/// The ids of the fields of a catalogue, by index.
+pub(super) struct Fields(Vec<FieldId>);
+
+impl Fields {
+    pub(super) fn of(catalog: &Catalog) -> Self {
+        Self(catalog.field_ids().collect())
+    }
+
+    fn read(&self, reader: &mut ByteReader<'_>) -> Result<Vec<FieldId>, String> {
+        let count: u16 = reader.one()?;
+        let indexes: Vec<u16> = reader.all(usize::from(count))?;
+        let field = |index: u16| {
+            let found = self.0.get(usize::from(index)).copied();
+            found.ok_or_else(|| format!("field {index}, which the catalogue does not have"))
+        };
+        indexes.into_iter().map(field).collect()
+    }
+}
+
+/// Encodes a standing filter: its fields, and its normal form as a filter text.
+pub(super) fn filter_to_bytes(filter: &StandingFilter) -> Vec<u8> {
+    let mut out = ByteWriter::default();
+    write_fields(filter.fields(), &mut out);
+    out.bytes(filter.filter().to_text().as_bytes());
+    with_checksum(filter_seed(filter.name()), &out.into_bytes())
+}
+
+/// Decodes the standing filter with this name.
+pub(super) fn filter_from_bytes(
+    name: &str,
+    bytes: &[u8],
+    catalog: &Catalog,
+    fields: &Fields,
+) -> Result<StandingFilter, Fault> {
+    let wrong = |what: String| Fault::corrupt(format!("the standing filter {name:?}: {what}"));
+    let contents = checked(filter_seed(name), bytes).ok_or_else(|| wrong("a wrong checksum".to_owned()))?;
+    let mut reader = ByteReader::new(contents);
+    let fields = fields.read(&mut reader).map_err(wrong)?;
+    let text = str::from_utf8(reader.rest()).map_err(|_| wrong("not UTF-8".to_owned()))?;
+    let filter = Filter::of_stored_text(catalog, text).map_err(|errors| wrong(errors.to_string()))?;
+    Ok(StandingFilter::new(name, &filter).with_fields(fields))
+}
+
+/// An entry of events that is being filled: events of one case, caused by one write.
+pub(super) struct EntryWriter {
+    first: u64,
+    count: u32,
+    head: ByteWriter,
+    events: ByteWriter,
+    bytes: usize,
+}
+
+impl EntryWriter {
+    /// Begins an entry whose first event will have this number.
+    pub(super) fn new(first: u64) -> Self {
+        let (head, events) = (ByteWriter::default(), ByteWriter::default());
+        Self { first, count: 0, head, events, bytes: 0 }
+    }
+
+    /// Adds an event.
+    pub(super) fn push(&mut self, event: &CaseEvent<'_>) {
+        let (kind, fields) = match event.kind {
+            CaseEventKind::Entered => (ENTERED, None),
+            CaseEventKind::Left => (LEFT, None),
+            CaseEventKind::Changed(fields) => (CHANGED, Some(fields)),
+        };
+        self.count = self.count.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(event.filter.len()).saturating_add(2);
+        self.events.u8(kind);
+        // A name has at most 128 bytes.
+        self.events.u8(u8::try_from(event.filter.len()).unwrap_or(u8::MAX));
+        self.events.bytes(event.filter.as_bytes());
+        if let Some(fields) = fields {
+            write_fields(fields, &mut self.events);
+            self.bytes = self.bytes.saturating_add(size_of_val(fields));
+        }
+    }
+
+    /// Returns true if the next event belongs to another entry.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes >= ENTRY_BYTES
+    }
+
+    /// Returns the number of the first event, and the bytes of the entry.
+    pub(super) fn finish(mut self, time: Timestamp, id: &str) -> (u64, Vec<u8>) {
+        self.head.all(&[time.as_millis()]);
+        // The id is a part of a document, which is shorter than 4 GiB.
+        self.head.all(&[self.count, u32::try_from(id.len()).unwrap_or(u32::MAX)]);
+        self.head.bytes(id.as_bytes());
+        self.head.bytes(&self.events.into_bytes());
+        (self.first, with_checksum(self.first ^ EVENTS_SEED, &self.head.into_bytes()))
+    }
+}
+
+/// Returns the time of an entry, without verifying its checksum.
+pub(super) fn time_of_entry(bytes: &[u8]) -> Option<Timestamp> {
+    let mut reader = ByteReader::new(bytes);
+    reader.one::<u64>().ok()?;
+    reader.one().ok().map(Timestamp::from_millis)
+}
+
+/// Decodes the events of the entry whose first event has this number. There is at least one.
+pub(super) fn events_from_bytes(
+    first: u64,
+    bytes: &[u8],
+    catalog: &Catalog,
+    fields: &Fields,
+) -> Result<Vec<Event>, Fault> {
+    let wrong = |what: String| Fault::corrupt(format!("the events from number {first} on: {what}"));
+    let contents = checked(first ^ EVENTS_SEED, bytes).ok_or_else(|| wrong("a wrong checksum".to_owned()))?;
+    events_of(first, contents, catalog, fields).map_err(wrong)
+}
+
+fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) -> Result<Vec<Event>, String> {
+    let mut reader = ByteReader::new(contents);
+    let time = Timestamp::from_millis(reader.one()?);
+    let (count, id_bytes): (u32, u32) = (reader.one()?, reader.one()?);
+    let text = |bytes| str::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
+    let id = text(reader.bytes(id_bytes as usize)?)?;
+    if count == 0 || id.is_empty() {
+        return Err("no event, or no id".to_owned());
+    }
+    let mut events = Vec::new();
+    for number in (first..).take(count as usize) {
+        let kind = reader.u8()?;
+        let name_bytes = reader.u8()?;
+        let name = text(reader.bytes(usize::from(name_bytes))?)?;
+        if name.is_empty() || name.len() > StandingFilter::MAX_NAME_BYTES {
+            return Err(format!("a name of {name_bytes} bytes"));
+        }
+        let kind = match kind {
+            ENTERED => EventKind::Entered,
+            LEFT => EventKind::Left,
+            CHANGED => EventKind::changed(catalog, fields.read(&mut reader)?),
+            other => return Err(format!("an event of the kind {other}")),
+        };
+        events.push(Event::new(number, time, name, id, kind));
+    }
+    reader.finish()?;
+    Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Field, FieldType};
+
+    fn catalog() -> Catalog {
+        Catalog::new([Field::new("state", FieldType::String), Field::new("n", FieldType::Number)]).unwrap()
+    }
+
+    fn damaged(bytes: &[u8], at: usize) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= 4;
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_comes_back_and_what_is_changed_does_not() {
+        let catalog = catalog();
+        let fields = Fields::of(&catalog);
+        let counters = StandingCounters { filters: 2, changes: 3, first_event: 4, next_event: 9, entries: 1 };
+        let bytes = counters.to_bytes();
+        assert_eq!(StandingCounters::from_bytes(&bytes, 9).unwrap(), counters);
+        for wrong in [
+            StandingCounters { first_event: 0, ..counters },
+            StandingCounters { first_event: 10, ..counters },
+            StandingCounters { entries: 0, ..counters },
+            StandingCounters { first_event: 9, ..counters },
+            StandingCounters { next_event: 10, ..counters },
+            StandingCounters { changes: 10, ..counters },
+        ] {
+            assert!(StandingCounters::from_bytes(&wrong.to_bytes(), 9).is_err(), "{wrong:?}");
+        }
+        for at in 0..bytes.len() {
+            assert!(StandingCounters::from_bytes(&damaged(&bytes, at), 9).is_err());
+        }
+
+        let text = "state in (\"a b\", open) and not n > 5";
+        let filter = Filter::compile_text(&catalog, text).unwrap();
+        let filter = StandingFilter::new("é", &filter).with_fields(catalog.find("n"));
+        let bytes = filter_to_bytes(&filter);
+        assert_eq!(filter_from_bytes("é", &bytes, &catalog, &fields).unwrap(), filter);
+        assert!(filter_from_bytes("e", &bytes, &catalog, &fields).is_err());
+        for at in 0..bytes.len() {
+            assert!(filter_from_bytes("é", &damaged(&bytes, at), &catalog, &fields).is_err());
+        }
+
+        let mut entry = EntryWriter::new(7);
+        let changed: Vec<FieldId> = catalog.find("n").into_iter().collect();
+        let kinds = [CaseEventKind::Entered, CaseEventKind::Left, CaseEventKind::Changed(&changed)];
+        for kind in kinds {
+            entry.push(&CaseEvent { filter: "name", kind });
+        }
+        let time = Timestamp::from_millis(-5);
+        let (first, bytes) = entry.finish(time, "id");
+        assert_eq!((first, time_of_entry(&bytes)), (7, Some(time)));
+        let events = events_from_bytes(7, &bytes, &catalog, &fields).unwrap();
+        let kinds: Vec<&EventKind> = events.iter().map(|event| &event.kind).collect();
+        assert_eq!(kinds, [&EventKind::Entered, &EventKind::Left, &EventKind::Changed(vec!["n".to_owned()])]);
+        assert!(events.iter().map(|event| event.number).eq(7..10));
+        assert!(events.iter().all(|event| (&*event.filter, &*event.id, event.time) == ("name", "id", time)));
+        assert!(events_from_bytes(8, &bytes, &catalog, &fields).is_err());
+        for at in 0..bytes.len() {
+            assert!(events_from_bytes(7, &damaged(&bytes, at), &catalog, &fields).is_err());
+            assert!(events_from_bytes(7, &bytes[..at], &catalog, &fields).is_err());
+        }
+    }
+
+    #[test]
+    fn forged_entries_are_refused() {
+        let catalog = catalog();
+        let fields = Fields::of(&catalog);
+        let check = |parts: &[&[u8]]| events_of(1, &parts.concat(), &catalog, &fields);
+        let head = |count: u32, id: u32| {
+            [&7_i64.to_le_bytes()[..], &count.to_le_bytes(), &id.to_le_bytes()].concat()
+        };
+        let entered: &[u8] = &[0, 1, b'n'];
+        assert_eq!(check(&[&head(1, 1), b"i", entered]).unwrap().len(), 1);
+        for (wrong, what) in [
+            (vec![head(0, 1), b"i".to_vec()], "no event"),
+            (vec![head(1, 0), entered.to_vec()], "no id"),
+            (vec![head(1, 1), vec![0xff], entered.to_vec()], "UTF-8"),
+            (vec![head(2, 1), b"i".to_vec(), entered.to_vec()], "left"),
+            (vec![head(u32::MAX, 1), b"i".to_vec(), entered.to_vec()], "left"),
+            (vec![head(1, u32::MAX), b"i".to_vec(), entered.to_vec()], "left"),
+            (vec![head(1, 1), b"i".to_vec(), entered.to_vec(), vec![0]], "after the end"),
+            (vec![head(1, 1), b"i".to_vec(), vec![3, 1, b'n']], "kind 3"),
+            (vec![head(1, 1), b"i".to_vec(), vec![0, 0]], "name of 0"),
+            (vec![head(1, 1), b"i".to_vec(), [&[0, 129][..], &[b'n'; 129]].concat()], "name of 129"),
+            (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 1, 0, 9, 0]], "field 9"),
+            (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 0xff, 0xff]], "left"),
+        ] {
+            let parts: Vec<&[u8]> = wrong.iter().map(Vec::as_slice).collect();
+            let error = check(&parts).unwrap_err();
+            assert!(error.contains(what), "{error}, not {what}");
+        }
+    }
+}
