@@ -1,15 +1,13 @@
 //! The command `filters`: adds, lists and removes the standing filters of a database.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use casefilter::{Catalog, FilterBuilder, StandingFilter, Store, StoreOptions, Timestamp};
-use chrono::{DateTime, FixedOffset, Utc};
+use casefilter::{Catalog, StandingFilter, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::input::database::{close_written, open_to_read};
-use crate::input::selection::{extended, unpaged};
 use crate::input::standing::read_filters;
+use crate::input::syntax::Dialect;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::{escape, quote};
 use crate::output::failure::{Failure, failed};
@@ -61,19 +59,8 @@ struct Add {
     #[arg(long)]
     entering: bool,
 
-    /// The UTC offset of the days in the filters, such as +02:00
-    #[arg(
-        long,
-        value_name = "±HH:MM",
-        default_value = "+00:00",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    utc_offset: FixedOffset,
-
-    /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in JSON filters; `where` always allows them
-    #[arg(long)]
-    extended: bool,
+    #[command(flatten)]
+    dialect: Dialect,
 
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
@@ -143,10 +130,7 @@ fn catalog_of(database: &Path) -> Result<Catalog, Failure> {
 fn add(args: &Add) -> Result<Status, Failure> {
     let catalog = catalog_of(&args.db)?;
     // The present time lets the error for `now` say why a standing filter cannot have it.
-    let builder = FilterBuilder::new(&extended(catalog.clone(), args.extended))
-        .with_limits(unpaged())
-        .now(Timestamp::from(DateTime::<Utc>::from(SystemTime::now())))
-        .utc_offset(args.utc_offset);
+    let builder = args.dialect.builder(&args.dialect.extend(catalog.clone()));
     let filters: Vec<StandingFilter> =
         read_filters(&args.filters, builder.catalog(), &builder)?.iter().collect();
     let all = filters.len();

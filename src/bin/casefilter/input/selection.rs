@@ -88,7 +88,7 @@ impl Criteria {
 
     /// Returns the UTC offset of the days in the filter.
     pub(crate) fn utc_offset(&self) -> FixedOffset {
-        self.syntax.utc_offset
+        self.syntax.utc_offset()
     }
 
     /// Reads a request for counts, in the form of the service. Returns it with its text.
@@ -166,7 +166,7 @@ impl Selection {
 
     /// Returns the UTC offset of the argument `--utc-offset`. It is zero if the argument is absent.
     pub(crate) fn utc_offset(&self) -> FixedOffset {
-        self.criteria.syntax.utc_offset
+        self.criteria.syntax.utc_offset()
     }
 
     /// Does the same as [`request`](Self::request), and also returns the time that compiling took.

@@ -10,9 +10,9 @@ use crate::input::admin::Admin;
 use crate::input::catalog::CatalogFile;
 use crate::output::failure::Failure;
 
-/// The arguments that say how filters are read: their catalogue, their operators, and their days.
+/// The arguments that say how filters are read: their operators and their days.
 #[derive(Clone, clap::Args)]
-pub(crate) struct Syntax {
+pub(crate) struct Dialect {
     /// The UTC offset of the days in text filters, such as +02:00; it also applies to `today`
     #[arg(
         long,
@@ -21,25 +21,27 @@ pub(crate) struct Syntax {
         hide_default_value = true,
         allow_hyphen_values = true
     )]
-    pub(crate) utc_offset: FixedOffset,
+    utc_offset: FixedOffset,
 
     /// Also allow $not, $elem, $exists, $startsWith, $substring and $match in JSON filters; text filters always allow them
     #[arg(long)]
     extended: bool,
+}
+
+/// The arguments that say how filters are read, with their catalogue.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Syntax {
+    #[command(flatten)]
+    dialect: Dialect,
 
     #[command(flatten)]
     catalog: CatalogFile,
 }
 
-impl Syntax {
-    /// Returns the catalogue for filters: that of --catalog, else that of the database, else that of cases.
-    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
-        Ok(extended(self.catalog.or_stored(database, admin)?, self.extended))
-    }
-
-    /// Returns the catalogue for filters that are compiled without any cases.
-    pub(crate) fn catalog_alone(&self) -> Result<Catalog, Failure> {
-        Ok(extended(self.catalog.or_cases()?, self.extended))
+impl Dialect {
+    /// Returns the catalogue. If the extended operators are allowed, JSON filters for the returned catalogue may use them.
+    pub(crate) fn extend(&self, catalog: Catalog) -> Catalog {
+        extended(catalog, self.extended)
     }
 
     /// Returns a builder of filters that knows the present time.
@@ -48,6 +50,28 @@ impl Syntax {
             .with_limits(unpaged())
             .now(Timestamp::from(DateTime::<Utc>::from(SystemTime::now())))
             .utc_offset(self.utc_offset)
+    }
+}
+
+impl Syntax {
+    /// Returns the catalogue for filters: that of --catalog, else that of the database, else that of cases.
+    pub(crate) fn catalog(&self, database: Option<&Path>, admin: &Admin) -> Result<Catalog, Failure> {
+        Ok(self.dialect.extend(self.catalog.or_stored(database, admin)?))
+    }
+
+    /// Returns the catalogue for filters that are compiled without any cases.
+    pub(crate) fn catalog_alone(&self) -> Result<Catalog, Failure> {
+        Ok(self.dialect.extend(self.catalog.or_cases()?))
+    }
+
+    /// Returns a builder of filters that knows the present time.
+    pub(crate) fn builder(&self, catalog: &Catalog) -> FilterBuilder {
+        self.dialect.builder(catalog)
+    }
+
+    /// Returns the UTC offset of the days in filters.
+    pub(crate) fn utc_offset(&self) -> FixedOffset {
+        self.dialect.utc_offset
     }
 }
 
