@@ -287,5 +287,55 @@ fn writing(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, matching, inserting, writing);
+/// Measures writes to stores with 10,000 standing filters and with none.
+#[cfg(feature = "store")]
+fn storing(criterion: &mut Criterion) {
+    use casefilter::{Durability, Store, StoreOptions};
+    let catalog = catalog();
+    let is_test = std::env::args().any(|argument| argument == "--test");
+    let (filters, number) = if is_test { (1_000, 1_000) } else { (10_000, 100_000) };
+    let mut group = criterion.benchmark_group("standing");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3)).sample_size(10);
+    for (name, filters) in [("no filters", 0), (RARE.name, filters)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut made = 0;
+        let mut new = || {
+            made += 1;
+            let path = folder.path().join(format!("{made}.db"));
+            let store = Store::create(path, catalog.clone(), StoreOptions::default()).unwrap();
+            store.insert_standing(standing(&RARE.filters(&catalog, filters))).unwrap();
+            store
+        };
+        let [first, second] = [42, 43].map(|seed| RARE.cases(&catalog, number, seed));
+        let lines: String = first.iter().filter_map(|case| Some(format!("{}\n", case.text()?))).collect();
+        group.bench_function(BenchmarkId::new(format!("import to a store, {name}"), number), |bencher| {
+            bencher.iter_batched(
+                &mut new,
+                |store| {
+                    store.upsert_many(lines.as_bytes()).unwrap();
+                    store
+                },
+                BatchSize::PerIteration,
+            );
+        });
+        let store = new();
+        store.upsert_many(lines.as_bytes()).unwrap();
+        println!("{name}: {} events of {number} new cases", store.last_event());
+        let mut next = 0;
+        let id = BenchmarkId::new(format!("single upserts to a store, grouped, {name}"), number);
+        group.bench_function(id, |bencher| {
+            bencher.iter(|| {
+                // Each case gets new values.
+                let case = if next < second.len() { &second[next] } else { &first[next - second.len()] };
+                next = (next + 1) % (2 * second.len());
+                store.upsert(case.text().unwrap().as_bytes(), Durability::Grouped).unwrap()
+            });
+        });
+    }
+}
+
+#[cfg(not(feature = "store"))]
+fn storing(_: &mut Criterion) {}
+
+criterion_group!(benches, matching, inserting, writing, storing);
 criterion_main!(benches);
