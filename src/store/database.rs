@@ -3,6 +3,9 @@
 use std::path::Path;
 #[cfg(feature = "service")]
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+#[cfg(feature = "service")]
+use std::sync::atomic::Ordering;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
@@ -37,6 +40,8 @@ pub struct Store {
     pub(super) definition: Catalog,
     /// True if the file may have compressed documents. Files of earlier versions may not.
     pub(super) is_packed: bool,
+    /// The number of documents that were written so far: the number of the last write of a case.
+    pub(super) last_write: AtomicU64,
 }
 
 impl Store {
@@ -189,9 +194,17 @@ impl Store {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
         let Loaded { engine, state, stored, is_packed, replayed, definition } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
+        let last_write = AtomicU64::new(state.next_document);
         let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
         let definition = definition.unwrap_or_else(|| catalog.clone());
-        Ok(Self { name, log, engine, file, options, definition, is_packed })
+        Ok(Self { name, log, engine, file, options, definition, is_packed, last_write })
+    }
+
+    /// Returns the number of documents that were written so far, also those that were replaced or deleted later: the number of the
+    /// last write of a case. Deletions and writes of records have no number.
+    #[cfg(feature = "service")]
+    pub(crate) fn last_write(&self) -> u64 {
+        self.last_write.load(Ordering::Acquire)
     }
 
     /// Returns the device number and the inode number of the file.
