@@ -94,6 +94,15 @@ impl std::error::Error for AuditError {}
 
 /// Returns the files of an audit log: its rotated files, oldest first, and the file itself, if it exists.
 ///
+/// ```
+/// use casefilter::service::{AuditLog, AuditOptions, audit_files};
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("audit.ndjson");
+/// AuditLog::open(&path, AuditOptions::default())?.close()?;
+/// assert_eq!(audit_files(&path)?, [path]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// # Errors
 /// Returns an error if the folder cannot be read, or if there is no file.
 pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
