@@ -8,6 +8,9 @@ use tempfile::TempDir;
 use super::files::rotated;
 use super::*;
 
+/// The lines of a log, each with its file.
+type Lines = Vec<(PathBuf, String)>;
+
 /// A log in a folder of its own.
 struct World {
     folder: TempDir,
@@ -47,7 +50,7 @@ impl World {
     }
 
     /// Returns all lines of the log, each with its file.
-    fn lines(&self) -> Vec<(PathBuf, String)> {
+    fn lines(&self) -> Lines {
         let mut lines = Vec::new();
         for path in audit_files(&self.path()).unwrap() {
             let text = fs::read_to_string(&path).unwrap();
@@ -144,7 +147,7 @@ fn each_changed_left_out_or_added_record_is_named() {
         let count = whole.len() as u64;
         for at in 0..whole.len() {
             let number = at as u64 + 1;
-            let changed = |change: &dyn Fn(&mut Vec<(PathBuf, String)>)| {
+            let changed = |change: &dyn Fn(&mut Lines)| {
                 let mut lines = whole.clone();
                 change(&mut lines);
                 world.write(&lines);
