@@ -18,7 +18,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+use casefilter::service::{AuditLog, AuditOptions, Service, ServiceOptions, TokenFile, Tokens};
 use casefilter::{Catalog, Filter, ImportMode, Limits, SearchParams, Store, StoreOptions, sample};
 use hmac::{Hmac, KeyInit, Mac};
 use http_body_util::{BodyExt, Collected};
@@ -233,17 +233,25 @@ fn main() {
     let file =
         format!(r#"{{"tokens":[{{"token":"bench","secret":"{SECRET}","permissions":["viewCases"]}}]}}"#);
     let file: TokenFile = serde_json::from_str(&file).unwrap();
-    let tokens = Tokens::new(file, store.catalog(), &Limits::default()).unwrap();
+    let tokens = || Tokens::new(file.clone(), store.catalog(), &Limits::default()).unwrap();
+    let copy = folder.path().join("copy.db");
+    store.backup(&copy).unwrap();
+    let copy = Store::open(&copy, Catalog::cases(), StoreOptions::default()).unwrap();
+    let log = AuditLog::open(folder.path().join("audit.ndjson"), AuditOptions::default()).unwrap();
+    let audited = Service::new(copy, tokens(), ServiceOptions::default()).with_audit(log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let [own, other] = [0, 1].map(|_| runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap());
-    let addresses = [&own, &other].map(|listener| listener.local_addr().unwrap());
+    let [own, other, third] = [0, 1, 2].map(|_| runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap());
+    let addresses = [&own, &other, &third].map(|listener| listener.local_addr().unwrap());
+    let tokens = tokens();
     let service = Service::new(store, tokens, ServiceOptions::default());
     runtime.spawn(service.serve(own, std::future::pending()));
+    runtime.spawn(audited.serve(third, std::future::pending()));
     runtime.spawn(serve_empty(other));
 
     let kinds = [
         ("the framework, empty", addresses[1], PATH.to_owned()),
         ("limit=1", addresses[0], format!("{PATH}?order=-createdAt&limit=1")),
+        ("limit=1, with an audit log", addresses[2], format!("{PATH}?order=-createdAt&limit=1")),
         ("limit=100", addresses[0], format!("{PATH}?order=-createdAt&limit=100")),
     ];
     let load =
@@ -267,6 +275,9 @@ fn main() {
     println!(
         "| request | requests/s | p50 µs | p99 µs | of the framework's rate, median of rounds |\n|---|---:|---:|---:|---:|"
     );
+    let mut of_plain: Vec<f64> =
+        ratios[2].iter().zip(&ratios[1]).map(|(audited, plain)| audited / plain).collect();
+    of_plain.sort_by(f64::total_cmp);
     for (((name, ..), best), mut ratios) in kinds.iter().zip(best).zip(ratios) {
         let best = best.unwrap();
         ratios.sort_by(f64::total_cmp);
@@ -278,6 +289,10 @@ fn main() {
             ratios[ratios.len() / 2] * 100.0
         );
     }
+    println!(
+        "limit=1 with an audit log: {:.1} % of the rate without, median of rounds",
+        of_plain[of_plain.len() / 2] * 100.0
+    );
     println!("Success: service");
     // The servers never stop by themselves.
     runtime.shutdown_background();

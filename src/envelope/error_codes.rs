@@ -104,6 +104,8 @@ const SEARCH_TIMEOUT: ErrorCode = ErrorCode {
 };
 pub(crate) const BODY_SPOOL: ErrorCode =
     row(5034, "BodySpoolException", 503, "the service cannot write a large body to a temporary file");
+pub(crate) const AUDIT_LOG: ErrorCode =
+    row(5035, "AuditLogException", 503, "the service cannot record requests in its audit log");
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
 impl ErrorCode {
@@ -187,6 +189,7 @@ impl ErrorCode {
         SOURCE_UNAVAILABLE,
         SEARCH_TIMEOUT,
         BODY_SPOOL,
+        AUDIT_LOG,
         NO_SPACE,
     ];
 

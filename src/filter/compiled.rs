@@ -53,6 +53,18 @@ pub(super) struct Inner {
     /// The program of the normal form, which tests parsed documents. The first such test compiles it. `None` if it would be too
     /// large.
     pub(super) program: OnceLock<Option<Program>>,
+    /// The printed filter, made by the first record of an audit log.
+    #[cfg(feature = "service")]
+    pub(super) printed: OnceLock<Printed>,
+}
+
+/// A filter as audit logs contain it.
+#[cfg(feature = "service")]
+pub(crate) struct Printed {
+    /// The normal form in the text syntax.
+    pub(crate) text: Box<str>,
+    /// The fingerprint as 32 hexadecimal digits.
+    pub(crate) fingerprint: Box<str>,
 }
 
 /// The input that a filter was compiled or joined from.
@@ -79,7 +91,15 @@ pub(super) struct Written {
 impl Filter {
     pub(super) fn new(catalog: &Catalog, predicate: Tree<Leaf>, origin: Origin) -> Self {
         let (searched, program) = (OnceLock::new(), OnceLock::new());
-        let inner = Inner { catalog: catalog.clone(), predicate, origin, searched, program };
+        let inner = Inner {
+            catalog: catalog.clone(),
+            predicate,
+            origin,
+            searched,
+            program,
+            #[cfg(feature = "service")]
+            printed: OnceLock::new(),
+        };
         Self { inner: Arc::new(inner), written: OnceLock::new() }
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::compiled::Filter;
+#[cfg(feature = "service")]
+use super::compiled::Printed;
 use crate::catalog::{Field, FieldId, TimestampForm};
 
 /// The start of the text that is hashed. The number must change when the normal form or the hashed properties of fields change.
@@ -60,6 +62,17 @@ impl Filter {
         hash.update(self.to_json());
         let digest = hash.finalize();
         digest.first_chunk().copied().map_or(0, u128::from_be_bytes)
+    }
+}
+
+#[cfg(feature = "service")]
+impl Filter {
+    /// Returns the printed filter. It is made once, and shared by all clones.
+    pub(crate) fn printed(&self) -> &Printed {
+        self.inner.printed.get_or_init(|| Printed {
+            text: self.to_text().into(),
+            fingerprint: format!("{:032x}", self.fingerprint()).into(),
+        })
     }
 }
 

@@ -10,13 +10,12 @@ use axum::response::Response;
 
 use super::auth::replays::ReplayCache;
 use super::auth::signature::SignatureCheck;
-use super::auth::tokens::AppToken;
 use super::http::body;
 use super::http::budget::{Account, Reservation};
 use super::http::errors::{Failure, json};
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
-use super::http::request_log::RequestLog;
+use super::http::request_log::{Caller, RequestLog};
 use super::http::write_timeout::ResponseDeadline;
 use super::operations::endpoint::{BlockingHandler, Call, Endpoint, Handler};
 use super::operations::parameters;
@@ -52,7 +51,11 @@ async fn answer_and_log(
     request: Request,
 ) -> Response {
     let mut log = RequestLog::since(Instant::now(), shared).of(endpoint.name);
-    let result = call(shared, endpoint, applicant, request, &mut log.caller.token).await;
+    if shared.is_unrecorded() {
+        return log.end(Err(Failure::unrecorded().closing()));
+    }
+    log.caller.note = shared.audit.as_ref().map(|_| Arc::default());
+    let result = call(shared, endpoint, applicant, request, &mut log.caller).await;
     log.end(result.map(json))
 }
 
@@ -61,7 +64,7 @@ async fn call(
     endpoint: &'static Endpoint,
     applicant: PathId,
     request: Request,
-    verified: &mut Option<Arc<AppToken>>,
+    caller: &mut Caller,
 ) -> Result<Body, Failure> {
     let (head, body) = request.into_parts();
     // A change of the tokens affects only later requests.
@@ -81,7 +84,10 @@ async fn call(
     let verified_s = now().timestamp();
     let (token, signature) = signed.verify(verified_s)?;
     token.note_use(verified_s);
-    *verified = Some(Arc::clone(token));
+    caller.token = Some(Arc::clone(token));
+    if let (Some(note), true, Ok(id) | Err(id)) = (&caller.note, endpoint.names_applicant(), &applicant) {
+        note.applicant(id);
+    }
     let memory = shared.bodies.reserve(Account { token: token.address(), peer: None });
     let body = received.into_memory(memory, shared.body_allowance).await?;
     if shared.options.reject_replays {
@@ -104,6 +110,7 @@ async fn call(
         query: head.uri.query().map(str::to_owned),
         body: body.bytes.clone(),
         deadline,
+        note: caller.note.clone(),
         client: head.extensions.get().cloned().unwrap_or_default(),
     };
     let answer = match endpoint.handler {

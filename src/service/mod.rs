@@ -79,6 +79,21 @@
 //! two equal requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
 //! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
+//! # Audit log
+//!
+//! With [`Service::with_audit`], each answered request has a record in an [`AuditLog`]: time, correlation id, token, operation,
+//! status, and the id of the applicant. For searches also the filter in normal form with its fingerprint, the order, the page, the
+//! total, the number of cases, the digest of their ids, and the number of the last write. `docs/service.md` lists the members of a
+//! record. The log never contains secrets, documents, or values of updates. A request on the admin socket has a record with its method,
+//! its path and the user id of the operator.
+//!
+//! A record is written before its response is sent. If it cannot be written, the request gets 503 with the error code 5035, and so do
+//! later requests, before anything is done for them. An update whose own record failed may have been stored. With
+//! [`is_best_effort`](AuditOptions::is_best_effort), requests are answered without a record, and are counted.
+//!
+//! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that was
+//! changed, left out or put in.
+//!
 //! # Limits
 //!
 //! [`ServiceOptions`] contains all limits.
@@ -232,7 +247,7 @@
 //! second reports the number of suppressed lines. Requests without a verified token share one limit. Bodies, queries, signatures
 //! and secrets are never logged.
 //!
-//! `/readyz` is 503 during a shutdown, and while the source of cases does not respond.
+//! `/readyz` is 503 during a shutdown, while the audit log cannot be written, and while the source of cases does not respond.
 //!
 //! A failed write, for example on a full disk, stops updates but not searches. Then `/readyz` is 200 with `"writes":"failing"`,
 //! `casefilter_writes_failing` is 1, and updates get 503. Once per second, the service reopens the file and tries again, so updates
@@ -320,10 +335,12 @@
 //! | 5032 | `SourceUnavailableException` | 503 | PostgreSQL cannot search the cases at the moment |
 //! | 5033 | `SearchTimeoutException` | 503 | the search took longer than the service allows |
 //! | 5034 | `BodySpoolException` | 503 | the service cannot write a large body to a temporary file |
+//! | 5035 | `AuditLogException` | 503 | the service cannot record requests in its audit log |
 //! | 5070 | `InsufficientStorageException` | 507 | admin socket: the disk is full |
 
 #[cfg(unix)]
 mod admin;
+mod audit;
 mod auth;
 mod dispatch;
 mod http;
@@ -338,6 +355,9 @@ mod work;
 
 #[cfg(unix)]
 pub use admin::AdminSocket;
+pub use audit::{
+    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_files, verify_audit_log,
+};
 pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};
 pub use options::ServiceOptions;

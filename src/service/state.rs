@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
+use super::audit::AuditLog;
 use super::auth::tokens::{SharedTokens, Tokens};
 use super::http::body_spool::BodySpool;
 use super::http::budget::Budget;
@@ -29,6 +30,8 @@ pub(super) struct ServiceState {
     /// The OpenAPI document, which is created by its first request.
     pub(super) openapi: OnceLock<String>,
     pub(super) options: ServiceOptions,
+    /// The audit log, if the host has set one.
+    pub(super) audit: Option<AuditLog>,
     pub(super) correlation_ids: CorrelationIds,
     pub(super) metrics: Metrics,
     pub(super) latency: LatencyTracker,
@@ -85,6 +88,7 @@ impl ServiceState {
             source: CaseSource::Store,
             tokens: Arc::new(SharedTokens::new(tokens)),
             openapi: OnceLock::new(),
+            audit: None,
             correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),
             latency: LatencyTracker::new(),
@@ -139,6 +143,26 @@ impl ServiceState {
         }
         *last = Some((Instant::now(), error.is_none()));
         error.is_none()
+    }
+
+    /// Writes the end of the audit log, and logs its last record, so that an operator can keep it in another place.
+    pub(super) fn close_audit_log(&self) {
+        let Some(audit) = &self.audit else { return };
+        match audit.end() {
+            Ok(head) => {
+                let audit_head = head.to_string();
+                tracing::info!(audit_head, "the audit log is closed");
+            }
+            Err(error) => {
+                let cause = error.to_string();
+                tracing::error!(cause, "the audit log could not be closed");
+            }
+        }
+    }
+
+    /// Returns true if requests must not be answered, because the audit log cannot be written.
+    pub(super) fn is_unrecorded(&self) -> bool {
+        self.audit.as_ref().is_some_and(AuditLog::refuses)
     }
 
     /// Returns true if the last write failed because of the file.

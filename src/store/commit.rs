@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 
@@ -127,6 +128,7 @@ impl Store {
         staged.publish();
         log.is_ahead = false;
         log.state = state;
+        self.last_write.store(state.next_document, Ordering::Release);
         log.standing = standing;
         if is_synced {
             // Only now do searches see the cases of the events.

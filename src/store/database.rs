@@ -4,6 +4,9 @@ use std::path::Path;
 #[cfg(feature = "service")]
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+#[cfg(feature = "service")]
+use std::sync::atomic::Ordering;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
@@ -43,6 +46,8 @@ pub struct Store {
     pub(super) definition: Catalog,
     /// True if the file has version 3: it has summaries of the batches, and its documents and parts may be compressed.
     pub(super) is_packed: bool,
+    /// The number of documents that were written so far: the number of the last write of a case.
+    pub(super) last_write: AtomicU64,
 }
 
 impl Store {
@@ -197,11 +202,19 @@ impl Store {
         let bell = Arc::new(Bell::default());
         bell.ring(standing.last_event());
         let since_checkpoint = replayed.saturating_add(state.released);
+        let last_write = AtomicU64::new(state.next_document);
         let shared = Arc::clone(&bell);
         let log = Log::new((state, standing), shared, stored, since_checkpoint, file.is_read_only());
         let log = Lock::new(log);
         let definition = definition.unwrap_or_else(|| catalog.clone());
-        Ok(Self { name, log, engine, filters, bell, file, options, definition, is_packed })
+        Ok(Self { name, log, engine, filters, bell, file, options, definition, is_packed, last_write })
+    }
+
+    /// Returns the number of documents that were written so far, also those that were replaced or deleted later: the number of the
+    /// last write of a case. Deletions and writes of records have no number.
+    #[cfg(feature = "service")]
+    pub(crate) fn last_write(&self) -> u64 {
+        self.last_write.load(Ordering::Acquire)
     }
 
     /// Returns the device number and the inode number of the file.

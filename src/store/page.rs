@@ -30,6 +30,16 @@ impl FoundPage {
         self.rows.next.as_ref()
     }
 
+    /// Passes the ids of the cases on the page to `take`, in order.
+    ///
+    /// # Errors
+    /// Returns an error if the ids cannot be read.
+    pub(crate) fn each_id(&self, store: &Store, mut take: impl FnMut(&str)) -> Result<(), StoreError> {
+        store.with_columns(|| self.rows.read_ids())?;
+        self.rows.ids().for_each(&mut take);
+        Ok(())
+    }
+
     /// Returns the value of [`SearchAnswer::examined`](crate::SearchAnswer::examined) for this search.
     pub(crate) fn examined(&self) -> u64 {
         self.rows.examined

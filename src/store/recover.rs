@@ -8,6 +8,7 @@
 //! - After a failed sync, the system may show data that is not on disk. Then all writes fail.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::database::Store;
@@ -118,6 +119,7 @@ impl Store {
         let mut fresh = Log::new((state, standing), bell, stored, since_checkpoint, false);
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
+        self.last_write.store(log.state.next_document, Ordering::Release);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ fn the_help_of_every_command_shows_an_example() {
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
     for command in [
         "search", "stats", "delete", "man", "check", "explain", "why", "match", "fields", "generate",
-        "bench", "demo", "sign", "filters", "watch",
+        "bench", "demo", "sign", "filters", "watch", "audit",
     ] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {
@@ -50,6 +50,7 @@ fn examples_in_the_help_are_never_wrapped() {
         let commands: &[&[&str]] = match name.as_str() {
             _ if examples.is_empty() => continue,
             "main" => &[&[]],
+            "audit" => &[&["audit"], &["audit", "list"], &["audit", "verify"]],
             "token" => &[&["token", "app"], &["token", "share"]],
             name => &[&[name]],
         };

@@ -8,6 +8,7 @@
 #[cfg(unix)]
 mod admin;
 mod answers;
+mod audit;
 mod authentication;
 mod bounds;
 mod client;

@@ -20,6 +20,8 @@ use tokio::sync::Semaphore;
 use super::context::Admin;
 use super::routes;
 use super::socket::AdminSocket;
+use crate::service::audit::AuditLog;
+use crate::service::audit::record::{Answered, By};
 use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
@@ -30,6 +32,9 @@ const CONNECTIONS: usize = 16;
 
 /// The header in which a client names the database that it expects. It protects against using the socket of another service.
 const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
+
+/// The requests that the audit log does not contain: the state of the service, and its metrics.
+const UNRECORDED: [&str; 2] = ["GET /", "GET /metrics"];
 
 /// The state that all connections of the admin socket share.
 pub(in crate::service) struct AdminServer {
@@ -97,7 +102,11 @@ impl AdminServer {
         let summary = format!("{} {}", request.method(), request.uri().path());
         let expected = request.headers().get(DATABASE);
         let is_expected = expected.is_none_or(|expected| self.admin.database_id().matches(expected));
-        let (mut response, cause) = if is_expected {
+        // The state of the service is shown even if requests cannot be recorded.
+        let audit = self.admin.shared.audit.as_ref().filter(|_| !UNRECORDED.contains(&&*summary));
+        let (mut response, mut cause) = if audit.is_some_and(AuditLog::refuses) {
+            self.reject(Failure::unrecorded().closing(), id)
+        } else if is_expected {
             let mut response = self.router.call(request.map(Body::new)).await?;
             match response.extensions_mut().remove::<Failure>() {
                 Some(failure) => self.reject(failure, id),
@@ -107,6 +116,14 @@ impl AdminServer {
             let found = format!("this service has another database, {}", self.admin.path.display());
             self.reject(Failure::new(StatusCode::CONFLICT, found).typed("other_database").closing(), id)
         };
+        if let Some(audit) = audit {
+            let by = By::Operator { request: &summary, user };
+            let status = response.status().as_u16();
+            let record = Answered { correlation_id: id.as_str(), by, status, note: None };
+            if !audit.record(&record.members()) {
+                (response, cause) = self.reject(Failure::unrecorded(), id);
+            }
+        }
         id.add_to(&mut response);
         let status = response.status().as_u16();
         let took_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -108,6 +108,12 @@ impl Failure {
         Self { cause: Some(cause), ..failure.coded(error_codes::BODY_SPOOL) }
     }
 
+    /// Creates a 503 error for a request that could not be recorded in the audit log. The log has the cause once.
+    pub(in crate::service) fn unrecorded() -> Self {
+        let description = "the service cannot record requests at the moment, try again in a moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::AUDIT_LOG)
+    }
+
     /// Creates a 503 error for a search that took too long. Also used for a cancelled search, for which no response is sent.
     pub(in crate::service) fn stopped() -> Self {
         let description = "the search took longer than the service allows, ask for less or try again later";

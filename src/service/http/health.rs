@@ -29,10 +29,13 @@ async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
     json(document.clone().into_bytes())
 }
 
-/// Handles `/readyz`: status 503 during a shutdown and while the source of cases does not respond, otherwise 200.
+/// Handles `/readyz`: status 503 during a shutdown, while requests cannot be recorded in the audit log, and while the source of cases
+/// does not respond, otherwise 200.
 async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"
+    } else if shared.is_unrecorded() {
+        "the service cannot record requests; the log says why"
     } else if !shared.source_answers().await {
         "the cases cannot be searched; the log says why"
     } else if shared.writes_fail() {

@@ -9,6 +9,7 @@ use hyper::body::Body as _;
 use super::correlation::{CORRELATION_ID, CorrelationId};
 use super::errors::Failure;
 use super::log_limit::{Decision, log_suppressed};
+use crate::service::audit::record::{Answered, By, Note};
 use crate::service::auth::tokens::AppToken;
 use crate::service::metrics::counters::{ABORTED, OTHER};
 use crate::service::state::ServiceState;
@@ -30,6 +31,8 @@ pub(in crate::service) struct RequestLog<'s> {
 pub(in crate::service) struct Caller {
     pub(in crate::service) operation: Option<&'static str>,
     pub(in crate::service) token: Option<Arc<AppToken>>,
+    /// The note for the audit log, if the service has one.
+    pub(in crate::service) note: Option<Arc<Note>>,
 }
 
 impl<'s> RequestLog<'s> {
@@ -58,12 +61,24 @@ impl<'s> RequestLog<'s> {
             cause = failure.cause().map(str::to_owned);
             failure.respond(self.id.as_str().to_owned())
         });
+        if !self.record(response.status().as_u16()) {
+            response = Failure::unrecorded().respond(self.id.as_str().to_owned());
+        }
         self.id.add_to(&mut response);
         let (status, took) = (response.status().as_u16(), self.start.elapsed());
         let bytes = response.body().size_hint().lower();
         self.shared.metrics.count_response(self.caller.operation, status, took, bytes);
         self.log(status, took, cause.as_deref());
         response
+    }
+
+    /// Records the request in the audit log, if it is a request for an operation. Returns false if it must not be answered.
+    fn record(&self, status: u16) -> bool {
+        let (Some(audit), Some(operation)) = (&self.shared.audit, self.caller.operation) else { return true };
+        let token = self.caller.token.as_ref().map(|token| token.name.as_str());
+        let by = By::Client { operation, token };
+        let (correlation_id, note) = (self.id.as_str(), self.caller.note.as_deref());
+        audit.record(&Answered { correlation_id, by, status, note }.members())
     }
 
     /// Logs the request, unless the log limit suppresses the line.

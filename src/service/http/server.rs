@@ -34,6 +34,7 @@ use crate::domain;
 use crate::postgres::PostgresSource;
 #[cfg(unix)]
 use crate::service::admin::{AdminSocket, server::AdminServer};
+use crate::service::audit::AuditLog;
 use crate::service::auth::tokens::{TokenUpdater, Tokens};
 use crate::service::operations::case_source::CaseSource;
 use crate::service::operations::table::ENDPOINTS;
@@ -125,6 +126,25 @@ impl Service {
             catalog: self.shared.store.catalog().clone(),
             limits: self.shared.options.limits.clone(),
         }
+    }
+
+    /// Records each answered request in an audit log. The service closes the log when it stops.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use casefilter::service::{AuditLog, AuditOptions, Service, ServiceOptions, TokenFile, Tokens};
+    /// # use casefilter::{Catalog, Limits, Store, StoreOptions};
+    /// # let store = Store::open("cases.db", Catalog::cases(), StoreOptions::default())?;
+    /// # let tokens = Tokens::new(TokenFile::default(), store.catalog(), &Limits::default())?;
+    /// let log = AuditLog::open("audit.ndjson", AuditOptions::default())?;
+    /// let service = Service::new(store, tokens, ServiceOptions::default()).with_audit(log);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_audit(mut self, log: AuditLog) -> Self {
+        self.shared.audit = Some(log);
+        self
     }
 
     /// Encrypts the connections of the public port with TLS.
@@ -287,6 +307,7 @@ impl Service {
         let end = tokio::task::spawn_blocking(move || {
             // The thread ends soon after the service began to drain. Then the store is closed when `shared` is dropped.
             warming.join();
+            shared.close_audit_log();
             shared.store.checkpoint()?;
             shared.store.sync()
         });

@@ -113,6 +113,15 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let help = "1 if the token file has changed, but cannot be used: the service keeps its tokens.";
     out.one("token_file_failing", "gauge", help, u8::from(shared.tokens.fails()));
 
+    if let Some(audit) = &shared.audit {
+        let (records, unrecorded) = audit.counts();
+        out.one("audit_records_total", "counter", "Requests that are recorded in the audit log.", records);
+        let help = "Requests that were answered without a record in the audit log.";
+        out.one("audit_unrecorded_total", "counter", help, unrecorded);
+        let help = "1 while the audit log cannot be written.";
+        out.one("audit_failing", "gauge", help, u8::from(audit.is_failing()));
+    }
+
     #[cfg(feature = "postgres")]
     if let CaseSource::Postgres(source) = &shared.source {
         postgres(&mut out, &source.stats());

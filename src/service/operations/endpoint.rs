@@ -8,6 +8,7 @@ use axum::routing::MethodFilter;
 
 use super::parameters::Parameters;
 use crate::domain::Room;
+use crate::service::audit::record::Note;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::client_watch::ClientWatch;
@@ -59,6 +60,8 @@ pub(in crate::service) struct Call {
     pub(in crate::service) body: Bytes,
     /// The deadline for sending the response. For a response in chunks, the response body starts it.
     pub(in crate::service) deadline: ResponseDeadline,
+    /// The note for the audit log, if the service has one.
+    pub(in crate::service) note: Option<Arc<Note>>,
     /// The state of the client's connection, to detect that the client has disconnected.
     pub(in crate::service) client: ClientWatch,
 }

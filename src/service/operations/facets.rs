@@ -11,7 +11,7 @@ use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::Parameters;
 use crate::domain::DomainError;
 use crate::error::Errors;
-use crate::facet::FacetsRequest;
+use crate::facet::{FacetsAnswer, FacetsRequest};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::http::outgoing::Outgoing;
@@ -53,15 +53,22 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     let request = call.token.cache.facets(&call.body);
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let request = stop.apply_to_facets(request);
+    if let Some(note) = &call.note {
+        note.facets(&request, shared.store.last_write());
+    }
     let counted = match &shared.source {
         CaseSource::Store => counted(shared, &request),
         #[cfg(feature = "postgres")]
         CaseSource::Postgres(source) => {
             let counts = tokio::runtime::Handle::current().block_on(source.facets(&request));
-            counts.map(|answer| answer.to_json()).map_err(Failure::from)
+            counts.map_err(Failure::from)
         }
     };
-    let text = counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
+    let answer = counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
+    if let Some(note) = &call.note {
+        note.total(answer.total);
+    }
+    let text = answer.to_json();
     if text.len() > shared.options.max_response_bytes {
         let message = format!(
             "Invalid parameters: facets: found an answer of {} bytes, expected at most {}; a smaller `limit` makes it shorter",
@@ -74,11 +81,10 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
 }
 
 /// Counts in the file of the service.
-fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<String, Failure> {
-    let answer = shared.store.facets(request).map_err(|error| match error.request_error() {
+fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<FacetsAnswer, Failure> {
+    shared.store.facets(request).map_err(|error| match error.request_error() {
         Some(stop) if stop.is_stop() => Failure::stopped(),
         Some(error) => Failure::from(Errors::from(error.clone())),
         None => Failure::from(error),
-    })?;
-    Ok(answer.to_json())
+    })
 }

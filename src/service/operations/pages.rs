@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::{Cursor, SearchRequest};
 #[cfg(feature = "postgres")]
 use crate::postgres::{Ending, PostgresSource};
+use crate::service::audit::record::{IdDigest, Note};
 use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
 #[cfg(feature = "postgres")]
@@ -63,6 +64,8 @@ pub(super) struct NewPage<'r> {
     pub(super) token: &'r Arc<AppToken>,
     /// The maximum size of a response in bytes.
     pub(super) max_bytes: usize,
+    /// The note for the audit log, if the service has one.
+    pub(super) note: Option<&'r Note>,
 }
 
 impl NewPage<'_> {
@@ -71,6 +74,11 @@ impl NewPage<'_> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
         let (page, part) = store.find_page(self.request, new, Part::push)?;
+        if let Some(note) = self.note {
+            let mut ids = IdDigest::default();
+            page.each_id(store, |id| ids.add(id))?;
+            note.page(page.total(), &ids);
+        }
         let end = self.end(part.frame, page.total(), page.next());
         let examined = page.examined();
         let rest = Rest {
@@ -111,8 +119,12 @@ impl NewPage<'_> {
         part.may_be_larger = true;
         let mut has_memory = true;
         let mut is_whole = true;
-        let rows = source.search_each(self.request, |_, document| {
+        let mut ids = IdDigest::default();
+        let rows = source.search_each(self.request, |id, document| {
             is_whole = part.push(document);
+            if self.note.is_some() {
+                ids.add(id);
+            }
             has_memory = is_whole && Outgoing::grow_to(reservation, part.text.len());
             if has_memory { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -123,6 +135,9 @@ impl NewPage<'_> {
             (true, true) => {}
             (true, false) => return Err(Failure::overloaded()),
             (false, _) => return Err(too_large(next, self.max_bytes)),
+        }
+        if let Some(note) = self.note {
+            note.page(total, &ids);
         }
         text.push_str(&self.end(frame, total, cursor.as_ref()));
         Ok(Found::Whole(text))

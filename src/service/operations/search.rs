@@ -101,8 +101,12 @@ fn search_now(
     };
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let request = stop.apply(request);
-    let page =
-        NewPage { request: &request, token: &call.token, max_bytes: shared.options.max_response_bytes };
+    let note = call.note.as_deref();
+    if let Some(note) = note {
+        note.search(&request, shared.store.last_write());
+    }
+    let max_bytes = shared.options.max_response_bytes;
+    let page = NewPage { request: &request, token: &call.token, max_bytes, note };
     let found = match &shared.source {
         CaseSource::Store => page.begin(&shared.store).map(|(found, examined)| {
             shared.metrics.count_rows(examined);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | search, count, explain | `search`, `stats`, `why`, `match`, `explain`, `check`, `fields`, `bench` |
 //! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact`; `filters` and `watch` for standing filters |
-//! | the service | `serve`, `token`, `sign`; `absent` in builds without it |
+//! | the service | `serve`, `token`, `sign`, `audit`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
 //! | to begin with | `demo`, `generate` |
 //! | shells and manuals | `completions`, `complete`, `man` |
@@ -18,6 +18,8 @@
 
 #[cfg(not(feature = "service"))]
 mod absent;
+#[cfg(feature = "service")]
+mod audit;
 mod backup;
 mod bench;
 mod check;
@@ -87,6 +89,10 @@ pub(crate) enum Command {
     Sign(sign::Args),
     #[cfg(not(feature = "service"))]
     Sign(absent::Args),
+    #[cfg(feature = "service")]
+    Audit(audit::Args),
+    #[cfg(not(feature = "service"))]
+    Audit(absent::Args),
     Sql(sql::Args),
     Ddl(ddl::Args),
     #[cfg(feature = "service")]
@@ -123,6 +129,7 @@ impl Command {
             Self::Watch(_) => "watch",
             Self::Token(_) => "token",
             Self::Sign(_) => "sign",
+            Self::Audit(_) => "audit",
             Self::Sql(_) => "sql",
             Self::Ddl(_) => "ddl",
             Self::Serve(_) => "serve",
@@ -157,12 +164,14 @@ impl Command {
             Self::Token(args) => token::run(args),
             #[cfg(feature = "service")]
             Self::Sign(args) => sign::run(args),
+            #[cfg(feature = "service")]
+            Self::Audit(args) => audit::run(args),
             Self::Sql(args) => sql::run(args),
             Self::Ddl(args) => ddl::run(args),
             #[cfg(feature = "service")]
             Self::Serve(args) => serve::run(args),
             #[cfg(not(feature = "service"))]
-            Self::Token(_) | Self::Sign(_) | Self::Serve(_) => absent::run(self.name()),
+            Self::Token(_) | Self::Sign(_) | Self::Audit(_) | Self::Serve(_) => absent::run(self.name()),
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, tree),

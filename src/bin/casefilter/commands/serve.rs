@@ -15,7 +15,7 @@ use std::time::Duration;
 use casefilter::AtomicFile;
 #[cfg(unix)]
 use casefilter::service::AdminSocket;
-use casefilter::service::{Service, ServiceOptions, Tls, Tokens};
+use casefilter::service::{AuditLog, AuditOptions, Service, ServiceOptions, Tls, Tokens};
 use casefilter::{Limits, Store, StoreOptions};
 use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
@@ -94,6 +94,24 @@ pub(crate) struct Args {
     /// Accept a token file that other users of this machine can read or change
     #[arg(long, env = "CASEFILTER_ALLOW_READABLE_TOKENS", value_parser = BoolishValueParser::new())]
     allow_readable_tokens: bool,
+
+    /// A file to record each answered request in: who asked for what, and what was answered [default: no records]
+    ///
+    /// The file is created if it does not exist, and only its owner can read it. It contains the filters of searches and the ids of
+    /// applicants, but no documents, secrets, or values of updates. `casefilter audit` lists and verifies it. While it cannot be
+    /// written, requests get status 503.
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_AUDIT", help_heading = "Audit log")]
+    audit: Option<PathBuf>,
+
+    /// Size from which a new file is begun, in bytes; the old file is kept as FILE.NUMBER, with the number of its last record
+    #[arg(long, value_name = "N", env = "CASEFILTER_AUDIT_ROTATE", help_heading = "Audit log",
+          default_value_t = AuditOptions::default().rotate_bytes)]
+    audit_rotate: u64,
+
+    /// Answer requests even if the audit log cannot be written; the log then has the number of missing records
+    #[arg(long, env = "CASEFILTER_AUDIT_BEST_EFFORT", help_heading = "Audit log",
+          value_parser = BoolishValueParser::new())]
+    audit_best_effort: bool,
 
     /// Maximum difference between the timestamp of a request and the clock; timestamps are whole seconds
     #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
@@ -294,6 +312,19 @@ impl Args {
         options
     }
 
+    /// Opens the audit log, and logs its last record.
+    fn audit_log(&self) -> Result<Option<AuditLog>, Failure> {
+        let Some(path) = &self.audit else { return Ok(None) };
+        let options =
+            AuditOptions { rotate_bytes: self.audit_rotate, is_best_effort: self.audit_best_effort };
+        let log = AuditLog::open(path, options)
+            .map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error))?;
+        warn_of_readers(path, "the requests in it");
+        let audit_head = log.head().to_string();
+        tracing::info!(file = shown(path), audit_head, "the audit log is open");
+        Ok(Some(log))
+    }
+
     fn tls(&self) -> Result<Option<Tls>, Failure> {
         let (Some(certificates), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
         let read = |path: &Path| {
@@ -373,6 +404,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let store = Store::open(&args.db, catalog.clone(), store_options);
     let store = store.map_err(|error| failed(&error))?;
     warn_of_readers(&args.db, "the cases in it");
+    let audit = args.audit_log()?;
 
     let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;
     runtime.block_on(async {
@@ -397,6 +429,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let searches = if args.source.is_some() { "PostgreSQL" } else { "the database" };
         let counts = (store.len(), tokens.len());
         let service = Service::new(store, tokens, options);
+        let service = match audit {
+            Some(log) => service.with_audit(log),
+            None => service,
+        };
         watch.follow(service.token_updater(), signals_reload)?;
         #[cfg(feature = "postgres")]
         let service = match source {

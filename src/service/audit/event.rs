@@ -1,0 +1,72 @@
+//! The records of an audit log that are about the log itself: its start, its end, and what happened to it.
+
+use std::time::SystemTime;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Deserialize;
+
+use super::chain::{AuditHead, Hash};
+
+/// An event of the log. Its record also has the time, and the complete hash of the record before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A service has opened the log.
+    Opened,
+    /// The service has stopped.
+    Closed,
+    /// The file was begun after the file before it had become too large.
+    Rotated,
+    /// The bytes before this record are a part of a record, which a crash or a full disk left.
+    Torn { bytes: u64, sha256: Hash },
+    /// The log can be written again. `unrecorded` requests have no record.
+    Resumed { unrecorded: u64 },
+}
+
+impl Event {
+    /// Returns the members of the record. `head` is the record before it.
+    pub(super) fn members(&self, head: &AuditHead) -> String {
+        let (name, more) = match self {
+            Self::Opened => ("opened", format!(",\"version\":\"{}\"", env!("CARGO_PKG_VERSION"))),
+            Self::Closed => ("closed", String::new()),
+            Self::Rotated => ("rotated", String::new()),
+            Self::Torn { bytes, sha256 } => {
+                let sha256 = std::str::from_utf8(sha256).unwrap_or_default();
+                ("torn", format!(",\"bytes\":{bytes},\"sha256\":\"{sha256}\""))
+            }
+            Self::Resumed { unrecorded } => ("resumed", format!(",\"unrecorded\":{unrecorded}")),
+        };
+        format!("{},\"event\":\"{name}\"{more},\"previous\":\"{}\"", time(), head.hash())
+    }
+}
+
+/// Returns the member with the time of the system clock.
+pub(super) fn time() -> String {
+    let now: DateTime<Utc> = SystemTime::now().into();
+    format!("\"time\":\"{}\"", now.to_rfc3339_opts(SecondsFormat::Micros, true))
+}
+
+/// The members of a record that verification needs.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Members {
+    #[serde(default)]
+    pub(super) event: String,
+    /// The hash of the record before an event.
+    #[serde(default)]
+    pub(super) previous: String,
+    #[serde(default)]
+    bytes: u64,
+    #[serde(default)]
+    sha256: String,
+}
+
+impl Members {
+    /// Reads the members of a line. Returns the default for a line that is not JSON.
+    pub(super) fn read(line: &[u8]) -> Self {
+        serde_json::from_slice(line).unwrap_or_default()
+    }
+
+    /// Returns true for the record about torn bytes of this number and digest.
+    pub(super) fn is_about_torn(&self, bytes: u64, sha256: &Hash) -> bool {
+        self.event == "torn" && self.bytes == bytes && self.sha256.as_bytes() == sha256
+    }
+}

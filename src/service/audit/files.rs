@@ -1,0 +1,189 @@
+//! The files of an audit log: the file that is written, and the rotated files beside it.
+//!
+//! A rotated file has the name of the log, a dot, and the number of its last record with twelve digits. So their names sort like their
+//! records.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::chain::{AuditHead, Hash, Line, digits};
+
+/// The number of digits in the name of a rotated file.
+const NUMBER_DIGITS: usize = 12;
+
+/// The size of the first piece that is read from the end of a file, in bytes. It is doubled until it contains a record.
+const TAIL_BYTES: u64 = 64 << 10;
+
+/// Returns the path of the rotated file whose last record has this number.
+pub(super) fn rotated_path(path: &Path, last: u64) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{last:012}"));
+    PathBuf::from(name)
+}
+
+/// Returns the rotated files of a log, oldest first.
+pub(super) fn rotated(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut prefix = path.file_name().map_or_else(OsString::new, ToOwned::to_owned);
+    prefix.push(".");
+    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder_of(path))? {
+        let name = entry?.file_name();
+        let number = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        let is_number =
+            |digits: &&[u8]| digits.len() >= NUMBER_DIGITS && digits.iter().all(u8::is_ascii_digit);
+        let number =
+            number.filter(is_number).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        if let Some(number) = number {
+            found.push((number, path.with_file_name(name)));
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Writes the names in the folder of a file to disk.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
+}
+
+/// Opens a file for appending and reading, and locks it. A new file can be read by its owner only.
+///
+/// # Errors
+/// Returns an error if another process has the file locked.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::WouldBlock, "another service writes this audit log"))
+        }
+        // Some file systems have no locks.
+        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Returns true if the path is that of the open file. On systems without inode numbers, this is assumed.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |metadata: io::Result<fs::Metadata>| metadata.map(|own| (own.dev(), own.ino())).ok();
+        let own = identity(file.metadata());
+        own.is_some() && own == identity(fs::metadata(path))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
+    }
+}
+
+/// The end of a file: its last record, and the bytes after it.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// The last record. `None` if the file has no record.
+    pub(super) head: Option<AuditHead>,
+    /// The bytes after the last record: the part of a line that a crash left. Empty after a clean end.
+    pub(super) torn: Torn,
+    /// True if the file has no record, and its bytes can be the beginning of one.
+    pub(super) is_begun: bool,
+    /// True if the last record is complete, but for its line end.
+    pub(super) lacks_end: bool,
+}
+
+/// Bytes that are not a record.
+#[derive(Clone, Debug)]
+pub(super) struct Torn {
+    pub(super) bytes: u64,
+    hash: Sha256,
+    /// True if the bytes end with a line end, or if there are none.
+    pub(super) is_ended: bool,
+}
+
+impl Torn {
+    pub(super) fn new() -> Self {
+        Self { bytes: 0, hash: Sha256::new(), is_ended: true }
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        self.hash.update(bytes);
+        self.is_ended = bytes.last().map_or(self.is_ended, |byte| *byte == b'\n');
+    }
+
+    pub(super) fn digest(&self) -> Hash {
+        digits(&self.hash.clone().finalize())
+    }
+}
+
+impl Tail {
+    /// Reads the end of a file. Reads the whole file only if it has no record near its end.
+    pub(super) fn of(file: &mut File) -> io::Result<Self> {
+        let length = file.seek(SeekFrom::End(0))?;
+        let mut size = TAIL_BYTES;
+        loop {
+            let start = length.saturating_sub(size);
+            file.seek(SeekFrom::Start(start))?;
+            let mut text = Vec::new();
+            file.take(length.saturating_sub(start)).read_to_end(&mut text)?;
+            // Unless the piece is the whole file, it begins within a line.
+            let first = match start {
+                0 => Some(0),
+                _ => memchr::memchr(b'\n', &text).map(|at| at.saturating_add(1)),
+            };
+            let lines = first.and_then(|first| text.get(first..)).unwrap_or_default();
+            if let Some(tail) = last_record(lines) {
+                return Ok(tail);
+            }
+            if start == 0 {
+                let mut torn = Torn::new();
+                torn.add(&text);
+                return Ok(Self { head: None, torn, is_begun: is_beginning(&text), lacks_end: false });
+            }
+            size = size.saturating_mul(2);
+        }
+    }
+}
+
+/// Returns true if a text can be the beginning of a record.
+fn is_beginning(text: &[u8]) -> bool {
+    let begin = b"{\"n\":";
+    text.starts_with(begin) || begin.starts_with(text)
+}
+
+/// Finds the last record in a text that begins with a line.
+fn last_record(text: &[u8]) -> Option<Tail> {
+    let found = |line: Line<'_>, torn, lacks_end| {
+        Some(Tail { head: Some(line.head()), torn, is_begun: false, lacks_end })
+    };
+    let mut end = memchr::memrchr(b'\n', text);
+    // A crash may have left only the line end unwritten.
+    let rest = text.get(end.map_or(0, |end| end.saturating_add(1))..)?;
+    if let Some(line) = Line::read(rest) {
+        return found(line, Torn::new(), true);
+    }
+    while let Some(at) = end {
+        let before = text.get(..at)?;
+        let start = memchr::memrchr(b'\n', before);
+        if let Some(line) = Line::read(before.get(start.map_or(0, |start| start.saturating_add(1))..)?) {
+            let mut torn = Torn::new();
+            torn.add(text.get(at.saturating_add(1)..)?);
+            return found(line, torn, false);
+        }
+        end = start;
+    }
+    None
+}

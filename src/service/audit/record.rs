@@ -1,0 +1,161 @@
+//! The record of a request: who asked for what, and what the answer was. Never contains secrets, documents, or values of an update.
+
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use super::chain::digits;
+use super::event::time;
+use crate::facet::FacetsRequest;
+use crate::filter::{Filter, SearchRequest};
+
+/// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
+#[derive(Debug, Default)]
+pub(in crate::service) struct Note(Mutex<String>);
+
+impl Note {
+    /// Adds the applicant that the path of the request names.
+    pub(in crate::service) fn applicant(&self, id: &str) {
+        self.add(|out| string(out, "applicant", id));
+    }
+
+    /// Adds the filter, the order and the page of a search. `last_write` is the number of the last write before the search.
+    pub(in crate::service) fn search(&self, request: &SearchRequest, last_write: u64) {
+        self.add(|out| {
+            filter(out, &request.filter);
+            if let Some(order) = &request.order {
+                string(out, "order", &order.to_string());
+            }
+            number(out, "offset", request.offset);
+            number(out, "limit", request.limit);
+            if let Some(after) = &request.after {
+                // A cursor contains values of a case.
+                string(out, "after", text(&digits(&Sha256::digest(after.to_string()))));
+            }
+            number(out, "lastWrite", last_write);
+        });
+    }
+
+    /// Adds the answer of a search.
+    pub(in crate::service) fn page(&self, total: Option<u64>, ids: &IdDigest) {
+        self.add(|out| {
+            if let Some(total) = total {
+                number(out, "total", total);
+            }
+            number(out, "items", ids.count);
+            string(out, "ids", text(&digits(&ids.hash.clone().finalize())));
+        });
+    }
+
+    /// Adds the filter and the fields of counts by value.
+    pub(in crate::service) fn facets(&self, request: &FacetsRequest, last_write: u64) {
+        let joined = request.within.as_ref().and_then(|within| request.filter.and(within).ok());
+        self.add(|out| {
+            filter(out, joined.as_ref().unwrap_or(&request.filter));
+            let fields: Vec<&str> = request.facets.iter().map(|facet| facet.field().name()).collect();
+            out.push_str(",\"facets\":");
+            out.push_str(&serde_json::to_string(&fields).unwrap_or_default());
+            number(out, "lastWrite", last_write);
+        });
+    }
+
+    /// Adds the number of cases that were counted.
+    pub(in crate::service) fn total(&self, total: u64) {
+        self.add(|out| number(out, "total", total));
+    }
+
+    fn add(&self, add: impl FnOnce(&mut String)) {
+        add(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// The digest of the ids on a page, in order: the SHA-256 of `LENGTH:ID,` for each id, where the length is in bytes.
+#[derive(Clone, Debug, Default)]
+pub(in crate::service) struct IdDigest {
+    count: u64,
+    hash: Sha256,
+}
+
+impl IdDigest {
+    pub(in crate::service) fn add(&mut self, id: &str) {
+        self.count = self.count.saturating_add(1);
+        self.hash.update(itoa::Buffer::new().format(id.len()));
+        self.hash.update(":");
+        self.hash.update(id);
+        self.hash.update(",");
+    }
+}
+
+/// A request whose response is about to be sent.
+pub(in crate::service) struct Answered<'r> {
+    pub(in crate::service) correlation_id: &'r str,
+    pub(in crate::service) by: By<'r>,
+    pub(in crate::service) status: u16,
+    pub(in crate::service) note: Option<&'r Note>,
+}
+
+/// The sender of a request.
+pub(in crate::service) enum By<'r> {
+    /// A client. The token is unknown if the signature is not verified.
+    Client { operation: &'r str, token: Option<&'r str> },
+    /// An operator, on the admin socket: the method and the path of the request, and the user id.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has the admin socket"))]
+    Operator { request: &'r str, user: Option<u32> },
+}
+
+impl Answered<'_> {
+    /// Returns the members of the record.
+    pub(in crate::service) fn members(&self) -> Vec<u8> {
+        let mut out = time();
+        out.reserve(512);
+        string(&mut out, "id", self.correlation_id);
+        match self.by {
+            By::Client { operation, token } => {
+                string(&mut out, "operation", operation);
+                if let Some(token) = token {
+                    string(&mut out, "token", token);
+                }
+            }
+            By::Operator { request, user } => {
+                string(&mut out, "request", request);
+                if let Some(user) = user {
+                    number(&mut out, "user", u64::from(user));
+                }
+            }
+        }
+        number(&mut out, "status", u64::from(self.status));
+        if let Some(note) = self.note {
+            out.push_str(&note.0.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        out.into_bytes()
+    }
+}
+
+/// Adds a filter and its hash. Both are printed only once for each compiled filter.
+fn filter(out: &mut String, filter: &Filter) {
+    let printed = filter.printed();
+    string(out, "filter", &printed.text);
+    string(out, "filterHash", &printed.fingerprint);
+}
+
+fn string(out: &mut String, name: &str, value: &str) {
+    let _ = write!(out, ",\"{name}\":");
+    let is_plain = value.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\');
+    if is_plain {
+        out.push('"');
+        out.push_str(value);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::to_string(value).unwrap_or_default());
+    }
+}
+
+fn number(out: &mut String, name: &str, value: u64) {
+    let _ = write!(out, ",\"{name}\":");
+    out.push_str(itoa::Buffer::new().format(value));
+}
+
+fn text(digits: &[u8]) -> &str {
+    std::str::from_utf8(digits).unwrap_or_default()
+}
