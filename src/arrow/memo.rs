@@ -104,7 +104,8 @@ mod tests {
             let (found, tests) = results(&texts, |at| Ok(texts[at].len() % 2 == 0));
             let expected: Vec<bool> = texts.iter().map(|text| text.len() % 2 == 0).collect();
             assert_eq!(found, Ok(expected));
-            assert!(distinct > 100 || length > 5 || tests < 1000, "{tests} tests of {distinct} strings");
+            // Strings of one slot displace each other.
+            assert!(distinct > 100 || length > 5 || tests < 5000, "{tests} tests of {distinct} strings");
         }
     }
 
