@@ -18,6 +18,9 @@ pub(super) struct Memo<'b> {
 /// The number of slots: a power of two.
 const SLOTS: usize = 1 << 8;
 
+/// The number of bits of a product that do not choose the slot.
+const SHIFT: u32 = u64::BITS - SLOTS.trailing_zeros();
+
 /// The greatest number of misses that a column without repeated strings causes.
 const MOST_MISSES: usize = 1 << 9;
 
@@ -64,7 +67,7 @@ impl<'b> Memo<'b> {
 )]
 fn slot_of(view: u128) -> usize {
     let mixed = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> (u64::BITS - SLOTS.trailing_zeros())) as usize
+    (mixed >> SHIFT) as usize
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
 /// The current snapshot, and the writer's state, which only the write in progress may access.
+#[cfg_attr(test, expect(clippy::large_enum_variant, reason = "an engine has one of them"))]
 pub(crate) enum SharedState {
     /// An atomically swapped pointer, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),

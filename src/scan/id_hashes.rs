@@ -25,7 +25,8 @@ impl IdHashes {
         let mut repeated = HashSet::new();
         // Hashes are spread evenly, so each part of their range has about the same number of hashes. Each part visits every run, so
         // a part has at least as many hashes as there are runs.
-        let parts = (self.len / LEAST_TOGETHER.max(self.runs.len())).next_power_of_two();
+        let least = LEAST_TOGETHER.max(self.runs.len());
+        let parts = self.len.checked_div(least).unwrap_or(0).next_power_of_two();
         let width = u64::MAX >> parts.trailing_zeros();
         let mut rest: Vec<&[u64]> = self.runs.iter().map(|run| &**run).collect();
         let mut together = Vec::new();
