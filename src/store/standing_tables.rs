@@ -188,7 +188,7 @@ pub(super) fn read_filters(
     Ok(filters)
 }
 
-/// Reads at most `most` events after the event `after`, up to the event `last`.
+/// Reads at most `most` events after the event `after`, up to the event `last`. Later events have not happened yet for the reader.
 pub(super) fn read_events(
     reading: &Reading,
     catalog: &Catalog,
@@ -196,8 +196,10 @@ pub(super) fn read_events(
     most: usize,
 ) -> Result<Vec<Event>, Fault> {
     let counters = read_standing(&reading.open_table(META)?)?;
-    EventsGone::check(after, counters.first_event, counters.last_event()).map_err(Fault::events_gone)?;
+    // The file may have later events, which a crash can still undo. So neither the check nor its error may name their numbers.
     let last = last.min(counters.last_event());
+    let oldest = counters.first_event.min(last.saturating_add(1));
+    EventsGone::check(after, oldest, last).map_err(Fault::events_gone)?;
     let mut found = Vec::new();
     if most == 0 || after >= last {
         return Ok(found);
