@@ -142,6 +142,10 @@ pub(super) fn trim(
             let Some(first) = entries.next() else { break };
             let (_, bytes) = first?;
             let end = entries.next().transpose()?.map_or(counters.next_event, |(next, _)| next.value());
+            // Otherwise, the counters would contradict the entries, and the file could not be opened again.
+            if end > counters.next_event {
+                return Err(Fault::corrupt(format!("the events from number {end} on have not happened yet")));
+            }
             let is_old =
                 since.is_some_and(|since| time_of_entry(bytes.value()).is_none_or(|time| time < since));
             (is_old || end <= oldest, end)

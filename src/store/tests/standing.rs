@@ -196,6 +196,35 @@ fn bad_filters_are_refused_with_their_reason() {
     assert_eq!(store.insert_standing([]).unwrap(), 0);
 }
 
+#[test]
+fn forgetting_forged_events_leaves_a_file_that_can_be_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    for (from, to) in [(3, 1 << 62), (5, 1 << 62)] {
+        let _ = std::fs::remove_file(&path);
+        write(&path);
+        let database = Database::open(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        moved(&transaction, from, to);
+        transaction.commit().unwrap();
+        drop(database);
+        let store = Store::open(&path, catalog(), options(0)).unwrap();
+        let error = store.forget_events(u64::MAX).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        drop(store);
+        let store = Store::open(&path, catalog(), options(0)).unwrap();
+        assert_eq!(store.len(), 3);
+        store.remove_standing("x").unwrap();
+    }
+}
+
+/// Moves an entry of events to another number.
+fn moved(transaction: &redb::WriteTransaction, from: u64, to: u64) {
+    let mut events = transaction.open_table(EVENTS).unwrap();
+    let bytes = events.remove(from).unwrap().unwrap().value().to_vec();
+    events.insert(to, bytes.as_slice()).unwrap();
+}
+
 /// Writes a file with filters and events. Returns the events.
 fn write(path: &Path) -> Vec<Event> {
     let store = Store::create(path, catalog(), options(0)).unwrap();
@@ -256,12 +285,6 @@ fn damaged_filters_and_events_are_found() {
         let mut counters = StandingCounters::from_bytes(&bytes, u64::MAX).unwrap();
         change(&mut counters);
         meta.insert(STANDING_COUNTERS, counters.to_bytes().as_slice()).unwrap();
-    }
-    /// Moves an entry to another number.
-    fn moved(transaction: &redb::WriteTransaction, from: u64, to: u64) {
-        let mut events = transaction.open_table(EVENTS).unwrap();
-        let bytes = events.remove(from).unwrap().unwrap().value().to_vec();
-        events.insert(to, bytes.as_slice()).unwrap();
     }
     /// Inserts a filter, and counts it.
     fn with_filter(transaction: &redb::WriteTransaction, name: &str, bytes: &[u8]) {
