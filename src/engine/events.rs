@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::handle::{Engine, EngineBuilder};
 #[cfg(feature = "store")]
 use super::watching::Clock;
-use super::watching::WatchSettings;
+use super::watching::{WatchSettings, Watching};
 use crate::error::{Error, ErrorKind};
 use crate::filter::SearchRequest;
 use crate::standing::{Event, EventRing, EventsGone, FilterSet, StandingFilter, WriteEvents};
@@ -15,9 +15,13 @@ impl EngineBuilder {
     /// Lets the writes of the engine give [events](Event): which of these standing filters a case enters and leaves. The engine keeps
     /// the latest `most` events in memory. `clock` returns the time of a write.
     ///
-    /// A write uses the filters that the set has when the write is made. So filters may be inserted and removed at any time. A new
-    /// filter gives no events for the cases that it selects already; for these events, use
-    /// [`Engine::insert_entering`]. Removing a filter gives no events. Several engines may share one set.
+    /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted and
+    /// removed at any time. To give a new filter the events of all writes that later searches see, use
+    /// [`Engine::insert_standing`], which waits for the write in progress. Inserting into the set does not wait. A new filter gives no
+    /// events for the cases that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter gives no
+    /// events. Several engines may share one set.
+    ///
+    /// `clock` runs while the engine is locked for writing. So it must not write to the engine.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -94,6 +98,9 @@ impl Engine {
 
     /// Returns the standing filters of the engine, if it was built with [some](EngineBuilder::watch).
     ///
+    /// Changing this set does not wait for a write in progress, which still uses the filters that it began with. See
+    /// [`insert_standing`](Self::insert_standing) and [`remove_standing`](Self::remove_standing).
+    ///
     /// ```
     /// use casefilter::{Catalog, Engine};
     /// assert!(Engine::new(Catalog::cases()).standing().is_none());
@@ -103,11 +110,52 @@ impl Engine {
         self.watching.as_ref().map(|watching| &watching.filters)
     }
 
+    /// Inserts standing filters, or replaces those of the same names, after the write in progress. So a search after this call finds
+    /// each case that the filters select already, and each later write gives their events. Gives no events for the cases that the
+    /// filters select already. Returns the number of names that the set had before.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use casefilter::{Catalog, Engine, Filter, FilterSet, StandingFilter, Timestamp};
+    /// let cases = Catalog::cases();
+    /// let filters = Arc::new(FilterSet::new(&cases));
+    /// let engine = Engine::builder(cases.clone()).watch(&filters, 100, || Timestamp::from_millis(0))?.build();
+    /// engine.insert_standing([StandingFilter::new("all", &Filter::all(&cases))])?;
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// assert_eq!(engine.events_after(0, 10)?[0].id, "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
+    /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
+    pub fn insert_standing(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
+        let watching = self.watching()?;
+        let filters = watching.filters.checked(filters)?;
+        // Waits for the write in progress.
+        let _writing = self.current.write();
+        watching.filters.insert_many(filters)
+    }
+
+    /// Removes the standing filter of this name after the write in progress. So when the call has returned, the filter gives no events
+    /// any more. Returns false if the engine has no such filter.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// assert!(!Engine::new(Catalog::cases()).remove_standing("unknown"));
+    /// ```
+    pub fn remove_standing(&self, name: &str) -> bool {
+        let Some(watching) = &self.watching else { return false };
+        // Waits for the write in progress.
+        let _writing = self.current.write();
+        watching.filters.remove(name)
+    }
+
     /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
     /// each case that one of them selects now. Returns the number of names that the set had before.
     ///
-    /// Writes wait meanwhile, so that no write comes between the filters and their events. To insert filters without such events,
-    /// insert them into the [set](Self::standing).
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. To insert filters without such events, call
+    /// [`insert_standing`](Self::insert_standing).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -125,11 +173,7 @@ impl Engine {
     /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
     /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
     pub fn insert_entering(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
-        let Some(watching) = &self.watching else {
-            let expected = "an engine that was built with `EngineBuilder::watch`";
-            let found = "an engine without standing filters";
-            return Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected));
-        };
+        let watching = self.watching()?;
         let filters = watching.filters.checked(filters)?;
         let time = (watching.clock)();
         // Until this lock is released, no write is made.
@@ -157,6 +201,13 @@ impl Engine {
         let selected = found.iter().enumerate();
         let selected = selected.flat_map(|(name, rows)| (0..rows.len()).map(move |at| (name, rows.id(at))));
         Ok(WriteEvents::entering(names, time, selected))
+    }
+
+    fn watching(&self) -> Result<&Watching, Error> {
+        self.watching.as_ref().ok_or_else(|| {
+            let expected = "an engine that was built with `EngineBuilder::watch`";
+            Error::new(ErrorKind::CatalogMismatch, 0, "an engine without standing filters", expected)
+        })
     }
 
     fn ring(&self) -> Option<&EventRing> {
