@@ -49,16 +49,21 @@ impl EngineBuilder {
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         filters.catalog().check_within(&self.catalog, "engine")?;
-        self.watch =
-            Some(WatchSettings { filters: Arc::clone(filters), most: Some(most), clock: Arc::new(clock) });
+        self.watch = Some(WatchSettings {
+            filters: Arc::clone(filters),
+            most: most as u64,
+            in_memory: true,
+            clock: Arc::new(clock),
+        });
         Ok(self)
     }
 
-    /// Lets the writes of the engine find events, which a store keeps. The filters must have the catalogue of the engine.
+    /// Lets the writes of the engine find events, of which a store keeps the last `most`. The filters must have the catalogue of the
+    /// engine.
     #[cfg(feature = "store")]
     #[must_use]
-    pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, clock: Clock) -> Self {
-        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most: None, clock });
+    pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, most: u64, clock: Clock) -> Self {
+        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most, in_memory: false, clock });
         self
     }
 }
@@ -178,7 +183,7 @@ impl Engine {
         let time = (watching.clock)();
         // Until this lock is released, no write is made.
         let _writing = self.current.write();
-        let events = self.find_entering(&filters, time)?;
+        let events = self.find_entering(&filters, time, watching.most)?;
         let replaced = watching.filters.insert_many(filters)?;
         if let Some(ring) = &watching.ring {
             ring.add(&events);
@@ -186,21 +191,21 @@ impl Engine {
         Ok(replaced)
     }
 
-    /// Finds the cases that these filters select: by filter, and then in insertion order.
+    /// Finds the cases that these filters select: by filter, and then in insertion order. The last `most` events are needed.
     pub(crate) fn find_entering(
         &self,
         filters: &[StandingFilter],
         time: Timestamp,
+        most: u64,
     ) -> Result<WriteEvents, Error> {
-        let mut found = Vec::new();
-        for filter in filters {
-            found
-                .push(self.find_any_page(&SearchRequest::new(filter.filter().clone()).with_limit(u64::MAX))?);
-        }
         let names = filters.iter().map(|filter| filter.name().into()).collect();
-        let selected = found.iter().enumerate();
-        let selected = selected.flat_map(|(name, rows)| (0..rows.len()).map(move |at| (name, rows.id(at))));
-        Ok(WriteEvents::entering(names, time, selected))
+        let mut events = WriteEvents::entering(names, time, most);
+        for (name, filter) in filters.iter().enumerate() {
+            let request = SearchRequest::new(filter.filter().clone()).with_limit(u64::MAX);
+            let found = self.find_any_page(&request)?;
+            (0..found.len()).for_each(|at| events.enter(name, found.id(at)));
+        }
+        Ok(events)
     }
 
     fn watching(&self) -> Result<&Watching, Error> {

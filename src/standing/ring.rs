@@ -101,8 +101,8 @@ impl Entry {
 
 impl EventRing {
     /// Creates a ring that keeps at most `most` events.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most: most as u64, kept: Mutex::default() }
+    pub(crate) fn new(most: u64) -> Self {
+        Self { most, kept: Mutex::default() }
     }
 
     /// Returns the number of the oldest event that is kept, or the next number if none is kept.
@@ -114,8 +114,9 @@ impl EventRing {
     /// Adds the events of a write. Readers wait until the result is dropped.
     pub(crate) fn add(&self, events: &WriteEvents) -> Added<'_> {
         let mut kept = self.kept.lock();
-        let last = kept.last.saturating_add(events.len() as u64);
+        let last = kept.last.saturating_add(events.len());
         let oldest = last.saturating_sub(self.most).saturating_add(1);
+        kept.last = kept.last.saturating_add(events.skipped());
         for case in events.cases() {
             let first = kept.last.saturating_add(1);
             kept.last = kept.last.saturating_add(case.iter().len() as u64);

@@ -83,8 +83,8 @@ impl Store {
         self.filters.check_room(&filters).map_err(refused)?;
         let events = match enters {
             true => {
-                let time = system_clock()();
-                let find = || self.engine.find_entering(&filters, time).map_err(refused);
+                let (time, most) = (system_clock()(), self.options.kept_events.count);
+                let find = || self.engine.find_entering(&filters, time, most).map_err(refused);
                 Some(self.prepared(&mut log, find)?)
             }
             false => None,

@@ -94,9 +94,9 @@ pub(super) fn put_events(
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(EVENTS)?;
     // The first events of a large write may be more than are kept. They get numbers, but are not stored.
-    let skipped = (events.len() as u64).saturating_sub(keep.count);
-    let first_stored = counters.next_event.saturating_add(skipped);
-    let mut number = counters.next_event;
+    let not_stored = events.len().saturating_sub(keep.count);
+    let first_stored = counters.next_event.saturating_add(not_stored);
+    let mut number = counters.next_event.saturating_add(events.skipped());
     for case in events.cases() {
         let mut entry: Option<EntryWriter> = None;
         for event in case.iter() {
