@@ -21,7 +21,8 @@ impl EngineBuilder {
     /// events for the cases that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter gives no
     /// events. Several engines may share one set.
     ///
-    /// `clock` runs while the engine is locked for writing. So it must not write to the engine.
+    /// `clock` runs while the engine is locked for writing. So a clock that writes to the engine waits for itself, for ever. While a
+    /// write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -142,8 +143,8 @@ impl Engine {
         watching.filters.insert_many(filters)
     }
 
-    /// Removes the standing filter of this name after the write in progress. So when the call has returned, the filter gives no events
-    /// any more. Returns false if the engine has no such filter.
+    /// Removes the standing filter of this name after the write in progress. Gives no events, also not for the cases that the filter
+    /// selects. When the call has returned, the filter gives no events any more. Returns false if the engine has no such filter.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -159,7 +160,8 @@ impl Engine {
     /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
     /// each case that one of them selects now. Returns the number of names that the set had before.
     ///
-    /// Writes wait meanwhile, so that no write comes between the filters and their events. To insert filters without such events, call
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one also
+    /// gives `Entered` for the cases that the other one selected, and gives no `Left`. To insert filters without such events, call
     /// [`insert_standing`](Self::insert_standing).
     ///
     /// ```
