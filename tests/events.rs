@@ -4,7 +4,9 @@
 mod world;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use casefilter::{
     Catalog, Document, Engine, ErrorKind, Event, EventKind, Field, FieldId, FieldType, Filter, FilterSet,
@@ -253,12 +255,12 @@ impl Place for InMemory {
     fn insert(&self, filters: Vec<StandingFilter>, enters: bool) {
         match enters {
             true => self.0.insert_entering(filters).unwrap(),
-            false => self.0.standing().unwrap().insert_many(filters).unwrap(),
+            false => self.0.insert_standing(filters).unwrap(),
         };
     }
 
     fn remove(&self, name: &str) -> bool {
-        self.0.standing().unwrap().remove(name)
+        self.0.remove_standing(name)
     }
 
     fn events_after(&self, number: u64) -> Vec<Event> {
@@ -504,6 +506,42 @@ fn a_filter_with_fields_tells_which_of_them_have_other_values() {
     }
     let expected = ["open entered a", "open changed a tags", "open changed a tags,n", "open left a"];
     assert_eq!(told(&engine, 0), expected);
+}
+
+#[test]
+fn filters_change_after_the_write_in_progress() {
+    for is_inserted in [true, false] {
+        let (staged, is_staged) = mpsc::channel();
+        let (changed, is_changed) = mpsc::channel();
+        let clock = {
+            let is_changed = Mutex::new(is_changed);
+            move || {
+                // The write has found its filters. Leaves time to change them before it becomes visible.
+                staged.send(()).unwrap();
+                let _ = is_changed.lock().unwrap().recv_timeout(Duration::from_millis(100));
+                Timestamp::from_millis(0)
+            }
+        };
+        let catalog = Catalog::cases();
+        let set = Arc::new(FilterSet::new(&catalog));
+        let all = |name| StandingFilter::new(name, &Filter::all(&catalog));
+        set.insert(all("old")).unwrap();
+        let engine = Engine::builder(catalog.clone()).watch(&set, 10, clock).unwrap().build();
+        thread::scope(|scope| {
+            scope.spawn(|| engine.upsert(br#"{"id":"a"}"#).unwrap());
+            is_staged.recv().unwrap();
+            match is_inserted {
+                true => assert_eq!(engine.insert_standing([all("new")]).unwrap(), 0),
+                false => assert!(engine.remove_standing("old")),
+            }
+            // The write is visible now: no event of it is missing, and none comes later.
+            assert_eq!((engine.len(), engine.last_event()), (1, 1));
+            let _ = changed.send(());
+        });
+        assert_eq!(told(&engine, 0), ["old entered a"]);
+    }
+    let engine = Engine::new(Catalog::cases());
+    assert_eq!(engine.insert_standing([]).unwrap_err().kind, ErrorKind::CatalogMismatch);
 }
 
 #[test]

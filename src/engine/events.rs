@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::handle::{Engine, EngineBuilder};
 #[cfg(feature = "store")]
 use super::watching::Clock;
-use super::watching::WatchSettings;
+use super::watching::{WatchSettings, Watching};
 use crate::error::{Error, ErrorKind};
 use crate::filter::SearchRequest;
 use crate::standing::{Event, EventRing, EventsGone, FilterSet, StandingFilter, WriteEvents};
@@ -15,9 +15,14 @@ impl EngineBuilder {
     /// Lets the writes of the engine give [events](Event): which of these standing filters a case enters and leaves. The engine keeps
     /// the latest `most` events in memory. `clock` returns the time of a write.
     ///
-    /// A write uses the filters that the set has when the write is made. So filters may be inserted and removed at any time. A new
-    /// filter gives no events for the cases that it selects already; for these events, use
-    /// [`Engine::insert_entering`]. Removing a filter gives no events. Several engines may share one set.
+    /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted and
+    /// removed at any time. To give a new filter the events of all writes that later searches see, use
+    /// [`Engine::insert_standing`], which waits for the write in progress. Inserting into the set does not wait. A new filter gives no
+    /// events for the cases that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter gives no
+    /// events. Several engines may share one set.
+    ///
+    /// `clock` runs while the engine is locked for writing. So a clock that writes to the engine waits for itself, for ever. While a
+    /// write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -45,16 +50,21 @@ impl EngineBuilder {
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         filters.catalog().check_within(&self.catalog, "engine")?;
-        self.watch =
-            Some(WatchSettings { filters: Arc::clone(filters), most: Some(most), clock: Arc::new(clock) });
+        self.watch = Some(WatchSettings {
+            filters: Arc::clone(filters),
+            most: most as u64,
+            in_memory: true,
+            clock: Arc::new(clock),
+        });
         Ok(self)
     }
 
-    /// Lets the writes of the engine find events, which a store keeps. The filters must have the catalogue of the engine.
+    /// Lets the writes of the engine find events, of which a store keeps the last `most`. The filters must have the catalogue of the
+    /// engine.
     #[cfg(feature = "store")]
     #[must_use]
-    pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, clock: Clock) -> Self {
-        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most: None, clock });
+    pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, most: u64, clock: Clock) -> Self {
+        self.watch = Some(WatchSettings { filters: Arc::clone(filters), most, in_memory: false, clock });
         self
     }
 }
@@ -94,6 +104,9 @@ impl Engine {
 
     /// Returns the standing filters of the engine, if it was built with [some](EngineBuilder::watch).
     ///
+    /// Changing this set does not wait for a write in progress, which still uses the filters that it began with. See
+    /// [`insert_standing`](Self::insert_standing) and [`remove_standing`](Self::remove_standing).
+    ///
     /// ```
     /// use casefilter::{Catalog, Engine};
     /// assert!(Engine::new(Catalog::cases()).standing().is_none());
@@ -103,11 +116,53 @@ impl Engine {
         self.watching.as_ref().map(|watching| &watching.filters)
     }
 
+    /// Inserts standing filters, or replaces those of the same names, after the write in progress. So a search after this call finds
+    /// each case that the filters select already, and each later write gives their events. Gives no events for the cases that the
+    /// filters select already. Returns the number of names that the set had before.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use casefilter::{Catalog, Engine, Filter, FilterSet, StandingFilter, Timestamp};
+    /// let cases = Catalog::cases();
+    /// let filters = Arc::new(FilterSet::new(&cases));
+    /// let engine = Engine::builder(cases.clone()).watch(&filters, 100, || Timestamp::from_millis(0))?.build();
+    /// engine.insert_standing([StandingFilter::new("all", &Filter::all(&cases))])?;
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// assert_eq!(engine.events_after(0, 10)?[0].id, "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
+    /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
+    pub fn insert_standing(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
+        let watching = self.watching()?;
+        let filters = watching.filters.checked(filters)?;
+        // Waits for the write in progress.
+        let _writing = self.current.write();
+        watching.filters.insert_many(filters)
+    }
+
+    /// Removes the standing filter of this name after the write in progress. Gives no events, also not for the cases that the filter
+    /// selects. When the call has returned, the filter gives no events any more. Returns false if the engine has no such filter.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// assert!(!Engine::new(Catalog::cases()).remove_standing("unknown"));
+    /// ```
+    pub fn remove_standing(&self, name: &str) -> bool {
+        let Some(watching) = &self.watching else { return false };
+        // Waits for the write in progress.
+        let _writing = self.current.write();
+        watching.filters.remove(name)
+    }
+
     /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
     /// each case that one of them selects now. Returns the number of names that the set had before.
     ///
-    /// Writes wait meanwhile, so that no write comes between the filters and their events. To insert filters without such events,
-    /// insert them into the [set](Self::standing).
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one also
+    /// gives `Entered` for the cases that the other one selected, and gives no `Left`. To insert filters without such events, call
+    /// [`insert_standing`](Self::insert_standing).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -125,16 +180,12 @@ impl Engine {
     /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
     /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
     pub fn insert_entering(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
-        let Some(watching) = &self.watching else {
-            let expected = "an engine that was built with `EngineBuilder::watch`";
-            let found = "an engine without standing filters";
-            return Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected));
-        };
+        let watching = self.watching()?;
         let filters = watching.filters.checked(filters)?;
         let time = (watching.clock)();
         // Until this lock is released, no write is made.
         let _writing = self.current.write();
-        let events = self.find_entering(&filters, time)?;
+        let events = self.find_entering(&filters, time, watching.most)?;
         let replaced = watching.filters.insert_many(filters)?;
         if let Some(ring) = &watching.ring {
             ring.add(&events);
@@ -142,21 +193,28 @@ impl Engine {
         Ok(replaced)
     }
 
-    /// Finds the cases that these filters select: by filter, and then in insertion order.
+    /// Finds the cases that these filters select: by filter, and then in insertion order. The last `most` events are needed.
     pub(crate) fn find_entering(
         &self,
         filters: &[StandingFilter],
         time: Timestamp,
+        most: u64,
     ) -> Result<WriteEvents, Error> {
-        let mut found = Vec::new();
-        for filter in filters {
-            found
-                .push(self.find_any_page(&SearchRequest::new(filter.filter().clone()).with_limit(u64::MAX))?);
-        }
         let names = filters.iter().map(|filter| filter.name().into()).collect();
-        let selected = found.iter().enumerate();
-        let selected = selected.flat_map(|(name, rows)| (0..rows.len()).map(move |at| (name, rows.id(at))));
-        Ok(WriteEvents::entering(names, time, selected))
+        let mut events = WriteEvents::entering(names, time, most);
+        for (name, filter) in filters.iter().enumerate() {
+            let request = SearchRequest::new(filter.filter().clone()).with_limit(u64::MAX);
+            let found = self.find_any_page(&request)?;
+            (0..found.len()).for_each(|at| events.enter(name, found.id(at)));
+        }
+        Ok(events)
+    }
+
+    fn watching(&self) -> Result<&Watching, Error> {
+        self.watching.as_ref().ok_or_else(|| {
+            let expected = "an engine that was built with `EngineBuilder::watch`";
+            Error::new(ErrorKind::CatalogMismatch, 0, "an engine without standing filters", expected)
+        })
     }
 
     fn ring(&self) -> Option<&EventRing> {

@@ -10,8 +10,10 @@ use crate::value::Timestamp;
 #[derive(Clone)]
 pub(super) struct WatchSettings {
     pub(super) filters: Arc<FilterSet>,
-    /// The number of events that are kept in memory. `None` if a store keeps the events.
-    pub(super) most: Option<usize>,
+    /// The number of events that are kept.
+    pub(super) most: u64,
+    /// False if a store keeps the events.
+    pub(super) in_memory: bool,
     pub(super) clock: Clock,
 }
 
@@ -22,13 +24,16 @@ pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub(crate) struct Watching {
     pub(crate) filters: Arc<FilterSet>,
     pub(crate) clock: Clock,
+    /// The number of events that are kept.
+    pub(crate) most: u64,
     /// The latest events. `None` if a store keeps the events.
     pub(crate) ring: Option<EventRing>,
 }
 
 impl WatchSettings {
     pub(super) fn build(self) -> Watching {
-        Watching { filters: self.filters, clock: self.clock, ring: self.most.map(EventRing::new) }
+        let Self { filters, most, in_memory, clock } = self;
+        Watching { filters, clock, most, ring: in_memory.then(|| EventRing::new(most)) }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::value::Timestamp;
 /// times gives the difference between before and after the whole write.
 ///
 /// The events of a write follow each other. They are in the order of its cases, where a case that is stored several times has its
-/// last place. The events of one case are in no particular order.
+/// last place. The events of one case are in no particular order. The events of [`insert_entering`](crate::Engine::insert_entering)
+/// are in the order of the filters, and then in insertion order of the cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

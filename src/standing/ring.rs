@@ -9,6 +9,9 @@ use super::write_events::{CaseEventKind, CaseEvents, Change, WriteEvents};
 use crate::catalog::{Catalog, FieldId};
 use crate::value::Timestamp;
 
+/// The number of events that a reader copies before it releases the lock, so that writes wait only a moment for it.
+const PIECE: usize = 1_000;
+
 /// The latest events, up to a maximum number of them.
 pub(crate) struct EventRing {
     most: u64,
@@ -101,8 +104,8 @@ impl Entry {
 
 impl EventRing {
     /// Creates a ring that keeps at most `most` events.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most: most as u64, kept: Mutex::default() }
+    pub(crate) fn new(most: u64) -> Self {
+        Self { most, kept: Mutex::default() }
     }
 
     /// Returns the number of the oldest event that is kept, or the next number if none is kept.
@@ -113,17 +116,25 @@ impl EventRing {
 
     /// Adds the events of a write. Readers wait until the result is dropped.
     pub(crate) fn add(&self, events: &WriteEvents) -> Added<'_> {
-        let mut kept = self.kept.lock();
-        let last = kept.last.saturating_add(events.len() as u64);
-        let oldest = last.saturating_sub(self.most).saturating_add(1);
+        // Events that do not fit get numbers, and are not copied. The numbers are counted from 0, until the lock is taken.
+        let not_kept = events.len().saturating_sub(self.most);
+        let mut next = events.skipped();
+        let mut added = Vec::new();
         for case in events.cases() {
-            let first = kept.last.saturating_add(1);
-            kept.last = kept.last.saturating_add(case.iter().len() as u64);
-            // Events that do not fit get numbers, and are not copied.
-            if kept.last >= oldest {
-                kept.entries.push_back(Entry::new(first, events.time, &case));
+            let first = next;
+            next = next.saturating_add(case.iter().len() as u64);
+            if next > not_kept {
+                added.push(Entry::new(first, events.time, &case));
             }
         }
+        let mut kept = self.kept.lock();
+        let before = kept.last.saturating_add(1);
+        kept.last = kept.last.saturating_add(events.len());
+        let oldest = kept.last.saturating_sub(self.most).saturating_add(1);
+        kept.entries.extend(added.into_iter().map(|entry| {
+            let first = entry.first.saturating_add(before);
+            Entry { first, ..entry }
+        }));
         while kept.entries.front().is_some_and(|entry| entry.end() <= oldest) {
             kept.entries.pop_front();
         }
@@ -137,16 +148,87 @@ impl EventRing {
         most: usize,
         catalog: &Catalog,
     ) -> Result<Vec<Event>, EventsGone> {
-        let kept = self.kept.lock();
-        EventsGone::check(number, self.oldest(&kept), kept.last)?;
-        let from = number.saturating_add(1);
-        let known = kept.entries.partition_point(|entry| entry.end() <= from);
-        let entries = kept.entries.iter().skip(known);
-        Ok(entries.flat_map(|entry| entry.events_from(from, catalog)).take(most).collect())
+        let mut found = Vec::new();
+        let mut after = number;
+        // The events that there are when the first piece is copied are the last ones that the answer has.
+        let mut last = u64::MAX;
+        loop {
+            let kept = self.kept.lock();
+            match EventsGone::check(after, self.oldest(&kept), kept.last) {
+                Err(gone) if found.is_empty() => return Err(gone),
+                // Writes have removed the next events meanwhile. The next call returns this error.
+                Err(_) => return Ok(found),
+                Ok(()) => last = last.min(kept.last),
+            }
+            let from = after.saturating_add(1);
+            let known = kept.entries.partition_point(|entry| entry.end() <= from);
+            let entries = kept.entries.iter().skip(known).flat_map(|entry| entry.events_from(from, catalog));
+            let piece = entries.take_while(|event| event.number <= last);
+            found.extend(piece.take(PIECE.min(most.saturating_sub(found.len()))));
+            // A write that waits comes next.
+            MutexGuard::unlock_fair(kept);
+            after = found.last().map_or(number, |event| event.number);
+            if after >= last || found.len() >= most {
+                return Ok(found);
+            }
+        }
     }
 
     /// Returns the number of the last event, or 0.
     pub(crate) fn last(&self) -> u64 {
         self.kept.lock().last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_answers_are_copied_in_pieces() {
+        let catalog = Catalog::cases();
+        for kept in [0, 1, 999, 1_000, 1_001, 2_500, 10_000] {
+            let ring = EventRing::new(kept);
+            for write in 0..5_u64 {
+                let mut events = WriteEvents::entering(vec!["a".into()], Timestamp::from_millis(0), kept);
+                (0..700).for_each(|case| events.enter(0, &format!("{}", write * 700 + case + 1)));
+                drop(ring.add(&events));
+            }
+            let oldest = 3_501_u64.saturating_sub(kept).max(1);
+            for after in [0, oldest - 1, oldest, 2_499, 2_500, 3_499, 3_500] {
+                for most in [0, 1, 999, 1_000, 1_001, 2_000, usize::MAX] {
+                    let events = ring.after(after, most, &catalog);
+                    if after + 1 < oldest || after > 3_500 {
+                        assert_eq!(events, Err(EventsGone { after, oldest, last: 3_500 }));
+                        continue;
+                    }
+                    let events = events.unwrap();
+                    assert!(events.iter().map(|event| event.number).eq((after + 1..=3_500).take(most)));
+                    assert!(events.iter().all(|event| event.id == event.number.to_string()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_answer_ends_where_a_write_has_removed_events() {
+        let ring = EventRing::new(100_000);
+        let write = |count: u64| {
+            let mut events = WriteEvents::entering(vec!["a".into()], Timestamp::from_millis(0), 100_000);
+            (0..count).for_each(|case| events.enter(0, &case.to_string()));
+            drop(ring.add(&events));
+        };
+        write(100_000);
+        let catalog = Catalog::cases();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| ring.after(0, usize::MAX, &catalog).map(|events| events.len()));
+            while !reader.is_finished() {
+                write(50_000);
+            }
+            match reader.join().unwrap() {
+                Ok(count) => assert!((1..=100_000).contains(&count)),
+                Err(gone) => assert_eq!(gone.after, 0),
+            }
+        });
     }
 }

@@ -32,7 +32,7 @@ impl StandingFilter {
 
     /// Sets the fields whose changes are of interest while the filter selects a case.
     ///
-    /// A [`FilterSet`](crate::FilterSet) keeps them and does not use them.
+    /// Writes of an engine or store give an event [`Changed`](crate::EventKind::Changed) for them. Matches do not use them.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter};

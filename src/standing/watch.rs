@@ -39,11 +39,12 @@ pub(crate) struct Watch<'w> {
 
 impl FilterSet {
     /// Begins to find the events of a write at this time. `catalog` is the catalogue of the cases; the catalogue of the set must be
-    /// within it. Returns `None` if the set is empty.
+    /// within it. Of the events, the last `most` are needed. Returns `None` if the set is empty.
     pub(crate) fn watch<'w>(
         &'w self,
         catalog: &'w Catalog,
         room: &'w mut WatchRoom,
+        most: u64,
         time: impl FnOnce() -> Timestamp,
     ) -> Option<Watch<'w>> {
         let snapshot = self.shared.load();
@@ -54,7 +55,7 @@ impl FilterSet {
             room.read_for = Arc::downgrade(&snapshot);
             room.reads = snapshot.reads();
         }
-        let events = WriteEvents::new(Arc::clone(&snapshot), time());
+        let events = WriteEvents::new(Arc::clone(&snapshot), time(), most);
         Some(Watch { snapshot, set: self, catalog, room, events })
     }
 }

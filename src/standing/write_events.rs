@@ -22,9 +22,13 @@ enum Names {
     Own(Vec<Box<str>>),
 }
 
-/// The events of one write, by case.
+/// The events of one write, by case. Of more events than are kept, only the last ones are here.
 pub(crate) struct WriteEvents {
     names: Names,
+    /// The number of the last events that are needed.
+    most: u64,
+    /// The number of the first events, which are not here.
+    skipped: u64,
     pub(crate) time: Timestamp,
     /// The ids of the cases, concatenated.
     ids: String,
@@ -36,28 +40,25 @@ pub(crate) struct WriteEvents {
 }
 
 impl WriteEvents {
-    /// Creates an empty list for the filters of a snapshot.
-    pub(super) fn new(snapshot: Arc<Snapshot>, time: Timestamp) -> Self {
-        Self::of(Names::OfSet(snapshot), time)
+    /// Creates an empty list for the filters of a snapshot. Of its events, the last `most` are needed.
+    pub(super) fn new(snapshot: Arc<Snapshot>, time: Timestamp, most: u64) -> Self {
+        Self::of(Names::OfSet(snapshot), time, most)
     }
 
-    fn of(names: Names, time: Timestamp) -> Self {
-        Self { names, time, ids: String::new(), cases: Vec::new(), events: Vec::new(), fields: Vec::new() }
+    /// Creates an empty list for new filters with these names, which cases enter without being written.
+    pub(crate) fn entering(names: Vec<Box<str>>, time: Timestamp, most: u64) -> Self {
+        Self::of(Names::Own(names), time, most)
     }
 
-    /// Creates the events of new filters with these names, which cases enter without being written. The pairs have the index of a
-    /// name, and the id of a case that the filter selects.
-    pub(crate) fn entering<'i>(
-        names: Vec<Box<str>>,
-        time: Timestamp,
-        selected: impl IntoIterator<Item = (usize, &'i str)>,
-    ) -> Self {
-        let mut own = Self::of(Names::Own(names), time);
-        for (name, id) in selected {
-            own.push(Place::Recent(u32::try_from(name).unwrap_or(u32::MAX)), Change::Entered);
-            own.end_case(id);
-        }
-        own
+    fn of(names: Names, time: Timestamp, most: u64) -> Self {
+        let (ids, cases, events, fields) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { names, most, skipped: 0, time, ids, cases, events, fields }
+    }
+
+    /// Adds the event that a case enters the filter whose name has this index.
+    pub(crate) fn enter(&mut self, name: usize, id: &str) {
+        self.push(Place::Recent(u32::try_from(name).unwrap_or(u32::MAX)), Change::Entered);
+        self.end_case(id);
     }
 
     /// Adds an event of the next case.
@@ -78,15 +79,52 @@ impl WriteEvents {
         if self.cases.last().map_or(0, |(_, end)| *end) < self.events.len() {
             self.ids.push_str(id);
             self.cases.push((self.ids.len(), self.events.len()));
+            // Removing half of the events costs less than adding them did.
+            if self.events.len() as u64 > self.most.saturating_mul(2) {
+                self.skip_cases();
+            }
         }
     }
 
-    /// Returns the number of events.
-    pub(crate) fn len(&self) -> usize {
-        self.events.len()
+    /// Removes the first cases whose events are not needed.
+    fn skip_cases(&mut self) {
+        let most = usize::try_from(self.most).unwrap_or(usize::MAX);
+        let not_needed = self.events.len().saturating_sub(most);
+        let count = self.cases.partition_point(|(_, end)| *end <= not_needed);
+        let Some((ids, events)) = count.checked_sub(1).and_then(|last| self.cases.get(last).copied()) else {
+            return;
+        };
+        self.cases.drain(..count);
+        self.ids.drain(..ids);
+        self.events.drain(..events);
+        self.skipped = self.skipped.saturating_add(events as u64);
+        for (id_end, end) in &mut self.cases {
+            *id_end = id_end.saturating_sub(ids);
+            *end = end.saturating_sub(events);
+        }
+        let mut first = None;
+        for (_, change) in &mut self.events {
+            if let Change::Changed(start, end) = change {
+                let first = *first.get_or_insert(*start);
+                *start = start.saturating_sub(first);
+                *end = end.saturating_sub(first);
+            }
+        }
+        let fields = first.map_or(self.fields.len(), |first| first as usize);
+        self.fields.drain(..fields.min(self.fields.len()));
     }
 
-    /// Returns the cases that have events, in order.
+    /// Returns the number of events, with those that are not here.
+    pub(crate) fn len(&self) -> u64 {
+        self.skipped.saturating_add(self.events.len() as u64)
+    }
+
+    /// Returns the number of the first events that are not here, because they are not kept.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Returns the cases that have events, in order, without the skipped events.
     pub(crate) fn cases(&self) -> impl Iterator<Item = CaseEvents<'_>> {
         let starts = std::iter::once((0, 0)).chain(self.cases.iter().copied());
         self.cases.iter().zip(starts).map(|((id_end, end), (id_start, start))| CaseEvents {
@@ -137,5 +175,62 @@ impl<'e> CaseEvents<'e> {
                 ),
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    /// Returns the events as text.
+    fn told(events: &WriteEvents) -> Vec<String> {
+        let told = |case: CaseEvents<'_>| {
+            let kind = |kind: &CaseEventKind<'_>| match kind {
+                CaseEventKind::Entered => "entered".to_owned(),
+                CaseEventKind::Left => "left".to_owned(),
+                CaseEventKind::Changed(fields) => format!("{fields:?}"),
+            };
+            case.iter()
+                .map(|event| format!("{} {} {}", case.id, event.filter, kind(&event.kind)))
+                .collect::<Vec<_>>()
+        };
+        events.cases().flat_map(told).collect()
+    }
+
+    #[test]
+    fn events_that_are_not_kept_take_no_memory() {
+        let catalog = Catalog::cases();
+        let fields: Vec<FieldId> = catalog.field_ids().take(3).collect();
+        let write = |most: u64| {
+            let mut events =
+                WriteEvents::entering(vec!["a".into(), "b".into()], Timestamp::from_millis(0), most);
+            for case in 0..500_usize {
+                for event in 0..case * 7 % 5 {
+                    let place = Place::Recent(u32::try_from(event % 2).unwrap());
+                    match (case + event) % 3 {
+                        0 => events.push(place, Change::Left),
+                        1 => events.push_changed(place, fields.iter().copied().take(1 + case % 3)),
+                        _ => events.push(place, Change::Entered),
+                    }
+                }
+                events.end_case(&format!("case {case}"));
+                events.enter(1, &format!("other {case}"));
+                // At most twice the events that are needed, and those of one case.
+                assert!(events.events.len() as u64 <= most.saturating_mul(2).saturating_add(4));
+                assert!(events.fields.len() <= events.events.len() * 3);
+            }
+            events
+        };
+        let all = write(u64::MAX);
+        let expected = told(&all);
+        assert_eq!((all.len(), all.skipped()), (expected.len() as u64, 0));
+        for most in [0, 1, 2, 3, 10, 100, 1_000, 2_000] {
+            let events = write(most);
+            assert_eq!(events.len(), all.len());
+            let skipped = usize::try_from(events.skipped()).unwrap();
+            assert_eq!(told(&events), expected[skipped..]);
+            assert!(expected.len() - skipped >= expected.len().min(usize::try_from(most).unwrap()));
+        }
     }
 }

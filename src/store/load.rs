@@ -162,7 +162,7 @@ pub(super) fn load(
             .limits(limits.clone())
             .batch_rows(options.batch_rows)
             .numbered_documents()
-            .watch_for_store(&filters, system_clock())
+            .watch_for_store(&filters, options.kept_events.count, system_clock())
             .restore(Parts {
                 batches: slots,
                 head: BatchId(state.next_batch),

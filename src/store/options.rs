@@ -70,6 +70,8 @@ impl StoreOptions {
     /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. The default is
     /// 1,000,000 events.
     ///
+    /// While a write is staged, up to twice as many of its events are in memory, of about 30 bytes each.
+    ///
     /// ```
     /// use casefilter::StoreOptions;
     /// let options = StoreOptions::default().keep_events(u64::MAX); // Until the host calls `Store::forget_events`.

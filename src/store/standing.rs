@@ -48,6 +48,9 @@ impl Store {
     /// Inserts standing filters as [`insert_standing`](Self::insert_standing) does, and gives an event
     /// [`Entered`](crate::EventKind::Entered) for each case that one of them selects now.
     ///
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one also
+    /// gives `Entered` for the cases that the other one selected, and gives no `Left`.
+    ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, StandingFilter, Store, StoreOptions};
     /// # let folder = tempfile::tempdir()?;
@@ -83,8 +86,8 @@ impl Store {
         self.filters.check_room(&filters).map_err(refused)?;
         let events = match enters {
             true => {
-                let time = system_clock()();
-                let find = || self.engine.find_entering(&filters, time).map_err(refused);
+                let (time, most) = (system_clock()(), self.options.kept_events.count);
+                let find = || self.engine.find_entering(&filters, time, most).map_err(refused);
                 Some(self.prepared(&mut log, find)?)
             }
             false => None,
@@ -97,7 +100,9 @@ impl Store {
         )
     }
 
-    /// Removes the standing filter of this name. Returns false if there is none. Gives no events. On disk when the call returns.
+    /// Removes the standing filter of this name. Returns false if there is none. Gives no events, also not for the cases that the
+    /// filter selects: if it is inserted again by [`insert_entering`](Self::insert_entering), they enter again. On disk when the call
+    /// returns.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};

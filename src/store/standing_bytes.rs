@@ -7,6 +7,7 @@ use super::error::Fault;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::filter::Filter;
+use crate::ingest::MAX_ID_BYTES;
 use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter};
 use crate::value::Timestamp;
 
@@ -102,6 +103,9 @@ impl Fields {
     fn read(&self, reader: &mut ByteReader<'_>) -> Result<Vec<FieldId>, String> {
         let count: u16 = reader.one()?;
         let indexes: Vec<u16> = reader.all(usize::from(count))?;
+        if !indexes.is_sorted_by(|one, next| one < next) {
+            return Err("fields that do not ascend".to_owned());
+        }
         let field = |index: u16| {
             let found = self.0.get(usize::from(index)).copied();
             found.ok_or_else(|| format!("field {index}, which the catalogue does not have"))
@@ -134,6 +138,16 @@ pub(super) fn filter_from_bytes(
     Ok(StandingFilter::new(name, &filter).with_fields(fields))
 }
 
+/// Returns the size that an event counts for in its entry, in bytes.
+fn event_bytes(filter: &str, fields: &[FieldId]) -> usize {
+    filter.len().saturating_add(2).saturating_add(size_of_val(fields))
+}
+
+/// Returns true if an entry whose events count for this size gets no further event.
+fn is_full(bytes: usize) -> bool {
+    bytes >= ENTRY_BYTES
+}
+
 /// An entry of events that is being filled: events of one case, caused by one write.
 pub(super) struct EntryWriter {
     first: u64,
@@ -158,20 +172,19 @@ impl EntryWriter {
             CaseEventKind::Changed(fields) => (CHANGED, Some(fields)),
         };
         self.count = self.count.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(event.filter.len()).saturating_add(2);
+        self.bytes = self.bytes.saturating_add(event_bytes(event.filter, fields.unwrap_or_default()));
         self.events.u8(kind);
         // A name has at most 128 bytes.
         self.events.u8(u8::try_from(event.filter.len()).unwrap_or(u8::MAX));
         self.events.bytes(event.filter.as_bytes());
         if let Some(fields) = fields {
             write_fields(fields, &mut self.events);
-            self.bytes = self.bytes.saturating_add(size_of_val(fields));
         }
     }
 
     /// Returns true if the next event belongs to another entry.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes >= ENTRY_BYTES
+        is_full(self.bytes)
     }
 
     /// Returns the number of the first event, and the bytes of the entry.
@@ -213,20 +226,33 @@ fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) ->
     if count == 0 || id.is_empty() {
         return Err("no event, or no id".to_owned());
     }
+    // Each event has a copy of the id. So the id and the number of events are bounded, as in an entry that a store has written.
+    if id.len() > MAX_ID_BYTES {
+        return Err(format!("an id of {} bytes", id.len()));
+    }
+    let mut bytes = 0;
     let mut events = Vec::new();
     for number in (first..).take(count as usize) {
+        if is_full(bytes) {
+            return Err(format!("more events than {ENTRY_BYTES} bytes hold"));
+        }
         let kind = reader.u8()?;
         let name_bytes = reader.u8()?;
         let name = text(reader.bytes(usize::from(name_bytes))?)?;
         if name.is_empty() || name.len() > StandingFilter::MAX_NAME_BYTES {
             return Err(format!("a name of {name_bytes} bytes"));
         }
+        let mut changed = Vec::new();
         let kind = match kind {
             ENTERED => EventKind::Entered,
             LEFT => EventKind::Left,
-            CHANGED => EventKind::changed(catalog, fields.read(&mut reader)?),
+            CHANGED => {
+                changed = fields.read(&mut reader)?;
+                EventKind::changed(catalog, changed.iter().copied())
+            }
             other => return Err(format!("an event of the kind {other}")),
         };
+        bytes = bytes.saturating_add(event_bytes(name, &changed));
         events.push(Event::new(number, time, name, id, kind));
     }
     reader.finish()?;
@@ -310,6 +336,14 @@ mod tests {
         };
         let entered: &[u8] = &[0, 1, b'n'];
         assert_eq!(check(&[&head(1, 1), b"i", entered]).unwrap().len(), 1);
+        // The greatest number of events that the writer puts into an entry.
+        let mut writer = EntryWriter::new(1);
+        while !writer.is_full() {
+            writer.push(&CaseEvent { filter: "n", kind: CaseEventKind::Entered });
+        }
+        let most = writer.count;
+        let (id, events) = (vec![b'i'; 1_024], entered.repeat(most as usize));
+        assert_eq!(check(&[&head(most, 1_024), &id, &events]).unwrap().len(), most as usize);
         for (wrong, what) in [
             (vec![head(0, 1), b"i".to_vec()], "no event"),
             (vec![head(1, 0), entered.to_vec()], "no id"),
@@ -323,6 +357,9 @@ mod tests {
             (vec![head(1, 1), b"i".to_vec(), [&[0, 129][..], &[b'n'; 129]].concat()], "name of 129"),
             (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 1, 0, 9, 0]], "field 9"),
             (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 0xff, 0xff]], "left"),
+            (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 2, 0, 1, 0, 1, 0]], "ascend"),
+            (vec![head(1, 1_025), vec![b'i'; 1_025], entered.to_vec()], "id of 1025 bytes"),
+            (vec![head(most + 1, 1), b"i".to_vec(), entered.repeat(most as usize + 1)], "more events"),
         ] {
             let parts: Vec<&[u8]> = wrong.iter().map(Vec::as_slice).collect();
             let error = check(&parts).unwrap_err();

@@ -94,9 +94,9 @@ pub(super) fn put_events(
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(EVENTS)?;
     // The first events of a large write may be more than are kept. They get numbers, but are not stored.
-    let skipped = (events.len() as u64).saturating_sub(keep.count);
-    let first_stored = counters.next_event.saturating_add(skipped);
-    let mut number = counters.next_event;
+    let not_stored = events.len().saturating_sub(keep.count);
+    let first_stored = counters.next_event.saturating_add(not_stored);
+    let mut number = counters.next_event.saturating_add(events.skipped());
     for case in events.cases() {
         let mut entry: Option<EntryWriter> = None;
         for event in case.iter() {
@@ -142,6 +142,10 @@ pub(super) fn trim(
             let Some(first) = entries.next() else { break };
             let (_, bytes) = first?;
             let end = entries.next().transpose()?.map_or(counters.next_event, |(next, _)| next.value());
+            // Otherwise, the counters would contradict the entries, and the file could not be opened again.
+            if end > counters.next_event {
+                return Err(Fault::corrupt(format!("the events from number {end} on have not happened yet")));
+            }
             let is_old =
                 since.is_some_and(|since| time_of_entry(bytes.value()).is_none_or(|time| time < since));
             (is_old || end <= oldest, end)
@@ -188,7 +192,7 @@ pub(super) fn read_filters(
     Ok(filters)
 }
 
-/// Reads at most `most` events after the event `after`, up to the event `last`.
+/// Reads at most `most` events after the event `after`, up to the event `last`. Later events have not happened yet for the reader.
 pub(super) fn read_events(
     reading: &Reading,
     catalog: &Catalog,
@@ -196,8 +200,10 @@ pub(super) fn read_events(
     most: usize,
 ) -> Result<Vec<Event>, Fault> {
     let counters = read_standing(&reading.open_table(META)?)?;
-    EventsGone::check(after, counters.first_event, counters.last_event()).map_err(Fault::events_gone)?;
+    // The file may have later events, which a crash can still undo. So neither the check nor its error may name their numbers.
     let last = last.min(counters.last_event());
+    let oldest = counters.first_event.min(last.saturating_add(1));
+    EventsGone::check(after, oldest, last).map_err(Fault::events_gone)?;
     let mut found = Vec::new();
     if most == 0 || after >= last {
         return Ok(found);

@@ -97,3 +97,27 @@ fn events_are_printed_and_followed() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn a_slow_reader_of_events_does_not_lock_the_database() {
+    let files = folder();
+    files.write("all.ndjson", r#"{"name":"all","where":"true"}"#);
+    files.run(&["filters", "add", "--db", "cases.db", "all.ndjson"]).code(0);
+    // More events than one opening reads, and more than a pipe holds.
+    let cases: Vec<String> = (0..20_500).map(|id| format!(r#"{{"id":"n{id}"}}"#)).collect();
+    files.write("many.ndjson", cases.join("\n"));
+    files.run(&["import", "--db", "cases.db", "many.ndjson"]).code(0);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_casefilter"));
+    command.args(["watch", "--db", &files.path("cases.db"), "--once"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    // A write, while the follower waits for its reader.
+    files.run(&["filters", "remove", "--db", "cases.db", "all"]).code(0);
+    let mut numbers = vec![first];
+    numbers.extend(lines.map(Result::unwrap));
+    let numbers = numbers.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["number"].as_u64());
+    let expected: Vec<_> = (1..=20_500).map(Some).collect();
+    assert_eq!(numbers.collect::<Vec<_>>(), expected);
+    assert!(child.wait().unwrap().success());
+}

@@ -8,6 +8,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use super::super::standing_bytes::StandingCounters;
 use super::super::tables::{EVENTS, META, STANDING, STANDING_COUNTERS};
 use super::*;
+use crate::standing::EventsGone;
 
 fn upsert(store: &Store, id: &str, state: &str, durability: Durability) {
     let document = format!(r#"{{"id":"{id}","state":"{state}"}}"#);
@@ -111,8 +112,9 @@ fn readers_see_events_that_are_on_disk() {
     upsert(&store, "1", "x", Durability::Grouped);
     assert_eq!((store.last_event(), told(&store, 0).len()), (0, 0));
     assert!(!store.wait_for_events(0, Duration::from_millis(1)));
-    // The event has happened, but is not shown yet.
-    assert!(store.events_after(1, 10).unwrap().is_empty());
+    // The event is not shown yet.
+    let early = store.events_after(1, 10).unwrap_err().events_gone();
+    assert_eq!(early, Some(EventsGone { after: 1, oldest: 1, last: 0 }));
     std::thread::scope(|scope| {
         let waiting: Vec<_> =
             (0..4).map(|_| scope.spawn(|| store.wait_for_events(0, Duration::MAX))).collect();
@@ -125,7 +127,31 @@ fn readers_see_events_that_are_on_disk() {
     let mut dice = Dice::new(3);
     let again = Disk::new(disk.after_crash(&mut dice), Trouble::None, false);
     let store = open(&again, 1).unwrap();
-    assert!([1, 2].contains(&store.last_event()));
+    let all = ["x entered 1", "x left 1"];
+    let last = usize::try_from(store.last_event()).unwrap();
+    assert!([1, 2].contains(&last));
+    assert_eq!(told(&store, 0), all[..last]);
+}
+
+#[test]
+fn readers_see_no_number_of_an_event_that_is_not_on_disk() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let file = File::in_backend(disk, &catalog()).unwrap();
+    let store = Store::load("disk".to_owned(), file, &catalog(), options(1).keep_events(2)).unwrap();
+    store.insert_standing([filter("all", "true")]).unwrap();
+    // Removes events that no reader has seen.
+    for id in 0..5 {
+        upsert(&store, &id.to_string(), "x", Durability::Grouped);
+    }
+    assert_eq!((store.last_event(), told(&store, 0).len()), (0, 0));
+    for after in 1..7 {
+        let early = store.events_after(after, 10).unwrap_err().events_gone();
+        assert_eq!(early, Some(EventsGone { after, oldest: 1, last: 0 }));
+    }
+    store.sync().unwrap();
+    let gone = store.events_after(0, 10).unwrap_err().events_gone();
+    assert_eq!(gone, Some(EventsGone { after: 0, oldest: 4, last: 5 }));
+    assert_eq!(told(&store, 3), ["all entered 3", "all entered 4"]);
 }
 
 #[test]
@@ -168,6 +194,35 @@ fn bad_filters_are_refused_with_their_reason() {
     let refused = store.insert_standing([StandingFilter::new("", &Filter::all(&catalog()))]).unwrap_err();
     assert_eq!(refused.request_error().unwrap().path, "filters[0].name");
     assert_eq!(store.insert_standing([]).unwrap(), 0);
+}
+
+#[test]
+fn forgetting_forged_events_leaves_a_file_that_can_be_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    for (from, to) in [(3, 1 << 62), (5, 1 << 62)] {
+        let _ = std::fs::remove_file(&path);
+        write(&path);
+        let database = Database::open(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        moved(&transaction, from, to);
+        transaction.commit().unwrap();
+        drop(database);
+        let store = Store::open(&path, catalog(), options(0)).unwrap();
+        let error = store.forget_events(u64::MAX).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        drop(store);
+        let store = Store::open(&path, catalog(), options(0)).unwrap();
+        assert_eq!(store.len(), 3);
+        store.remove_standing("x").unwrap();
+    }
+}
+
+/// Moves an entry of events to another number.
+fn moved(transaction: &redb::WriteTransaction, from: u64, to: u64) {
+    let mut events = transaction.open_table(EVENTS).unwrap();
+    let bytes = events.remove(from).unwrap().unwrap().value().to_vec();
+    events.insert(to, bytes.as_slice()).unwrap();
 }
 
 /// Writes a file with filters and events. Returns the events.
@@ -230,12 +285,6 @@ fn damaged_filters_and_events_are_found() {
         let mut counters = StandingCounters::from_bytes(&bytes, u64::MAX).unwrap();
         change(&mut counters);
         meta.insert(STANDING_COUNTERS, counters.to_bytes().as_slice()).unwrap();
-    }
-    /// Moves an entry to another number.
-    fn moved(transaction: &redb::WriteTransaction, from: u64, to: u64) {
-        let mut events = transaction.open_table(EVENTS).unwrap();
-        let bytes = events.remove(from).unwrap().unwrap().value().to_vec();
-        events.insert(to, bytes.as_slice()).unwrap();
     }
     /// Inserts a filter, and counts it.
     fn with_filter(transaction: &redb::WriteTransaction, name: &str, bytes: &[u8]) {

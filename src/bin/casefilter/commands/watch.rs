@@ -18,8 +18,8 @@ use crate::output::stdout::Output;
 /// The time between two looks at the file.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The number of events that are read at once.
-const EVENTS: usize = 1_000;
+/// The number of events that are read by one opening of the file.
+const EVENTS: usize = 10_000;
 
 /// Print which standing filters cases enter and leave, and follow
 ///
@@ -86,12 +86,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     loop {
         let state = state_of(&args.db);
         if seen.is_none() || state != seen {
-            match open(&args.db, &mut catalog) {
-                Ok(store) => {
-                    let printed = print(&store, &mut after, &mut out);
-                    store.close().map_err(|error| failed(&error)).and(printed)?;
-                    seen = state;
+            match read(&args.db, &mut catalog, after) {
+                Ok(events) => {
+                    // The file is closed now. So a slow reader of the output does not hold up its writers.
+                    print(&events, &mut after, &mut out)?;
                     is_told = false;
+                    if events.len() >= EVENTS {
+                        seen = None;
+                        continue;
+                    }
+                    seen = state;
                 }
                 Err(error) if error.kind() == StoreErrorKind::InUse && !args.once => {
                     if !is_told {
@@ -116,31 +120,28 @@ fn state_of(path: &Path) -> Option<(SystemTime, u64)> {
     Some((found.modified().ok()?, found.len()))
 }
 
-fn open(path: &Path, catalog: &mut Option<Catalog>) -> Result<Store, StoreError> {
+/// Opens the file, reads at most [`EVENTS`] events after a number, and closes the file. Without a number, begins with the oldest event.
+fn read(path: &Path, catalog: &mut Option<Catalog>, after: Option<u64>) -> Result<Vec<Event>, StoreError> {
     let catalog = match catalog {
         Some(catalog) => catalog,
         None => catalog.insert(Store::catalog_of(path)?),
     };
-    open_to_read(path, catalog)
+    let store = open_to_read(path, catalog)?;
+    let mut events = store.events_after(after.unwrap_or(0), EVENTS);
+    if let (Err(error), None) = (&events, after)
+        && let Some(gone) = error.events_gone()
+    {
+        events = store.events_after(gone.oldest.saturating_sub(1), EVENTS);
+    }
+    store.close()?;
+    events
 }
 
-/// Prints the events after a number. Without a number, prints all events.
-fn print(store: &Store, after: &mut Option<u64>, out: &mut Output) -> Result<(), Failure> {
-    loop {
-        let events = match (store.events_after(after.unwrap_or(0), EVENTS), *after) {
-            (Err(error), None) => match error.events_gone() {
-                Some(gone) => store.events_after(gone.oldest.saturating_sub(1), EVENTS),
-                None => Err(error),
-            },
-            (events, _) => events,
-        };
-        let events = events.map_err(|error| failed(&error))?;
-        for event in &events {
-            out.json(&Line::new(event))?;
-            *after = Some(event.number);
-        }
-        if events.is_empty() {
-            return out.flush();
-        }
+/// Prints events. Sets `after` to the number of the last one.
+fn print(events: &[Event], after: &mut Option<u64>, out: &mut Output) -> Result<(), Failure> {
+    for event in events {
+        out.json(&Line::new(event))?;
+        *after = Some(event.number);
     }
+    out.flush()
 }

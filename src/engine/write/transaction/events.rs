@@ -19,7 +19,8 @@ impl WriteTxn<'_> {
             return None;
         }
         let mut room = std::mem::take(&mut attached.writer.watch_room);
-        let watch = watching.filters.watch(&engine.catalog, &mut room, || (watching.clock)());
+        let time = || (watching.clock)();
+        let watch = watching.filters.watch(&engine.catalog, &mut room, watching.most, time);
         let events = watch.and_then(|watch| self.watch_cases(watch, attached));
         attached.writer.watch_room = room;
         events
