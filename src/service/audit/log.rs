@@ -55,6 +55,8 @@ struct Shared {
     unrecorded_before: AtomicU64,
     /// True while the file cannot be written.
     is_failing: AtomicBool,
+    /// True when the end of the log was written. It is set while `writer` is locked.
+    is_ended: AtomicBool,
     /// True when the thread must end.
     is_over: AtomicBool,
     /// The number of records that were written since the log was opened.
@@ -93,6 +95,7 @@ impl AuditLog {
             writer: Mutex::new(writer),
             unrecorded_before: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             records: AtomicU64::new(0),
             unrecorded: AtomicU64::new(0),
@@ -117,9 +120,10 @@ impl AuditLog {
         self.end()
     }
 
-    /// Like [`close`](Self::close), for a log that others still have. No record may follow.
+    /// Like [`close`](Self::close), for a log that others still have. No record follows, also if this fails.
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let mut writer = self.shared.lock();
+        self.shared.is_ended.store(true, Ordering::Relaxed);
         writer.event(&Event::Closed)?;
         Ok(writer.head())
     }
@@ -139,10 +143,13 @@ impl AuditLog {
     }
 
     /// Writes the record of a request. `members` is JSON text: members without braces. Returns false if the request must not be
-    /// answered, because its record could not be written.
+    /// answered, because its record could not be written, or because the log has ended.
     pub(in crate::service) fn record(&self, members: &[u8]) -> bool {
         let shared = &*self.shared;
         let mut writer = shared.lock();
+        if shared.is_ended() {
+            return shared.options.is_best_effort;
+        }
         match writer.append(members) {
             Ok(()) => {
                 shared.records.fetch_add(1, Ordering::Relaxed);
@@ -177,6 +184,11 @@ impl Drop for AuditLog {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the end of the log was written. The caller has `writer` locked.
+    fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
     }
 
     /// Closes the file after a failed write or sync, and logs the first failure.
@@ -216,6 +228,9 @@ impl Shared {
 
     fn recover(&self) {
         let mut writer = self.lock();
+        if self.is_ended() {
+            return;
+        }
         let total = self.unrecorded.load(Ordering::Relaxed);
         let unrecorded = total.saturating_sub(self.unrecorded_before.load(Ordering::Relaxed));
         let recovered = writer.open().and_then(|()| writer.event(&Event::Resumed { unrecorded }));

@@ -117,6 +117,18 @@ fn only_its_owner_can_read_a_log() {
 }
 
 #[test]
+fn no_record_follows_the_end() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    assert!(log.record(b"\"status\":200"));
+    let head = log.end().unwrap();
+    assert!(!log.record(b"\"status\":200"));
+    drop(log);
+    let report = world.verify().unwrap();
+    assert_eq!((report.head, report.is_closed), (head, true));
+}
+
+#[test]
 fn two_services_cannot_write_one_log() {
     let world = World::new();
     let log = world.open(u64::MAX);
