@@ -165,6 +165,12 @@ impl AuditLog {
         }
     }
 
+    /// Does what follows a failed sync.
+    #[cfg(test)]
+    pub(super) fn fail_sync(&self) {
+        self.shared.sync_failed(&io::Error::other("the disk is broken"));
+    }
+
     fn stop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -218,12 +224,24 @@ impl Shared {
                 continue;
             }
             // Records are appended while the file is synced.
-            let file = self.lock().begin_sync();
-            let synced = file.and_then(|file| file.map_or(Ok(()), |file| file.sync_data()));
-            if let Err(error) = synced {
-                self.fail(&mut self.lock(), &error);
+            let begun = self.lock().begin_sync();
+            match begun {
+                Ok(None) => {}
+                Ok(Some(file)) => {
+                    if let Err(error) = file.sync_data() {
+                        self.sync_failed(&error);
+                    }
+                }
+                Err(error) => self.fail(&mut self.lock(), &error),
             }
         }
+    }
+
+    /// Stops all writing until a restart.
+    fn sync_failed(&self, error: &io::Error) {
+        let mut writer = self.lock();
+        let error = writer.after_failed_sync(error);
+        self.fail(&mut writer, &error);
     }
 
     fn recover(&self) {

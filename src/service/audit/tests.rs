@@ -340,3 +340,19 @@ fn the_removal_of_a_file_in_use_is_noticed() {
     std::thread::sleep(std::time::Duration::from_millis(1200));
     assert!(log.refuses());
 }
+
+#[test]
+fn after_a_failed_sync_nothing_is_written_until_a_restart() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    assert!(log.record(b"\"status\":200"));
+    log.fail_sync();
+    let text = fs::read(world.path()).unwrap();
+    // Longer than the time between two attempts to write again.
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    assert!(log.refuses() && !log.record(b"\"status\":200"));
+    assert!(log.close().is_err());
+    assert_eq!(fs::read(world.path()).unwrap(), text);
+    let head = world.run(1, u64::MAX);
+    assert_eq!(world.verify().unwrap().head, head);
+}
