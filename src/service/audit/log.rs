@@ -146,6 +146,10 @@ impl AuditLog {
     /// answered, because its record could not be written, or because the log has ended.
     pub(in crate::service) fn record(&self, members: &[u8]) -> bool {
         let shared = &*self.shared;
+        if self.is_failing() {
+            // The lock may be held for as long as a broken disk takes to answer.
+            return shared.leave_out();
+        }
         let mut writer = shared.lock();
         if shared.is_ended() {
             return shared.options.is_best_effort;
@@ -157,10 +161,7 @@ impl AuditLog {
             }
             Err(error) => {
                 shared.fail(&mut writer, &error);
-                if shared.options.is_best_effort {
-                    shared.unrecorded.fetch_add(1, Ordering::Relaxed);
-                }
-                shared.options.is_best_effort
+                shared.leave_out()
             }
         }
     }
@@ -169,6 +170,13 @@ impl AuditLog {
     #[cfg(test)]
     pub(super) fn fail_sync(&self) {
         self.shared.sync_failed(&io::Error::other("the disk is broken"));
+    }
+
+    /// Calls a function while the writer is locked.
+    #[cfg(test)]
+    pub(super) fn while_locked<T>(&self, call: impl FnOnce() -> T) -> T {
+        let _writer = self.shared.lock();
+        call()
     }
 
     fn stop(&mut self) {
@@ -195,6 +203,14 @@ impl Shared {
     /// Returns true if the end of the log was written. The caller has `writer` locked.
     fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request that has no record. Returns false if it must not be answered.
+    fn leave_out(&self) -> bool {
+        if self.options.is_best_effort {
+            self.unrecorded.fetch_add(1, Ordering::Relaxed);
+        }
+        self.options.is_best_effort
     }
 
     /// Closes the file after a failed write or sync, and logs the first failure.
