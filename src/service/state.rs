@@ -160,8 +160,8 @@ impl ServiceState {
                 tracing::info!(audit_head, "the audit log is closed");
             }
             Err(error) => {
-                let cause = error.to_string();
-                tracing::error!(cause, "the audit log could not be closed");
+                let (cause, unrecorded) = (error.to_string(), audit.unmentioned());
+                tracing::error!(cause, unrecorded, "the audit log could not be closed");
             }
         }
     }

@@ -124,6 +124,12 @@ impl AuditLog {
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let mut writer = self.shared.lock();
         self.shared.is_ended.store(true, Ordering::Relaxed);
+        if self.is_failing() {
+            writer.open()?;
+            self.shared.resume(&mut writer)?;
+        } else if self.shared.new_unrecorded() > 0 {
+            self.shared.resume(&mut writer)?;
+        }
         writer.event(&Event::Closed)?;
         Ok(writer.head())
     }
@@ -140,6 +146,11 @@ impl AuditLog {
     /// Returns the numbers of written and of missing records since the log was opened.
     pub(in crate::service) fn counts(&self) -> (u64, u64) {
         (self.shared.records.load(Ordering::Relaxed), self.shared.unrecorded.load(Ordering::Relaxed))
+    }
+
+    /// Returns the number of requests without a record that the log does not mention yet.
+    pub(in crate::service) fn unmentioned(&self) -> u64 {
+        self.shared.new_unrecorded()
     }
 
     /// Writes the record of a request. `members` is JSON text: members without braces. Returns false if the request must not be
@@ -260,19 +271,30 @@ impl Shared {
         self.fail(&mut writer, &error);
     }
 
+    /// Returns the number of requests without a record since the log was last written again.
+    fn new_unrecorded(&self) -> u64 {
+        let before = self.unrecorded_before.load(Ordering::Relaxed);
+        self.unrecorded.load(Ordering::Relaxed).saturating_sub(before)
+    }
+
+    /// Writes a record with the number of requests that have no record.
+    fn resume(&self, writer: &mut Writer) -> io::Result<()> {
+        let unrecorded = self.new_unrecorded();
+        writer.event(&Event::Resumed { unrecorded })?;
+        self.unrecorded_before.fetch_add(unrecorded, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn recover(&self) {
         let mut writer = self.lock();
         if self.is_ended() {
             return;
         }
-        let total = self.unrecorded.load(Ordering::Relaxed);
-        let unrecorded = total.saturating_sub(self.unrecorded_before.load(Ordering::Relaxed));
-        let recovered = writer.open().and_then(|()| writer.event(&Event::Resumed { unrecorded }));
+        let recovered = writer.open().and_then(|()| self.resume(&mut writer));
         if recovered.is_err() {
             writer.shut();
             return;
         }
-        self.unrecorded_before.store(total, Ordering::Relaxed);
         self.is_failing.store(false, Ordering::Relaxed);
         tracing::info!("the audit log can be written again");
     }

@@ -357,3 +357,30 @@ fn after_a_failed_sync_nothing_is_written_until_a_restart() {
     let head = world.run(1, u64::MAX);
     assert_eq!(world.verify().unwrap().head, head);
 }
+
+#[cfg(unix)]
+#[test]
+fn the_end_tells_the_number_of_requests_without_a_record() {
+    let world = World::new();
+    let options = AuditOptions { is_best_effort: true, ..AuditOptions::default() };
+    let log = AuditLog::open(world.path(), options).unwrap();
+    let aside = world.folder.path().join("aside");
+    fs::rename(world.path(), &aside).unwrap();
+    let start = std::time::Instant::now();
+    while !log.is_failing() {
+        assert!(log.record(b"\"status\":200"));
+        assert!(start.elapsed().as_secs() < 20, "the removal is not noticed");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for _ in 0..3 {
+        assert!(log.record(b"\"status\":200"));
+    }
+    fs::rename(&aside, world.path()).unwrap();
+    log.close().unwrap();
+    assert!(world.verify().unwrap().is_closed);
+    let lines = world.lines();
+    let resumed: Vec<&String> =
+        lines.iter().map(|(_, line)| line).filter(|line| line.contains("resumed")).collect();
+    assert_eq!(resumed.len(), 1);
+    assert!(resumed[0].contains("\"unrecorded\":3"), "{resumed:?}");
+}
