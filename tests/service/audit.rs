@@ -298,6 +298,34 @@ fn requests_of_operators_are_recorded() {
     verify(&database);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_deletion_is_recorded_although_its_operator_has_hung_up() {
+    use std::io::Write as _;
+    use std::time::{Duration, Instant};
+    let database = Database::new("plain.cases.ndjson");
+    let process = serve(&database, &[]);
+    let body = r#"{"expected":700}"#;
+    let head =
+        format!("POST /deletions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+    let mut stream =
+        std::os::unix::net::UnixStream::connect(database.folder().join("cases.db.sock")).unwrap();
+    stream.write_all((head + body).as_bytes()).unwrap();
+    drop(stream);
+    let start = Instant::now();
+    while !fs::read_to_string(log_of(&database)).unwrap().contains("POST /deletions") {
+        assert!(start.elapsed() < Duration::from_secs(20), "the deletion is not recorded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let log = process.terminate();
+    assert!(log.contains("deleted cases on the admin socket") && log.contains("administered"), "{log}");
+    let records = records(&database, &[]);
+    let deletion = records.iter().find(|record| record["request"] == "POST /deletions").unwrap();
+    assert_eq!(deletion["status"], 200);
+    assert!(deletion["user"].is_u64());
+    assert!(database.open().is_empty());
+}
+
 /// Full disks, simulated by a limit on the file size that a shell sets.
 #[cfg(target_os = "linux")]
 mod full {
