@@ -21,4 +21,4 @@ mod writer;
 
 pub use chain::AuditHead;
 pub use log::{AuditLog, AuditOptions};
-pub use verify::{AuditError, AuditErrorKind, AuditReport, audit_files, verify_audit_log};
+pub use verify::{AuditError, AuditErrorKind, AuditReport, audit_files, open_audit_files, verify_audit_log};

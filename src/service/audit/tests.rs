@@ -384,3 +384,34 @@ fn the_end_tells_the_number_of_requests_without_a_record() {
     assert_eq!(resumed.len(), 1);
     assert!(resumed[0].contains("\"unrecorded\":3"), "{resumed:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_rotation_while_a_log_is_read_leaves_no_record_out() {
+    use std::io::Read;
+    let world = World::new();
+    let log = world.open(900);
+    let write = || {
+        for _ in 0..9 {
+            assert!(log.record(b"\"status\":200"));
+        }
+    };
+    write();
+    let expected: Vec<String> = world.lines().into_iter().map(|(_, line)| line).collect();
+    let files = open_audit_files(&world.path()).unwrap();
+    write();
+    let mut text = String::new();
+    for (_, file) in files {
+        file.unwrap().read_to_string(&mut text).unwrap();
+    }
+    let read: Vec<&str> = text.lines().collect();
+    assert_eq!(read[..expected.len()], expected);
+    assert!(read.len() < world.lines().len());
+    // Verification of a log that is written without a pause.
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| (0..300).for_each(|_| write()));
+        while !writing.is_finished() {
+            world.verify().unwrap();
+        }
+    });
+}

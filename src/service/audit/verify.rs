@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::chain::{AuditHead, Line, hash_of};
 use super::event::Members;
-use super::files::{Torn, rotated};
+use super::files::{Torn, is_at, rotated};
 
 /// The maximum length of a line in bytes. The log has no longer line, because the filter of a request is not longer than its body by
 /// more than a constant factor.
@@ -114,6 +114,57 @@ pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Returns the files of an audit log for reading, oldest first. They have all records that were written before the call, also if a
+/// service begins new files meanwhile.
+///
+/// A file is opened only when its item is read, except the newest one, which is opened first.
+///
+/// ```
+/// use std::io::Read;
+/// use casefilter::service::{AuditLog, AuditOptions, open_audit_files};
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("audit.ndjson");
+/// AuditLog::open(&path, AuditOptions::default())?.close()?;
+/// let mut text = String::new();
+/// for (_, file) in open_audit_files(&path)? {
+///     file?.read_to_string(&mut text)?;
+/// }
+/// assert_eq!(text.lines().count(), 2);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns an error if the folder or the newest file cannot be read, or if there is no file.
+pub fn open_audit_files(
+    path: &Path,
+) -> io::Result<impl ExactSizeIterator<Item = (PathBuf, io::Result<File>)> + use<>> {
+    let newest = match File::open(path) {
+        Ok(file) => Some(file),
+        // Between the rename of a rotation and the creation of the next file, the file does not exist.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let mut files: Vec<(PathBuf, Option<File>)> =
+        rotated(path)?.into_iter().map(|path| (path, None)).collect();
+    match newest {
+        Some(file) => {
+            // It may have been renamed after it was opened. Then it is among the rotated files, perhaps with later ones.
+            if cfg!(unix)
+                && let Some(at) = files.iter().position(|(path, _)| is_at(&file, path))
+            {
+                files.truncate(at);
+            }
+            files.push((path.to_owned(), Some(file)));
+        }
+        None if files.is_empty() => return Err(io::ErrorKind::NotFound.into()),
+        None => {}
+    }
+    Ok(files.into_iter().map(|(path, file)| {
+        let file = file.map_or_else(|| File::open(&path), Ok);
+        (path, file)
+    }))
+}
+
 /// Verifies an audit log and its rotated files.
 ///
 /// `expected` is a record that was noted earlier: the log must have it. Without it, records that were removed from the end are not
@@ -138,10 +189,12 @@ pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Complexity
 /// Linear in the size of the files. The longest line is in memory.
 pub fn verify_audit_log(path: &Path, expected: Option<AuditHead>) -> Result<AuditReport, AuditError> {
-    let files = audit_files(path).map_err(|error| AuditError::unreadable(path, &error))?;
-    let mut check = Check { files: files.len(), expected, ..Check::default() };
-    for (at, file) in files.iter().enumerate() {
-        check.file(file, at.saturating_add(1) == files.len())?;
+    let files = open_audit_files(path).map_err(|error| AuditError::unreadable(path, &error))?;
+    let count = files.len();
+    let mut check = Check { files: count, expected, ..Check::default() };
+    for (at, (path, file)) in files.enumerate() {
+        let file = file.map_err(|error| AuditError::unreadable(&path, &error))?;
+        check.file(&path, file, at.saturating_add(1) == count)?;
     }
     check.finish(path)
 }
@@ -163,9 +216,11 @@ struct Check {
 }
 
 impl Check {
-    fn file(&mut self, path: &Path, is_last: bool) -> Result<(), AuditError> {
+    fn file(&mut self, path: &Path, file: File, is_last: bool) -> Result<(), AuditError> {
         let unreadable = |error: io::Error| AuditError::unreadable(path, &error);
-        let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
+        // What a service writes meanwhile is not read: its last line may not be complete yet.
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        let mut file = BufReader::with_capacity(1 << 20, file.take(bytes));
         let mut line = Vec::new();
         // The bytes since the last record that are not records, and the fault that they are if no record is about them.
         let mut torn = Torn::new();

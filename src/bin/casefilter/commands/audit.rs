@@ -1,10 +1,9 @@
 //! The command `audit`: lists and verifies the audit log of a service.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-use casefilter::service::{AuditHead, AuditReport, audit_files, verify_audit_log};
+use casefilter::service::{AuditHead, AuditReport, open_audit_files, verify_audit_log};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -110,15 +109,15 @@ fn list(args: &List) -> Result<Status, Failure> {
     let unreadable = |path: &PathBuf, error: &std::io::Error| {
         Failure::io("cannot read", &path.display().to_string(), error)
     };
-    let files = audit_files(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+    let files = open_audit_files(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     let columns = COLUMNS.map(Column::text);
     let mut table = TableWriter::new(&columns, ROWS_FOR_WIDTHS, Fit::LeaveOut);
     let is_table = Format::or_fitting(args.format) == Format::Table;
     let mut out = Output::new();
-    for path in &files {
-        let mut file = BufReader::new(File::open(path).map_err(|error| unreadable(path, &error))?);
+    for (path, file) in files {
+        let mut file = BufReader::new(file.map_err(|error| unreadable(&path, &error))?);
         let mut line = Vec::new();
-        while file.read_until(b'\n', &mut line).map_err(|error| unreadable(path, &error))? > 0 {
+        while file.read_until(b'\n', &mut line).map_err(|error| unreadable(&path, &error))? > 0 {
             // A part of a record is not JSON.
             if let Ok(record) = serde_json::from_slice::<Map<String, Value>>(&line)
                 && args.wants(&record)
