@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub struct AuditOptions {
     /// The size in bytes from which a new file is begun. A file is longer only if a single record is.
     pub rotate_bytes: u64,
-    /// True if requests are answered while the log cannot be written. Their records are then missing, and the log has their number.
+    /// True if requests are answered while the log cannot be written. Their records are then missing. Once it can be written, the log has their number.
     pub is_best_effort: bool,
 }
 

@@ -17,7 +17,7 @@ const MOST_LINE_BYTES: u64 = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditReport {
-    /// The number of the first record in the files. It is greater than 1 if older files are no longer there.
+    /// The number of the first record in the files. It is greater than 1 if older records are no longer there.
     pub first: u64,
     /// The last record.
     pub head: AuditHead,
@@ -168,7 +168,8 @@ pub fn open_audit_files(
 /// Verifies an audit log and its rotated files.
 ///
 /// `expected` is a record that was noted earlier: the log must have it. Without it, records that were removed from the end are not
-/// detected, nor is a log whose records were all written again from some record on.
+/// detected, nor is a log whose records were all written again from some record on. Removed oldest records are no fault if the log then
+/// begins with a record about the log itself: compare [`first`](AuditReport::first).
 ///
 /// ```
 /// use casefilter::service::{AuditErrorKind, AuditLog, AuditOptions, verify_audit_log};

@@ -64,9 +64,10 @@ struct List {
 
 /// Check that no record of an audit log was changed, left out or put in
 ///
-/// The exit status is 1 if one was; the message names the first such record. Records that were removed from the end, and a log that was
-/// written again as a whole, are found only with --head: a record that was noted before in another place. The service logs its last
-/// record when it stops, and this command prints it.
+/// The exit status is 1 if one was; the message names the first such record. The hashes have no key: a user who can write the files can
+/// change records and write new hashes after them, which this command finds only with --head, a record that was noted before in another
+/// place. The same applies to records that were removed from the end. The service logs its last record when it starts and stops, and this
+/// command prints it. Removed oldest records are no error: the command prints the number of the first record.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
