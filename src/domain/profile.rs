@@ -136,14 +136,15 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error
 /// if the store cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
-    preview_in(store, share_token, now, &mut Room::new(&mut |_| true))
+    preview_in(store, share_token, now, &|_| {}, &mut Room::new(&mut |_| true))
 }
 
-/// Like [`preview`], but within the memory budget `room`.
+/// Like [`preview`], but within the memory budget `room`. Calls `note` with the id of the applicant of a valid token.
 pub(crate) fn preview_in(
     store: &Store,
     share_token: &str,
     now: DateTime<Utc>,
+    note: &dyn Fn(&str),
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let records = store.records()?;
@@ -152,6 +153,7 @@ pub(crate) fn preview_in(
     if !share.is_good(now) {
         return Err(DomainError::unauthorized());
     }
+    note(&share.applicant_id);
     // Three texts are in memory at the same time: the record, its visible members, and the answer.
     room.take(records.size(APPLICANTS, &share.applicant_id)?.saturating_mul(3))?;
     let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;

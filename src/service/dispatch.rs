@@ -38,7 +38,10 @@ pub(super) async fn answer(
     }
     // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
-    let write = async move { answer_and_log(&own, endpoint, applicant, request).await };
+    let write = async move {
+        let _change = own.changes.acquire().await;
+        answer_and_log(&own, endpoint, applicant, request).await
+    };
     tokio::spawn(write).await.unwrap_or_else(|error| {
         RequestLog::since(start, &shared).of(endpoint.name).end(Err(Failure::internal(error.to_string())))
     })

@@ -92,7 +92,7 @@
 //! [`is_best_effort`](AuditOptions::is_best_effort), requests are answered without a record, and are counted.
 //!
 //! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that was
-//! changed, left out or put in.
+//! changed, left out or put in by someone who has not written new hashes. Removed oldest records are no fault.
 //!
 //! # Limits
 //!
@@ -356,7 +356,8 @@ mod work;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use audit::{
-    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_files, verify_audit_log,
+    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_files,
+    open_audit_files, verify_audit_log,
 };
 pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};

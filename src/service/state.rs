@@ -42,6 +42,8 @@ pub(super) struct ServiceState {
     pub(super) page_reads: Arc<Semaphore>,
     /// The total number of `page_reads` permits.
     pub(super) max_page_reads: usize,
+    /// Permits for requests that change data, one for each request, from its start until it is recorded.
+    pub(super) changes: Semaphore,
     /// The only permit to write. Waiting for it does not block a thread.
     pub(super) write_lock: Arc<Semaphore>,
     /// The only permit to import cases. It bounds the memory, because an import keeps its columns in memory.
@@ -67,6 +69,9 @@ pub(super) struct ServiceState {
 
 /// The minimum time between two checks of the case source. `/readyz` is public, so it may be requested often.
 const SOURCE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The number of `changes` permits: more than there are requests at the same time.
+pub(super) const MOST_CHANGES: u32 = 1 << 20;
 
 impl ServiceState {
     /// Creates the state of a service. `operations` are the names for which requests are counted.
@@ -95,6 +100,7 @@ impl ServiceState {
             log_limiter: LogLimiter::default(),
             workers: Arc::new(Semaphore::new(permits(options.concurrency))),
             write_lock: Arc::new(Semaphore::new(1)),
+            changes: Semaphore::new(permits(MOST_CHANGES as usize)),
             #[cfg(unix)]
             import_lock: Arc::new(Semaphore::new(1)),
             waiting_updates: Semaphore::new(permits(options.concurrency)),
@@ -154,8 +160,8 @@ impl ServiceState {
                 tracing::info!(audit_head, "the audit log is closed");
             }
             Err(error) => {
-                let cause = error.to_string();
-                tracing::error!(cause, "the audit log could not be closed");
+                let (cause, unrecorded) = (error.to_string(), audit.unmentioned());
+                tracing::error!(cause, unrecorded, "the audit log could not be closed");
             }
         }
     }

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::auth::tokens::AppToken;
 use super::http::errors::Failure;
-use super::state::ServiceState;
+use super::state::{MOST_CHANGES, ServiceState};
 
 impl ServiceState {
     /// Returns the number of requests that currently run on blocking threads.
@@ -184,7 +184,7 @@ impl ServiceState {
         })
     }
 
-    /// Waits until all blocking work has ended.
+    /// Waits until all blocking work has ended, and all changes are recorded.
     pub(super) async fn wait_until_idle(&self) {
         let all = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let _ = self.workers.acquire_many(all(self.options.concurrency)).await;
@@ -192,6 +192,17 @@ impl ServiceState {
         #[cfg(unix)]
         let _ = self.import_lock.acquire().await;
         let _ = self.write_lock.acquire().await;
+        // A change is recorded after its work, also if its client has disconnected.
+        let _ = self.changes.acquire_many(MOST_CHANGES).await;
+    }
+
+    /// Waits on a blocking thread until no request that changes data is at work, but at most for `timeout`.
+    pub(super) fn wait_for_records(&self, timeout: Duration) {
+        if self.audit.is_some() {
+            let ended =
+                async { tokio::time::timeout(timeout, self.changes.acquire_many(MOST_CHANGES)).await };
+            drop(tokio::runtime::Handle::current().block_on(ended));
+        }
     }
 }
 

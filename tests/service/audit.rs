@@ -170,7 +170,8 @@ fn every_answered_request_has_a_record_without_secrets_and_documents() {
     assert_eq!(record(4)["facets"], json!(["caseReview.status", "tags"]));
     assert_eq!(record(4)["total"], calls[4].2.good()["totalItems"]);
     assert!(record(4)["filter"].as_str().unwrap().contains("clientId = client01"), "{}", record(4));
-    for (at, applicant) in [(6, "anna"), (7, "nobody"), (9, "anna"), (10, "anna"), (11, "anna")] {
+    for (at, applicant) in [(6, "anna"), (7, "nobody"), (8, "anna"), (9, "anna"), (10, "anna"), (11, "anna")]
+    {
         assert_eq!(record(at)["applicant"], applicant);
     }
     let of_cursor = record_of(&records, &after);
@@ -180,7 +181,7 @@ fn every_answered_request_has_a_record_without_secrets_and_documents() {
     let text = fs::read_to_string(log_of(&database)).unwrap();
     let secrets = [&all.secret, &all.token, &wrong.secret, &signature, &database.share_token, &next];
     for secret in
-        secrets.into_iter().map(String::as_str).chain(["Geheimr", "Änne", "\\u00c4nne", "Grün", "1990"])
+        secrets.into_iter().map(String::as_str).chain(["Geheimr", "Änne", "\\u00c4nne", "Grün", "1990-05"])
     {
         assert!(!text.contains(secret), "{secret}");
     }
@@ -296,6 +297,34 @@ fn requests_of_operators_are_recorded() {
     assert!(of_operators.iter().any(|record| record["request"] == "POST /searches"), "{records:?}");
     assert!(of_operators.iter().all(|record| record["user"].is_u64() && record["status"] == 200));
     verify(&database);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_deletion_is_recorded_although_its_operator_has_hung_up() {
+    use std::io::Write as _;
+    use std::time::{Duration, Instant};
+    let database = Database::new("plain.cases.ndjson");
+    let process = serve(&database, &[]);
+    let body = r#"{"expected":700}"#;
+    let head =
+        format!("POST /deletions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+    let mut stream =
+        std::os::unix::net::UnixStream::connect(database.folder().join("cases.db.sock")).unwrap();
+    stream.write_all((head + body).as_bytes()).unwrap();
+    drop(stream);
+    let start = Instant::now();
+    while !fs::read_to_string(log_of(&database)).unwrap().contains("POST /deletions") {
+        assert!(start.elapsed() < Duration::from_secs(20), "the deletion is not recorded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let log = process.terminate();
+    assert!(log.contains("deleted cases on the admin socket") && log.contains("administered"), "{log}");
+    let records = records(&database, &[]);
+    let deletion = records.iter().find(|record| record["request"] == "POST /deletions").unwrap();
+    assert_eq!(deletion["status"], 200);
+    assert!(deletion["user"].is_u64());
+    assert!(database.open().is_empty());
 }
 
 /// Full disks, simulated by a limit on the file size that a shell sets.

@@ -6,12 +6,12 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +118,11 @@ struct Backup {
     path: PathBuf,
 }
 
-async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> {
+async fn backup(
+    State(admin): Context,
+    Extension(cancellation): Extension<Cancellation>,
+    body: Body,
+) -> Result<Response, Failure> {
     let Backup { path } = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let has_nul = path.as_os_str().as_encoded_bytes().contains(&0);
     if !path.is_absolute() || has_nul {
@@ -133,8 +137,6 @@ async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> 
             "`path`, or a name in it, is longer than the system allows",
         ));
     }
-    let cancellation = Cancellation::default();
-    let _guard = cancellation.on_drop();
     let copy = move |shared: &ServiceState| {
         let copied = shared.store.backup_while(&path, &|| !cancellation.is_cancelled(shared));
         log_cancelled(&cancellation, shared);
@@ -146,9 +148,10 @@ async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> 
 
 /// Sends a copy of the database. The copy is an unnamed file in the folder of the database. The system deletes the file when it is
 /// closed.
-async fn copy(State(admin): Context) -> Result<Response, Failure> {
-    let cancellation = Cancellation::default();
-    let _guard = cancellation.on_drop();
+async fn copy(
+    State(admin): Context,
+    Extension(cancellation): Extension<Cancellation>,
+) -> Result<Response, Failure> {
     let folder = admin.path.parent().unwrap_or(FilePath::new("/")).to_owned();
     let copy = move |shared: &ServiceState| {
         let no_room = |error: std::io::Error| {
@@ -214,6 +217,7 @@ struct ImportedCases {
 
 async fn import(
     State(admin): Context,
+    Extension(cancellation): Extension<Cancellation>,
     Path(kind): Path<String>,
     request: Request,
 ) -> Result<Response, Failure> {
@@ -232,8 +236,6 @@ async fn import(
     let folder = admin.path.parent().unwrap_or(FilePath::new("."));
     let idle_timeout = BODY_IDLE_TIMEOUT.max(admin.shared.options.read_timeout);
     let spool = spool(body, sources, folder, idle_timeout).await?;
-    let cancellation = Cancellation::default();
-    let _guard = cancellation.on_drop();
     match kind {
         None => {
             let run = move |shared: &_| import::cases(shared, spool, mode, &cancellation);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderName, StatusCode};
+use axum::http::{HeaderName, Method, StatusCode};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -18,6 +18,7 @@ use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 
 use super::context::Admin;
+use super::import::Cancellation;
 use super::routes;
 use super::socket::AdminSocket;
 use crate::service::audit::AuditLog;
@@ -35,6 +36,9 @@ const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 
 /// The requests that the audit log does not contain: the state of the service, and its metrics.
 const UNRECORDED: [&str; 2] = ["GET /", "GET /metrics"];
+
+/// The paths whose requests change nothing on this machine. They end when the operator disconnects.
+const READS: [&str; 3] = ["/searches", "/facets", "/copies"];
 
 /// The state that all connections of the admin socket share.
 pub(in crate::service) struct AdminServer {
@@ -76,7 +80,7 @@ impl AdminServer {
         }
     }
 
-    async fn serve(&self, stream: UnixStream, watcher: Watcher) {
+    async fn serve(self: &Arc<Self>, stream: UnixStream, watcher: Watcher) {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
         // The client may be slow, because a search command may write to a pager.
@@ -92,7 +96,31 @@ impl AdminServer {
         }
     }
 
+    /// Answers a request. A request that changes or copies data runs to its end and is recorded even if the operator disconnects. An
+    /// import or a backup is then cancelled first.
     async fn respond(
+        self: &Arc<Self>,
+        mut request: hyper::Request<Incoming>,
+        user: Option<u32>,
+    ) -> Result<Response, Infallible> {
+        let cancellation = Cancellation::default();
+        let _guard = cancellation.on_drop();
+        request.extensions_mut().insert(cancellation);
+        if request.method() != Method::POST || READS.contains(&request.uri().path()) {
+            return self.answer(request, user).await;
+        }
+        let own = Arc::clone(self);
+        let change = async move {
+            let _change = own.admin.shared.changes.acquire().await;
+            own.answer(request, user).await
+        };
+        match tokio::spawn(change).await {
+            Ok(response) => response,
+            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        }
+    }
+
+    async fn answer(
         &self,
         request: hyper::Request<Incoming>,
         user: Option<u32>,

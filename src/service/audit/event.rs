@@ -18,7 +18,7 @@ pub(super) enum Event {
     Rotated,
     /// The bytes before this record are a part of a record, which a crash or a full disk left.
     Torn { bytes: u64, sha256: Hash },
-    /// The log can be written again. `unrecorded` requests have no record.
+    /// The log can be written again. `unrecorded` requests that were answered before have no record.
     Resumed { unrecorded: u64 },
 }
 

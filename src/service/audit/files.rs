@@ -91,6 +91,79 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
+/// Returns the files of an audit log: its rotated files, oldest first, and the file itself, if it exists.
+///
+/// ```
+/// use casefilter::service::{AuditLog, AuditOptions, audit_files};
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("audit.ndjson");
+/// AuditLog::open(&path, AuditOptions::default())?.close()?;
+/// assert_eq!(audit_files(&path)?, [path]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns an error if the folder cannot be read, or if there is no file.
+pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = rotated(path)?;
+    // Between the rename of a rotation and the creation of the next file, the file does not exist.
+    if path.exists() || files.is_empty() {
+        files.push(path.to_owned());
+    }
+    Ok(files)
+}
+
+/// Returns the files of an audit log for reading, oldest first. They have all records that were written before the call, also if a
+/// service begins new files meanwhile.
+///
+/// A file is opened only when its item is read, except the newest one, which is opened first.
+///
+/// ```
+/// use std::io::Read;
+/// use casefilter::service::{AuditLog, AuditOptions, open_audit_files};
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("audit.ndjson");
+/// AuditLog::open(&path, AuditOptions::default())?.close()?;
+/// let mut text = String::new();
+/// for (_, file) in open_audit_files(&path)? {
+///     file?.read_to_string(&mut text)?;
+/// }
+/// assert_eq!(text.lines().count(), 2);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns an error if the folder or the newest file cannot be read, or if there is no file.
+pub fn open_audit_files(
+    path: &Path,
+) -> io::Result<impl ExactSizeIterator<Item = (PathBuf, io::Result<File>)> + use<>> {
+    let newest = match File::open(path) {
+        Ok(file) => Some(file),
+        // Between the rename of a rotation and the creation of the next file, the file does not exist.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let mut files: Vec<(PathBuf, Option<File>)> =
+        rotated(path)?.into_iter().map(|path| (path, None)).collect();
+    match newest {
+        Some(file) => {
+            // It may have been renamed after it was opened. Then it is among the rotated files, perhaps with later ones.
+            if cfg!(unix)
+                && let Some(at) = files.iter().position(|(path, _)| is_at(&file, path))
+            {
+                files.truncate(at);
+            }
+            files.push((path.to_owned(), Some(file)));
+        }
+        None if files.is_empty() => return Err(io::ErrorKind::NotFound.into()),
+        None => {}
+    }
+    Ok(files.into_iter().map(|(path, file)| {
+        let file = file.map_or_else(|| File::open(&path), Ok);
+        (path, file)
+    }))
+}
+
 /// The end of a file: its last record, and the bytes after it.
 #[derive(Debug)]
 pub(super) struct Tail {

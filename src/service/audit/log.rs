@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub struct AuditOptions {
     /// The size in bytes from which a new file is begun. A file is longer only if a single record is.
     pub rotate_bytes: u64,
-    /// True if requests are answered while the log cannot be written. Their records are then missing, and the log has their number.
+    /// True if requests are answered while the log cannot be written. Their records are then missing. Once it can be written, the log has their number.
     pub is_best_effort: bool,
 }
 
@@ -55,6 +55,8 @@ struct Shared {
     unrecorded_before: AtomicU64,
     /// True while the file cannot be written.
     is_failing: AtomicBool,
+    /// True when the end of the log was written. It is set while `writer` is locked.
+    is_ended: AtomicBool,
     /// True when the thread must end.
     is_over: AtomicBool,
     /// The number of records that were written since the log was opened.
@@ -93,6 +95,7 @@ impl AuditLog {
             writer: Mutex::new(writer),
             unrecorded_before: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             records: AtomicU64::new(0),
             unrecorded: AtomicU64::new(0),
@@ -117,9 +120,16 @@ impl AuditLog {
         self.end()
     }
 
-    /// Like [`close`](Self::close), for a log that others still have. No record may follow.
+    /// Like [`close`](Self::close), for a log that others still have. No record follows, also if this fails.
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let mut writer = self.shared.lock();
+        self.shared.is_ended.store(true, Ordering::Relaxed);
+        if self.is_failing() {
+            writer.open()?;
+            self.shared.resume(&mut writer)?;
+        } else if self.shared.new_unrecorded() > 0 {
+            self.shared.resume(&mut writer)?;
+        }
         writer.event(&Event::Closed)?;
         Ok(writer.head())
     }
@@ -138,11 +148,23 @@ impl AuditLog {
         (self.shared.records.load(Ordering::Relaxed), self.shared.unrecorded.load(Ordering::Relaxed))
     }
 
+    /// Returns the number of requests without a record that the log does not mention yet.
+    pub(in crate::service) fn unmentioned(&self) -> u64 {
+        self.shared.new_unrecorded()
+    }
+
     /// Writes the record of a request. `members` is JSON text: members without braces. Returns false if the request must not be
-    /// answered, because its record could not be written.
+    /// answered, because its record could not be written, or because the log has ended.
     pub(in crate::service) fn record(&self, members: &[u8]) -> bool {
         let shared = &*self.shared;
+        if self.is_failing() {
+            // The lock may be held for as long as a broken disk takes to answer.
+            return shared.leave_out();
+        }
         let mut writer = shared.lock();
+        if shared.is_ended() {
+            return shared.options.is_best_effort;
+        }
         match writer.append(members) {
             Ok(()) => {
                 shared.records.fetch_add(1, Ordering::Relaxed);
@@ -150,12 +172,22 @@ impl AuditLog {
             }
             Err(error) => {
                 shared.fail(&mut writer, &error);
-                if shared.options.is_best_effort {
-                    shared.unrecorded.fetch_add(1, Ordering::Relaxed);
-                }
-                shared.options.is_best_effort
+                shared.leave_out()
             }
         }
+    }
+
+    /// Does what follows a failed sync.
+    #[cfg(test)]
+    pub(super) fn fail_sync(&self) {
+        self.shared.sync_failed(&io::Error::other("the disk is broken"));
+    }
+
+    /// Calls a function while the writer is locked.
+    #[cfg(test)]
+    pub(super) fn while_locked<T>(&self, call: impl FnOnce() -> T) -> T {
+        let _writer = self.shared.lock();
+        call()
     }
 
     fn stop(&mut self) {
@@ -177,6 +209,19 @@ impl Drop for AuditLog {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the end of the log was written. The caller has `writer` locked.
+    fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request that has no record. Returns false if it must not be answered.
+    fn leave_out(&self) -> bool {
+        if self.options.is_best_effort {
+            self.unrecorded.fetch_add(1, Ordering::Relaxed);
+        }
+        self.options.is_best_effort
     }
 
     /// Closes the file after a failed write or sync, and logs the first failure.
@@ -206,24 +251,50 @@ impl Shared {
                 continue;
             }
             // Records are appended while the file is synced.
-            let file = self.lock().begin_sync();
-            let synced = file.and_then(|file| file.map_or(Ok(()), |file| file.sync_data()));
-            if let Err(error) = synced {
-                self.fail(&mut self.lock(), &error);
+            let begun = self.lock().begin_sync();
+            match begun {
+                Ok(None) => {}
+                Ok(Some(file)) => {
+                    if let Err(error) = file.sync_data() {
+                        self.sync_failed(&error);
+                    }
+                }
+                Err(error) => self.fail(&mut self.lock(), &error),
             }
         }
     }
 
+    /// Stops all writing until a restart.
+    fn sync_failed(&self, error: &io::Error) {
+        let mut writer = self.lock();
+        let error = writer.after_failed_sync(error);
+        self.fail(&mut writer, &error);
+    }
+
+    /// Returns the number of requests without a record since the log was last written again.
+    fn new_unrecorded(&self) -> u64 {
+        let before = self.unrecorded_before.load(Ordering::Relaxed);
+        self.unrecorded.load(Ordering::Relaxed).saturating_sub(before)
+    }
+
+    /// Writes a record with the number of requests that have no record.
+    fn resume(&self, writer: &mut Writer) -> io::Result<()> {
+        let unrecorded = self.new_unrecorded();
+        writer.event(&Event::Resumed { unrecorded })?;
+        self.unrecorded_before.fetch_add(unrecorded, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn recover(&self) {
         let mut writer = self.lock();
-        let total = self.unrecorded.load(Ordering::Relaxed);
-        let unrecorded = total.saturating_sub(self.unrecorded_before.load(Ordering::Relaxed));
-        let recovered = writer.open().and_then(|()| writer.event(&Event::Resumed { unrecorded }));
+        if self.is_ended() {
+            return;
+        }
+        let recovered = writer.open().and_then(|()| self.resume(&mut writer));
         if recovered.is_err() {
             writer.shut();
             return;
         }
-        self.unrecorded_before.store(total, Ordering::Relaxed);
         self.is_failing.store(false, Ordering::Relaxed);
         tracing::info!("the audit log can be written again");
     }

@@ -20,5 +20,6 @@ mod verify;
 mod writer;
 
 pub use chain::AuditHead;
+pub use files::{audit_files, open_audit_files};
 pub use log::{AuditLog, AuditOptions};
-pub use verify::{AuditError, AuditErrorKind, AuditReport, audit_files, verify_audit_log};
+pub use verify::{AuditError, AuditErrorKind, AuditReport, verify_audit_log};

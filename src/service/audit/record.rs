@@ -15,7 +15,7 @@ use crate::filter::{Filter, SearchRequest};
 pub(in crate::service) struct Note(Mutex<String>);
 
 impl Note {
-    /// Adds the applicant that the path of the request names.
+    /// Adds the applicant that the path of the request names, or whose share token it has.
     pub(in crate::service) fn applicant(&self, id: &str) {
         self.add(|out| string(out, "applicant", id));
     }

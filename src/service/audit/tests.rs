@@ -117,6 +117,18 @@ fn only_its_owner_can_read_a_log() {
 }
 
 #[test]
+fn no_record_follows_the_end() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    assert!(log.record(b"\"status\":200"));
+    let head = log.end().unwrap();
+    assert!(!log.record(b"\"status\":200"));
+    drop(log);
+    let report = world.verify().unwrap();
+    assert_eq!((report.head, report.is_closed), (head, true));
+}
+
+#[test]
 fn two_services_cannot_write_one_log() {
     let world = World::new();
     let log = world.open(u64::MAX);
@@ -327,4 +339,79 @@ fn the_removal_of_a_file_in_use_is_noticed() {
     // It does not recover with a new file, because the records are lost.
     std::thread::sleep(std::time::Duration::from_millis(1200));
     assert!(log.refuses());
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_written_until_a_restart() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    assert!(log.record(b"\"status\":200"));
+    log.fail_sync();
+    let text = fs::read(world.path()).unwrap();
+    // Longer than the time between two attempts to write again.
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    // A request does not wait for the writer meanwhile.
+    assert!(log.while_locked(|| log.refuses() && !log.record(b"\"status\":200")));
+    assert!(log.close().is_err());
+    assert_eq!(fs::read(world.path()).unwrap(), text);
+    let head = world.run(1, u64::MAX);
+    assert_eq!(world.verify().unwrap().head, head);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_end_tells_the_number_of_requests_without_a_record() {
+    let world = World::new();
+    let options = AuditOptions { is_best_effort: true, ..AuditOptions::default() };
+    let log = AuditLog::open(world.path(), options).unwrap();
+    let aside = world.folder.path().join("aside");
+    fs::rename(world.path(), &aside).unwrap();
+    let start = std::time::Instant::now();
+    while !log.is_failing() {
+        assert!(log.record(b"\"status\":200"));
+        assert!(start.elapsed().as_secs() < 20, "the removal is not noticed");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for _ in 0..3 {
+        assert!(log.record(b"\"status\":200"));
+    }
+    fs::rename(&aside, world.path()).unwrap();
+    log.close().unwrap();
+    assert!(world.verify().unwrap().is_closed);
+    let lines = world.lines();
+    let resumed: Vec<&String> =
+        lines.iter().map(|(_, line)| line).filter(|line| line.contains("resumed")).collect();
+    assert_eq!(resumed.len(), 1);
+    assert!(resumed[0].contains("\"unrecorded\":3"), "{resumed:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rotation_while_a_log_is_read_leaves_no_record_out() {
+    use std::io::Read;
+    let world = World::new();
+    let log = world.open(900);
+    let write = || {
+        for _ in 0..9 {
+            assert!(log.record(b"\"status\":200"));
+        }
+    };
+    write();
+    let expected: Vec<String> = world.lines().into_iter().map(|(_, line)| line).collect();
+    let files = open_audit_files(&world.path()).unwrap();
+    write();
+    let mut text = String::new();
+    for (_, file) in files {
+        file.unwrap().read_to_string(&mut text).unwrap();
+    }
+    let read: Vec<&str> = text.lines().collect();
+    assert_eq!(read[..expected.len()], expected);
+    assert!(read.len() < world.lines().len());
+    // Verification of a log that is written without a pause.
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| (0..300).for_each(|_| write()));
+        while !writing.is_finished() {
+            world.verify().unwrap();
+        }
+    });
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::chain::{AuditHead, Line, hash_of};
 use super::event::Members;
-use super::files::{Torn, rotated};
+use super::files::{Torn, open_audit_files};
 
 /// The maximum length of a line in bytes. The log has no longer line, because the filter of a request is not longer than its body by
 /// more than a constant factor.
@@ -17,7 +17,7 @@ const MOST_LINE_BYTES: u64 = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditReport {
-    /// The number of the first record in the files. It is greater than 1 if older files are no longer there.
+    /// The number of the first record in the files. It is greater than 1 if older records are no longer there.
     pub first: u64,
     /// The last record.
     pub head: AuditHead,
@@ -92,32 +92,11 @@ impl fmt::Display for AuditError {
 
 impl std::error::Error for AuditError {}
 
-/// Returns the files of an audit log: its rotated files, oldest first, and the file itself, if it exists.
-///
-/// ```
-/// use casefilter::service::{AuditLog, AuditOptions, audit_files};
-/// # let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("audit.ndjson");
-/// AuditLog::open(&path, AuditOptions::default())?.close()?;
-/// assert_eq!(audit_files(&path)?, [path]);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-///
-/// # Errors
-/// Returns an error if the folder cannot be read, or if there is no file.
-pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = rotated(path)?;
-    // Between the rename of a rotation and the creation of the next file, the file does not exist.
-    if path.exists() || files.is_empty() {
-        files.push(path.to_owned());
-    }
-    Ok(files)
-}
-
 /// Verifies an audit log and its rotated files.
 ///
 /// `expected` is a record that was noted earlier: the log must have it. Without it, records that were removed from the end are not
-/// detected, nor is a log whose records were all written again from some record on.
+/// detected, nor is a log whose records were all written again from some record on. Removed oldest records are no fault if the log then
+/// begins with a record about the log itself: compare [`first`](AuditReport::first).
 ///
 /// ```
 /// use casefilter::service::{AuditErrorKind, AuditLog, AuditOptions, verify_audit_log};
@@ -138,10 +117,12 @@ pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Complexity
 /// Linear in the size of the files. The longest line is in memory.
 pub fn verify_audit_log(path: &Path, expected: Option<AuditHead>) -> Result<AuditReport, AuditError> {
-    let files = audit_files(path).map_err(|error| AuditError::unreadable(path, &error))?;
-    let mut check = Check { files: files.len(), expected, ..Check::default() };
-    for (at, file) in files.iter().enumerate() {
-        check.file(file, at.saturating_add(1) == files.len())?;
+    let files = open_audit_files(path).map_err(|error| AuditError::unreadable(path, &error))?;
+    let count = files.len();
+    let mut check = Check { files: count, expected, ..Check::default() };
+    for (at, (path, file)) in files.enumerate() {
+        let file = file.map_err(|error| AuditError::unreadable(&path, &error))?;
+        check.file(&path, file, at.saturating_add(1) == count)?;
     }
     check.finish(path)
 }
@@ -163,9 +144,11 @@ struct Check {
 }
 
 impl Check {
-    fn file(&mut self, path: &Path, is_last: bool) -> Result<(), AuditError> {
+    fn file(&mut self, path: &Path, file: File, is_last: bool) -> Result<(), AuditError> {
         let unreadable = |error: io::Error| AuditError::unreadable(path, &error);
-        let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
+        // What a service writes meanwhile is not read: its last line may not be complete yet.
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        let mut file = BufReader::with_capacity(1 << 20, file.take(bytes));
         let mut line = Vec::new();
         // The bytes since the last record that are not records, and the fault that they are if no record is about them.
         let mut torn = Torn::new();

@@ -15,6 +15,8 @@ pub(super) struct Writer {
     /// The file. `None` after a failed write, until the file was opened again.
     file: Option<Open>,
     head: AuditHead,
+    /// True after a failed sync. The system may then have dropped records that it still shows to this process.
+    sync_failed: bool,
     /// The line of the last record. It is kept to reuse its memory.
     line: Vec<u8>,
 }
@@ -28,7 +30,7 @@ struct Open {
 impl Writer {
     /// Creates the writer of a log that is not open yet.
     pub(super) fn new(path: PathBuf, rotate_bytes: u64) -> Self {
-        Self { path, rotate_bytes, file: None, head: AuditHead::NONE, line: Vec::new() }
+        Self { path, rotate_bytes, file: None, head: AuditHead::NONE, sync_failed: false, line: Vec::new() }
     }
 
     /// Returns the last record.
@@ -42,8 +44,14 @@ impl Writer {
     }
 
     /// Opens the file, and finds the end of the log. If the file ends with a part of a record, writes a record about it.
+    ///
+    /// # Errors
+    /// Always returns an error after a failed sync.
     pub(super) fn open(&mut self) -> io::Result<()> {
         self.file = None;
+        if self.sync_failed {
+            return Err(io::Error::other("an earlier sync of the file failed"));
+        }
         let mut file = open_file(&self.path)?;
         let bytes = file.metadata()?.len();
         let tail = Tail::of(&mut file)?;
@@ -127,7 +135,7 @@ impl Writer {
         fs::rename(&self.path, rotated_path(&self.path, self.head.number()))?;
         let file = open_file(&self.path)?;
         self.file = Some(Open { file, bytes: 0, is_unsynced: true });
-        sync_folder(&self.path)?;
+        sync_folder(&self.path).map_err(|error| self.after_failed_sync(&error))?;
         let members = Event::Rotated.members(&self.head);
         self.write(b"", members.as_bytes())
     }
@@ -146,14 +154,23 @@ impl Writer {
         }
     }
 
+    /// Writes the records to disk, if the file has records that are not synced.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        match &mut self.file {
+        let synced = match &mut self.file {
             Some(open) if open.is_unsynced => {
                 open.is_unsynced = false;
                 open.file.sync_data()
             }
             _ => Ok(()),
-        }
+        };
+        synced.map_err(|error| self.after_failed_sync(&error))
+    }
+
+    /// Ends all writing after a failed sync, and returns its error. A second sync would succeed although records are lost.
+    pub(super) fn after_failed_sync(&mut self, error: &io::Error) -> io::Error {
+        self.file = None;
+        self.sync_failed = true;
+        io::Error::new(error.kind(), format!("a sync failed, the log goes on only after a restart: {error}"))
     }
 }
 

@@ -78,6 +78,9 @@ const FINAL_ACCEPT: Duration = Duration::from_millis(5);
 /// The time for which connections without a request stay open on shutdown. A request may have arrived that has not been read yet.
 const IDLE_GRACE: Duration = Duration::from_millis(250);
 
+/// The time for which a shutdown waits for the records of changes that have outlasted the grace period.
+const RECORD_GRACE: Duration = Duration::from_millis(250);
+
 /// The size of the read buffer for request heads, in bytes. A larger request head is rejected.
 const HEAD_BYTES: usize = 64 << 10;
 
@@ -307,9 +310,11 @@ impl Service {
         let end = tokio::task::spawn_blocking(move || {
             // The thread ends soon after the service began to drain. Then the store is closed when `shared` is dropped.
             warming.join();
+            let synced = shared.store.checkpoint().and_then(|()| shared.store.sync());
+            // The checkpoint waits for the last write, whose record is written after it.
+            shared.wait_for_records(RECORD_GRACE);
             shared.close_audit_log();
-            shared.store.checkpoint()?;
-            shared.store.sync()
+            synced
         });
         match end.await {
             Ok(outcome) => outcome,

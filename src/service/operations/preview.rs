@@ -25,5 +25,10 @@ fn preview(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Ve
     let token = tokens.next().map(|(_, token)| token).unwrap_or_default();
     // A request with two share tokens is rejected like a request without a share token.
     let token = if tokens.next().is_none() { &*token } else { "" };
-    Ok(domain::preview_in(&shared.store, token, now(), room)?.into_bytes())
+    let note = |id: &str| {
+        if let Some(note) = &call.note {
+            note.applicant(id);
+        }
+    };
+    Ok(domain::preview_in(&shared.store, token, now(), &note, room)?.into_bytes())
 }

@@ -1,10 +1,9 @@
 //! The command `audit`: lists and verifies the audit log of a service.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-use casefilter::service::{AuditHead, AuditReport, audit_files, verify_audit_log};
+use casefilter::service::{AuditHead, AuditReport, open_audit_files, verify_audit_log};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -65,9 +64,10 @@ struct List {
 
 /// Check that no record of an audit log was changed, left out or put in
 ///
-/// The exit status is 1 if one was; the message names the first such record. Records that were removed from the end, and a log that was
-/// written again as a whole, are found only with --head: a record that was noted before in another place. The service logs its last
-/// record when it stops, and this command prints it.
+/// The exit status is 1 if one was; the message names the first such record. The hashes have no key: a user who can write the files can
+/// change records and write new hashes after them, which this command finds only with --head, a record that was noted before in another
+/// place. The same applies to records that were removed from the end. The service logs its last record when it starts and stops, and this
+/// command prints it. Removed oldest records are no error: the command prints the number of the first record.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -110,15 +110,15 @@ fn list(args: &List) -> Result<Status, Failure> {
     let unreadable = |path: &PathBuf, error: &std::io::Error| {
         Failure::io("cannot read", &path.display().to_string(), error)
     };
-    let files = audit_files(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+    let files = open_audit_files(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     let columns = COLUMNS.map(Column::text);
     let mut table = TableWriter::new(&columns, ROWS_FOR_WIDTHS, Fit::LeaveOut);
     let is_table = Format::or_fitting(args.format) == Format::Table;
     let mut out = Output::new();
-    for path in &files {
-        let mut file = BufReader::new(File::open(path).map_err(|error| unreadable(path, &error))?);
+    for (path, file) in files {
+        let mut file = BufReader::new(file.map_err(|error| unreadable(&path, &error))?);
         let mut line = Vec::new();
-        while file.read_until(b'\n', &mut line).map_err(|error| unreadable(path, &error))? > 0 {
+        while file.read_until(b'\n', &mut line).map_err(|error| unreadable(&path, &error))? > 0 {
             // A part of a record is not JSON.
             if let Ok(record) = serde_json::from_slice::<Map<String, Value>>(&line)
                 && args.wants(&record)

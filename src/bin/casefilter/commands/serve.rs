@@ -108,7 +108,7 @@ pub(crate) struct Args {
           default_value_t = AuditOptions::default().rotate_bytes)]
     audit_rotate: u64,
 
-    /// Answer requests even if the audit log cannot be written; the log then has the number of missing records
+    /// Answer requests even if the audit log cannot be written; once it can, it gets the number of missing records
     #[arg(long, env = "CASEFILTER_AUDIT_BEST_EFFORT", help_heading = "Audit log",
           value_parser = BoolishValueParser::new())]
     audit_best_effort: bool,
