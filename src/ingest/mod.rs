@@ -34,7 +34,7 @@ mod template;
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::parse_instant;
-#[cfg(feature = "arrow")]
+#[cfg(any(feature = "arrow", feature = "store"))]
 pub(crate) use rules::MAX_ID_BYTES;
 pub(crate) use rules::{case_limit, stored_id};
 #[cfg(feature = "arrow")]
