@@ -146,7 +146,7 @@ struct Check {
 impl Check {
     fn file(&mut self, path: &Path, file: File, is_last: bool) -> Result<(), AuditError> {
         let unreadable = |error: io::Error| AuditError::unreadable(path, &error);
-        // What a service writes meanwhile is not read: its last line may not be complete yet.
+        // Does not read lines that a service writes meanwhile: the last one may not be complete yet.
         let bytes = file.metadata().map_err(unreadable)?.len();
         let mut file = BufReader::with_capacity(1 << 20, file.take(bytes));
         let mut line = Vec::new();
