@@ -112,7 +112,8 @@ fn why_reads_a_case_as_the_engine_does() {
 fn explain_prints_how_a_request_is_answered_and_what_that_costs() {
     let files = Folder::new();
     let cases = files.write("cases.ndjson", THREE);
-    let args = ["explain", &cases, "--where", "status = open and tags all (x, y)", "--order", "-createdAt"];
+    let filter = "status = open and tags all (x, y)";
+    let args = ["explain", "--loaded", &cases, "--where", filter, "--order", "-createdAt"];
     let table = run(&[&args[..], &["--format", "table"]].concat()).code(0).out;
     let expected = "\
 expected  criterion                   answered by, in how many batches
@@ -153,6 +154,48 @@ Total: not requested.
 }
 
 #[test]
+fn explain_shows_what_a_scan_of_files_has_read() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let filter = "status = open and tags all (x, y)";
+    let args = ["explain", &cases, &cases, "--where", filter, "--order", "-createdAt", "--by", "priority"];
+    let bytes = 2 * THREE.len();
+    let expected = format!(
+        "\
+criterion
+all of
+  caseReview.status = open
+  tags all (x, y)
+
+Scan: 3 cases of 2 files, without an index; {bytes} bytes read.
+Page: 100 cases from 0 by -createdAt; the first 100 are kept while the files are read.
+Total: not requested.
+priority is counted while the files are read.
+"
+    );
+    assert_eq!(run(&[&args[..], &["--format", "table"]].concat()).code(0).out, expected);
+
+    let mut explained = run(&[&args[..], &["--count", "--analyze"]].concat()).code(0).json();
+    let phases = explained["analysis"].as_object_mut().unwrap().remove("phases").unwrap();
+    assert!(phases.as_array().unwrap().iter().all(|phase| phase["time_us"].as_f64().unwrap() > 0.0));
+    assert_eq!([&phases[0]["name"], &phases[1]["name"]], ["compile", "scan"]);
+    let expected = json!({
+        "cases": 3,
+        "scan": {"files": 2, "bytes": bytes},
+        "nodes": [
+            {"depth": 0, "test": "all of"},
+            {"depth": 1, "test": "caseReview.status = open"},
+            {"depth": 1, "test": "tags all (x, y)"},
+        ],
+        "page": {"order": "-createdAt", "offset": 0, "limit": 100},
+        "total": true,
+        "facets": [{"field": "priority"}],
+        "analysis": {"selected": 1, "on_page": 1},
+    });
+    assert_eq!(explained, expected);
+}
+
+#[test]
 fn explain_agrees_with_search_for_every_form_of_cases() {
     let files = Folder::new();
     let [ndjson, parquet, db] = ["cases.ndjson", "cases.parquet", "cases.db"].map(|name| files.path(name));
@@ -168,8 +211,8 @@ fn explain_agrees_with_search_for_every_form_of_cases() {
     ] {
         let asked = ["--where", text, "--count", "--order", "totalAmountInDefaultCurrency"];
         let of = |command: &[&str]| run(&[command, &asked[..]].concat()).code(0).json();
-        let explained = of(&["explain", &ndjson]);
-        assert_eq!(of(&["explain", &parquet]), explained, "{text}");
+        let explained = of(&["explain", "--loaded", &ndjson]);
+        assert_eq!(of(&["explain", "--loaded", &parquet]), explained, "{text}");
         assert_eq!(of(&["explain", &db]), explained, "{text}");
         assert_eq!(explained["total"]["by"], strategy, "{text}");
         let total = of(&["search", &ndjson])["list"]["totalItems"].clone();

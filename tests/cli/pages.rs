@@ -221,8 +221,8 @@ fn rows_of_why_and_explain_that_wrap_keep_their_nesting() {
     for (args, width, expected) in [
         (&["why", "--id", "a"][..], "80", WHY_80),
         (&["why", "--id", "a"], "60", WHY_60),
-        (&["explain"], "80", EXPLAIN_80),
-        (&["explain"], "60", EXPLAIN_60),
+        (&["explain", "--loaded"], "80", EXPLAIN_80),
+        (&["explain", "--loaded"], "60", EXPLAIN_60),
     ] {
         let args = [args, &["cases.ndjson", "--where", filter, "--format", "table"]].concat();
         assert_eq!(

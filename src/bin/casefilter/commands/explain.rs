@@ -1,17 +1,20 @@
 //! The command `explain`: shows how a request is executed, and the cost of each step.
 
-use casefilter::ImportMode;
-use casefilter::internal::FacetDefaults;
+mod of_scan;
 
-use crate::commands::hints::{hint, warn};
+use std::time::Duration;
+
+use casefilter::internal::FacetDefaults;
+use casefilter::{Catalog, ImportMode, SearchRequest};
+
+use crate::commands::hints::{hint, print_hints, warn};
 use crate::commands::scanned::scan;
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
 use crate::input::facets::Facets;
 use crate::input::selection::Selection;
-use crate::output::failure::{Failure, note};
-use crate::output::figures::thousands;
+use crate::output::failure::Failure;
 use crate::output::refusals::report_left_out;
 use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
@@ -32,13 +35,16 @@ use crate::output::wrap::line_width;
 /// are stored in that order. scan: the value of each row. few rows: the latest cases, which have no index yet. criteria below:
 /// the nested criteria.
 ///
-/// `search` and `stats` do not load JSON and CSV files: they test each case while they read the files. For these files, standard
-/// error shows how many bytes they read.
+/// `search` and `stats` do not load files: they test each case while they read the files. So does `explain`, which then shows how
+/// much of the files it has read. With --loaded, it loads the files, and explains how the loaded cases answer the request. A database is
+/// always explained in this way.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  casefilter explain cases.ndjson --where 'status = open and priority = high' --analyze
+  casefilter explain cases.db --where 'status = open and priority = high' --analyze
   casefilter explain cases.db --where 'status = open' --by priority --by createdAt:month
+  casefilter explain cases.parquet --where 'totalAmountInDefaultCurrency > 50000'
+  casefilter explain cases.ndjson --where 'status = open' --loaded
   casefilter explain cases.db --body filter.json --count --format json")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -60,6 +66,10 @@ pub(crate) struct Args {
     #[arg(long)]
     analyze: bool,
 
+    /// Load the files, and explain how the loaded cases answer, as with `search --requests`
+    #[arg(long)]
+    loaded: bool,
+
     /// JSON, or a tree for people [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
@@ -78,6 +88,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let facets = Facets::parse(&catalog, request.filter.clone(), &args.by, &defaults)?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
+    let explained = explain_scan(args, (&catalog, mode), (&request, &facets), compiling)?;
+    if let Some((explained, status)) = explained {
+        print(args, &explained)?;
+        return Ok(status);
+    }
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
@@ -85,36 +100,42 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if !args.by.is_empty() {
         explained = explained.with_facets(&loaded.cases.explain_facets(&facets)?)?;
     }
-    let Explained { json, text } = explained;
     // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
-    let mut out = Output::new();
-    match Format::or_fitting(args.format) {
-        Format::Json => out.json(&json)?,
-        Format::Table => {
-            out.escaped_lines(&explanation(&text, line_width()))?;
-        }
-    }
-    out.finish()?;
-    if args.cases.are_scannable()? {
-        let bytes =
-            args.cases.size_bytes().map_or("all".to_owned(), |bytes| format!("all {}", thousands(bytes)));
-        note(format!(
-            "`search` and `stats` scan these files: they read {bytes} bytes for each request, without an index. The explanation \
-             is for the loaded cases, as with --requests.\n"
-        ));
-    } else if let Some(scanned) =
-        scan(&args.cases, (&catalog, mode), &request, None, Documents::Kept)?.map(|scanned| scanned.answer)
-        && let Some(groups) = scanned.row_groups
-    {
-        note(format!(
-            "`search` and `stats` scan these files: for this request, `search` tests the filter in {} of {} row groups, and reads {} \
-             bytes. The explanation is for the loaded cases, as with --requests.\n",
-            thousands(groups.tested),
-            thousands(groups.tested.saturating_add(groups.skipped)),
-            thousands(scanned.bytes)
-        ));
-    }
+    print(args, &explained)?;
     closed?;
     Ok(status)
+}
+
+/// Scans the files, and explains the scan. Returns `None` if the files have to be loaded.
+fn explain_scan(
+    args: &Args,
+    (catalog, mode): (&Catalog, ImportMode),
+    (request, facets): (&SearchRequest, &Facets),
+    compiling: Duration,
+) -> Result<Option<(Explained, Status)>, Failure> {
+    if args.loaded {
+        return Ok(None);
+    }
+    let counted = (!args.by.is_empty()).then_some(&facets.request);
+    let Some(scanned) = scan(&args.cases, (catalog, mode), request, counted, Documents::Kept)? else {
+        return Ok(None);
+    };
+    let hints =
+        scanned.hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow));
+    print_hints(&scanned.answer.report, request, &hints);
+    let status = report_left_out(&scanned.answer.report);
+    let files = args.cases.paths().count();
+    let compiling = args.analyze.then_some(compiling);
+    let explained = of_scan::explain(&scanned, files, catalog, (request, &facets.request), compiling)?;
+    Ok(Some((explained, status)))
+}
+
+fn print(args: &Args, explained: &Explained) -> Result<(), Failure> {
+    let mut out = Output::new();
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&explained.json)?,
+        Format::Table => out.escaped_lines(&explanation(&explained.text, line_width()))?,
+    }
+    out.finish()
 }

@@ -147,14 +147,6 @@ impl Cases {
         Ok(self.paths.iter().filter(|path| is_stream(path)).all(|path| self.streams.keep(path)))
     }
 
-    /// Returns the total size of the files in bytes, or `None` if one of them is a stream.
-    pub(crate) fn size_bytes(&self) -> Option<u64> {
-        self.paths.iter().try_fold(0_u64, |total, path| {
-            let file = path.metadata().ok().filter(|_| !is_stream(path))?;
-            Some(total.saturating_add(file.len()))
-        })
-    }
-
     /// Returns true if all files are Parquet files.
     #[cfg(feature = "arrow")]
     pub(crate) fn are_parquet(&self) -> Result<bool, Failure> {
