@@ -1,4 +1,5 @@
-//! Serialises sealed batches for the store, and reads them back. A batch has one part for its rows, and one part for each column.
+//! Serialises sealed batches for the store, and reads them back. A batch has one part for its rows, one part for each column, and one
+//! part for the filter of each key field.
 //!
 //! Each part has a version, a checksum and its contents. The checksum also covers the batch number and the part number. So it
 //! detects a part that was changed, and a part that is stored under the key of another part. The checksum protects against
@@ -8,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::documents::{BatchDocuments, Numbers};
 use super::insertion_order::InsertionOrder;
+use super::key_filter::KeyFilter;
 use super::sealed::Batch;
 use super::summary::{BatchSummary, ColumnSummary, stored_fields};
 use crate::catalog::{Catalog, FieldId};
@@ -16,6 +18,7 @@ use crate::column::codec::{
 };
 use crate::column::{self, Column, ColumnData, ColumnLayout};
 use crate::rows::{MAX_ROWS, Selection};
+use crate::value::ValueClass;
 
 /// The format version of all parts, except the parts of fields below arrays of objects.
 const VERSION: u8 = 1;
@@ -28,7 +31,7 @@ const VERSION_WITH_ELEMENTS: u8 = 2;
 fn version(catalog: &Catalog, part: Part) -> u8 {
     match part {
         Part::Column(field) if catalog.field(field).levels() > 0 => VERSION_WITH_ELEMENTS,
-        Part::Column(_) | Part::Rows => VERSION,
+        Part::Column(_) | Part::Rows | Part::Keys(_) => VERSION,
     }
 }
 
@@ -46,7 +49,12 @@ pub(crate) enum Part {
     Rows,
     /// The column of a field.
     Column(FieldId),
+    /// The [filter](KeyFilter) of a key field. Batches without a summary have no such part.
+    Keys(FieldId),
 }
+
+/// The bit that distinguishes the part numbers of filters from those of columns.
+const FILTER_BIT: u16 = 1 << 15;
 
 impl Part {
     /// Returns the parts that each batch of the catalogue has.
@@ -54,11 +62,21 @@ impl Part {
         std::iter::once(Self::Rows).chain(stored_fields(catalog).map(Self::Column))
     }
 
+    /// Returns the filters of keys of a batch with a summary. A catalogue with more than 32,766 fields has none, because their part
+    /// numbers would be those of columns.
+    pub(crate) fn filters(catalog: &Catalog) -> impl Iterator<Item = Self> {
+        let has_numbers = catalog.fields().len() < usize::from(FILTER_BIT) - 1;
+        let is_key = move |field: &FieldId| has_numbers && has_filter(catalog, *field);
+        stored_fields(catalog).filter(is_key).map(Self::Keys)
+    }
+
     /// Returns the part number, which is unique in its batch. It fits a `u16`, because a catalogue has fewer than 65,536 fields.
     pub(crate) fn number(self) -> u16 {
+        let number = |field: FieldId| u16::try_from(field.index().saturating_add(1)).unwrap_or(u16::MAX);
         match self {
             Self::Rows => 0,
-            Self::Column(field) => u16::try_from(field.index().saturating_add(1)).unwrap_or(u16::MAX),
+            Self::Column(field) => number(field),
+            Self::Keys(field) => number(field) | FILTER_BIT,
         }
     }
 }
@@ -105,6 +123,11 @@ pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -
         Part::Column(field) => {
             if let Some(column) = batch.column(field) {
                 codec::write(catalog.field(field), column, &mut contents);
+            }
+        }
+        Part::Keys(field) => {
+            if let Some(column) = batch.column(field) {
+                KeyFilter::of(column).write(&mut contents);
             }
         }
     }
@@ -171,8 +194,29 @@ fn within(catalog: &Catalog, number: u64, part: Part, fault: &str) -> Fault {
     let name = match part {
         Part::Rows => "rows",
         Part::Column(field) => catalog.field(field).name(),
+        Part::Keys(field) => {
+            return format!("batch {number}, keys of {}: {fault}", catalog.field(field).name());
+        }
     };
     format!("batch {number}, {name}: {fault}")
+}
+
+/// Returns true if the batches of a store have a filter of the keys of this field: if it has a key index.
+fn has_filter(catalog: &Catalog, field: FieldId) -> bool {
+    let field = catalog.field(field);
+    field.is_key() && ValueClass::of_field(field.field_type()) == ValueClass::Strings
+}
+
+/// Reads the filter of a key field.
+pub(crate) fn read_filter(
+    catalog: &Catalog,
+    number: u64,
+    field: FieldId,
+    bytes: &[u8],
+) -> Result<KeyFilter, Fault> {
+    let part = Part::Keys(field);
+    let read = open(catalog, number, part, bytes).and_then(|(contents, _)| KeyFilter::read(contents));
+    read.map_err(|fault| within(catalog, number, part, &fault))
 }
 
 /// Reads part 0 of a batch: the number of rows, the insertion order and the document numbers.
@@ -290,6 +334,13 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
     // Bytes that are not a summary must be rejected, too.
     if let Ok(summary) = BatchSummary::from_bytes(&catalog, bytes) {
         assert_eq!(summary.to_bytes(&catalog), bytes);
+    }
+    // So must bytes that are not a filter.
+    if let Ok(filter) = KeyFilter::read(bytes) {
+        let mut out = ByteWriter::default();
+        filter.write(&mut out);
+        assert_eq!(out.into_bytes(), bytes);
+        filter.may_have("");
     }
     let mut parts = Vec::new();
     let whole = read(&catalog, 0, |part| {

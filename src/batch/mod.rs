@@ -16,7 +16,7 @@
 //! | single writes, and their lazy columns | `buffered_row`; `lazy_batch`, `lazy_columns` |
 //! | the address of a row; the rows in the order of their ids | `row_addr`; `rows_by_id` |
 //! | keys by which short strings are compared | `text_key` |
-//! | batches as bytes, for the store | `codec`, `summary` |
+//! | batches as bytes, for the store | `codec`, `summary`, `key_filter` |
 //! | batches whose columns are read from the store when they are needed | `stored_columns` |
 
 mod buffered_row;
@@ -28,6 +28,8 @@ mod document;
 mod documents;
 mod elements;
 mod insertion_order;
+#[cfg(feature = "store")]
+mod key_filter;
 mod lazy_batch;
 mod lazy_columns;
 mod merge;
@@ -47,6 +49,8 @@ pub(crate) use builder::BatchBuilder;
 pub(crate) use case_row::CaseRow;
 pub(crate) use document::{Document, Keep};
 pub(crate) use elements::Event;
+#[cfg(feature = "store")]
+pub(crate) use key_filter::KeyFilter;
 pub(crate) use lazy_columns::FewRows;
 pub(crate) use merge::BatchMerge;
 pub(crate) use owned_row::OwnedRow;

@@ -190,6 +190,32 @@ impl Batch {
         }
     }
 
+    /// Calls `take` with each row that has one of `texts` in a key field, and does not read the column if the batch has none of
+    /// them. `texts` are ascending and distinct.
+    pub(crate) fn find_keys(&self, field: FieldId, texts: &[impl AsRef<str>], mut take: impl FnMut(usize)) {
+        #[cfg(feature = "store")]
+        if let Columns::Stored(stored) = &self.columns
+            && let Some(filter) = stored.filter(field)
+            && !texts.iter().any(|text| filter.may_have(text.as_ref()))
+        {
+            return;
+        }
+        let Some(column) = self.column(field) else { return };
+        let Some((dictionary, codes)) = column.dictionary() else { return };
+        let wanted = dictionary.find_all(texts);
+        if wanted.is_empty() {
+            return;
+        }
+        for row in 0..self.rows {
+            if column
+                .places(row)
+                .any(|at| u32::try_from(codes.get(at)).is_ok_and(|code| wanted.contains(&code)))
+            {
+                take(row);
+            }
+        }
+    }
+
     /// Returns the column of a field, unless it would have to be read from a store.
     pub(crate) fn read_column(&self, field: FieldId) -> Option<&Column> {
         if self.has_read(field) { self.column(field) } else { None }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 
+use super::key_filter::KeyFilter;
 use super::summary::{BatchSummary, ColumnSummary};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
@@ -19,6 +20,12 @@ pub(crate) trait ColumnSource: Debug + Send + Sync {
     /// # Errors
     /// Returns an error if the column cannot be read or is damaged.
     fn read(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Unreadable>;
+
+    /// Reads the filter of a key field. Returns `None` if the batch has no such filter.
+    ///
+    /// # Errors
+    /// Returns an error if the filter cannot be read or is damaged.
+    fn filter(&self, field: FieldId) -> Result<Option<KeyFilter>, Unreadable>;
 
     /// Notes that the batch has read a column. The batch keeps the column in memory, and does not read it again. So it calls this
     /// method at most once for each field.
@@ -71,6 +78,15 @@ impl StoredColumns {
             Some(column)
         };
         cell.get_or_init(read).as_ref()
+    }
+
+    /// Returns the filter of a key field, if there is one and the column of the field has not been read.
+    ///
+    /// # Panics
+    /// Does not return if the filter cannot be read, like [`column`](Self::column).
+    pub(super) fn filter(&self, field: FieldId) -> Option<KeyFilter> {
+        let is_unread = self.cells.get(field.index())?.get().is_none();
+        is_unread.then(|| self.source.filter(field).unwrap_or_else(|error| resume_unwind(error))).flatten()
     }
 
     /// Reads the column of a field if it has not been read. Does not unwind.

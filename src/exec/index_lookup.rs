@@ -113,6 +113,9 @@ pub(super) fn look_up<'q, 'b>(
         Some(Set::Matching(pattern)) => return look_up_pattern(leaf.field, pattern, index, pace),
         Some(Set::Ordered(_) | Set::Booleans(_)) | None => return IndexLookup::Column,
     };
+    if let Some(found) = index.find_unindexed(leaf.field, texts) {
+        return IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new(), stop: pace.check() });
+    }
     match index.field(leaf.field) {
         FieldIndex::Strings(strings) => {
             let found = unstopped(texts, pace).filter_map(|text| strings.get(text));
@@ -143,9 +146,9 @@ fn look_up_pattern<'q>(
     index: &'q BatchIndex,
     pace: &Pace<'_>,
 ) -> IndexLookup<'q> {
-    match index.field(field) {
+    match index.strings(field) {
         // `Every` needs no lookup: it selects the rows for which the column has a value.
-        FieldIndex::Strings(strings) if *pattern != TextPattern::Every => {
+        Some(strings) if *pattern != TextPattern::Every => {
             let matcher = Matcher::new(pattern);
             let strings = strings.iter().take_while(|(text, _)| !pace.spend(work_of_matching(text)));
             let found = strings.filter(|(text, _)| matcher.is_match(text));

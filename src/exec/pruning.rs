@@ -108,8 +108,8 @@ impl<'q> Query<'q> {
     /// Retains the batches in which a leaf may select a row. `kept` is `None` as long as no leaf has excluded batches.
     fn retain(&self, leaf: &Leaf, lookup: &IndexLookup<'_>, batches: usize, kept: &mut Option<Vec<usize>>) {
         let Test::Any(set) = &leaf.test else { return };
-        match (lookup, self.index.field(leaf.field), set) {
-            (IndexLookup::Rows(rows), _, _) => {
+        match (lookup, set) {
+            (IndexLookup::Rows(rows), _) => {
                 let mut with_rows: Vec<usize> = rows.ascending().iter().map(|row| split(*row).0).collect();
                 with_rows.dedup();
                 if let Some(kept) = &kept {
@@ -117,8 +117,10 @@ impl<'q> Query<'q> {
                 }
                 *kept = Some(with_rows);
             }
-            (_, FieldIndex::Ordered(zones), Set::Ordered(ranges)) => {
-                retain_meeting(zones, batches, ranges.as_slice(), kept);
+            (_, Set::Ordered(ranges)) => {
+                if let FieldIndex::Ordered(zones) = self.index.field(leaf.field) {
+                    retain_meeting(zones, batches, ranges.as_slice(), kept);
+                }
             }
             _ => {}
         }

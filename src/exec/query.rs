@@ -15,7 +15,7 @@ use super::scratch::PooledScratch;
 use super::trace::{Trace, Work};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
-use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings};
+use crate::index::{BatchIndex, GlobalRow, StringIndex, StringPostings};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 use crate::stop::{Pace, StopCheck};
@@ -295,7 +295,7 @@ pub(crate) fn counted_strings<'q>(
     else {
         return None;
     };
-    let FieldIndex::Strings(strings) = index.field(*field) else { return None };
+    let strings = index.strings(*field)?;
     let texts = points.as_slice();
     are_disjoint(index, *field, texts.len())
         .then(|| (*field, unstopped(texts, pace).filter_map(|text| strings.get(text)).collect()))
@@ -304,5 +304,5 @@ pub(crate) fn counted_strings<'q>(
 /// Returns true if no row can have more than one of the strings that a test looks for in a field. `wanted` is the number of these
 /// strings.
 fn are_disjoint(index: &BatchIndex, field: FieldId, wanted: usize) -> bool {
-    wanted == 1 || matches!(index.field(field), FieldIndex::Strings(strings) if strings.is_single())
+    wanted == 1 || index.strings(field).is_some_and(StringIndex::is_single)
 }

@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::field_index::{AddedBatch, FieldIndex, Kind, LazyIndex};
-use super::global_row::{GlobalRow, split};
+use super::global_row::{GlobalRow, join, split};
 use super::keys::{BatchKeys, KeyIndex};
 use super::runs::RunMerge;
 use super::strings::StringIndex;
@@ -224,6 +224,36 @@ impl BatchIndex {
             .map_or(&FieldIndex::Unknown, |index| index.get(field, &self.covered, &self.hasher, self.retired))
     }
 
+    /// Returns the string index of a field. Builds it first if it is unbuilt. Does not build a key index.
+    pub(crate) fn strings(&self, field: FieldId) -> Option<&StringIndex> {
+        match self.fields.get(field.index())?.kind {
+            Kind::Strings { .. } => match self.field(field) {
+                FieldIndex::Strings(strings) => Some(strings),
+                _ => None,
+            },
+            Kind::Keys | Kind::Ordered { .. } | Kind::None => None,
+        }
+    }
+
+    /// Returns the rows of covered batches that have one of a few strings in a key field, without its index. Returns `None` if the
+    /// index is built or should be built, or if the strings are many.
+    ///
+    /// An unbuilt index would be built from the columns of all batches. Batches of a store have filters of their keys, so this
+    /// method reads the columns of few batches. Deleted rows are included. `texts` are ascending and distinct.
+    pub(crate) fn find_unindexed(&self, field: FieldId, texts: &[impl AsRef<str>]) -> Option<Vec<GlobalRow>> {
+        /// The maximum number of strings. If there are more, most batches pass their filters.
+        const MOST: usize = 8;
+        if texts.len() > MOST || !self.fields.get(field.index())?.can_do_without() {
+            return None;
+        }
+        let mut found = Vec::new();
+        for (number, batch) in self.covered.iter().enumerate() {
+            let Some(batch) = batch else { continue };
+            batch.find_keys(field, texts, |row| found.extend(join(number, row)));
+        }
+        Some(found)
+    }
+
     /// Returns true if the field has a key index, which is built.
     pub(crate) fn has_keys(&self, field: FieldId) -> bool {
         matches!(self.fields.get(field.index()).and_then(LazyIndex::built), Some(FieldIndex::Keys(_)))
@@ -273,7 +303,7 @@ impl BatchIndex {
         field: FieldId,
         batch: impl Fn(usize) -> Option<&'b Batch>,
     ) -> Option<&'l [u32; LANES]> {
-        let FieldIndex::Strings(strings) = self.field(field) else { return None };
+        let strings = self.strings(field)?;
         let number = |row| number_of(strings, field, row, &batch);
         strings.is_single().then(|| top_rows.strings(field, chunk, number)).flatten()
     }

@@ -5,6 +5,7 @@
 //! index costs nothing: batches are added and retired without reading their columns. The first access builds the index, from the
 //! columns of all covered batches. A zone index needs only the zone maps of batches, so it never becomes unbuilt.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::keys::{BatchKeys, KeyIndex};
@@ -80,17 +81,29 @@ pub(super) struct LazyIndex {
     pub(super) kind: Kind,
     /// The index. Clones share it, and copy it only before a change. The cell is empty while the index is unbuilt.
     cell: OnceLock<Arc<FieldIndex>>,
+    /// The number of searches that did without the index while it was unbuilt. Clones share it.
+    searches: Arc<AtomicUsize>,
 }
+
+/// The maximum number of searches that do without an unbuilt key index. A further search builds it.
+const SEARCHES_WITHOUT: usize = 16;
 
 impl LazyIndex {
     /// Creates the index of a field without batches.
     pub(super) fn new(kind: Kind, hasher: &Hasher) -> Self {
-        Self { kind, cell: Arc::new(kind.empty(hasher)).into() }
+        Self { kind, cell: Arc::new(kind.empty(hasher)).into(), searches: Arc::default() }
     }
 
     /// Returns the index if it is built.
     pub(super) fn built(&self) -> Option<&FieldIndex> {
         self.cell.get().map(|index| &**index)
+    }
+
+    /// Returns true if this is a key index that is unbuilt, and few searches have done without it. Counts the calls.
+    pub(super) fn can_do_without(&self) -> bool {
+        self.kind == Kind::Keys
+            && self.built().is_none()
+            && self.searches.fetch_add(1, Ordering::Relaxed) < SEARCHES_WITHOUT
     }
 
     /// Returns the index, to change it. Returns `None` if it is unbuilt.

@@ -31,6 +31,6 @@ pub(crate) use self::batch_index::{BatchIndex, KeyWork};
 pub(crate) use self::field_index::FieldIndex;
 pub(crate) use self::global_row::{GlobalRow, places_of_batch, split};
 pub(crate) use self::keys::BatchKeys;
-pub(crate) use self::strings::StringPostings;
+pub(crate) use self::strings::{StringIndex, StringPostings};
 pub(crate) use self::top_rows::{TopRow, TopRows};
 pub(crate) use self::zones::ZoneIndex;

@@ -21,8 +21,8 @@ fn first_piece(batch: u64, part: Part) -> PieceKey {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch. Only one part at a time is in memory. If `is_packed` is true, also stores its summary, and compresses the parts
-/// for which this pays.
+/// Stores a batch. Only one part at a time is in memory. If `is_packed` is true, also stores its summary and its
+/// filters of keys, and compresses the parts for which this pays.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
@@ -30,7 +30,8 @@ pub(super) fn write(
     is_packed: bool,
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
-    for part in Part::all(catalog) {
+    let filters = Part::filters(catalog).filter(|_| is_packed);
+    for part in Part::all(catalog).chain(filters) {
         let bytes = codec::write(catalog, batch, number, part);
         let bytes = if is_packed { pack(bytes) } else { bytes };
         for (piece, bytes) in (0_u32..).zip(bytes.chunks(PIECE_BYTES)) {

@@ -23,7 +23,7 @@ use super::error::{Fault, Guarded, StoreErrorKind, caught, fault_of, guarded};
 use super::file::{Opened, Reader};
 use super::tables::{BATCHES, LIVE, summary_from_bytes};
 use crate::batch::codec::{self, Part};
-use crate::batch::{Batch, ColumnSource, ColumnSummary, Unreadable};
+use crate::batch::{Batch, ColumnSource, ColumnSummary, KeyFilter, Unreadable};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Selection};
 use crate::engine::Engine;
@@ -170,10 +170,28 @@ impl BatchSource {
 
     fn column(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Fault> {
         let batch = (self.number, self.rows);
-        let read = |kept: Option<&Kept>| {
+        self.read_kept(|kept| {
             let bytes = self.bytes(kept, Part::Column(field))?;
             Ok(codec::read_summarized(&self.catalog, batch, field, summary, &bytes)?)
-        };
+        })
+    }
+
+    fn key_filter(&self, field: FieldId) -> Result<Option<KeyFilter>, Fault> {
+        let part = Part::Keys(field);
+        if !Part::filters(&self.catalog).any(|other| other == part) {
+            return Ok(None);
+        }
+        self.read_kept(|kept| {
+            let bytes = self.bytes(kept, part)?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            Ok(Some(codec::read_filter(&self.catalog, self.number, field, &bytes)?))
+        })
+    }
+
+    /// Reads from the transaction that is kept, if there is one, or else from the file.
+    fn read_kept<T>(&self, read: impl Fn(Option<&Kept>) -> Result<T, Fault>) -> Result<T, Fault> {
         let kept = self.kept();
         match read(kept.as_deref()) {
             // A checkpoint has removed the batch in the meantime.
@@ -181,8 +199,17 @@ impl BatchSource {
                 Some(kept) => read(Some(&kept)),
                 None => Err(fault),
             },
-            column => column,
+            read => read,
         }
+    }
+
+    /// Notes a fault that does not go away when the file is opened again.
+    fn noted(&self, fault: Fault) -> Unreadable {
+        // All other faults are about the whole file.
+        if matches!(fault.kind, StoreErrorKind::Corrupt | StoreErrorKind::Io) {
+            self.is_unreadable.store(true, Ordering::Relaxed);
+        }
+        Box::new(fault)
     }
 }
 
@@ -212,13 +239,11 @@ impl Drop for KeptSources {
 
 impl ColumnSource for BatchSource {
     fn read(&self, field: FieldId, summary: ColumnSummary) -> Result<Column, Unreadable> {
-        self.column(field, summary).map_err(|fault| {
-            // All other faults are about the whole file, and go away when it is opened again.
-            if matches!(fault.kind, StoreErrorKind::Corrupt | StoreErrorKind::Io) {
-                self.is_unreadable.store(true, Ordering::Relaxed);
-            }
-            Box::new(fault) as Unreadable
-        })
+        self.column(field, summary).map_err(|fault| self.noted(fault))
+    }
+
+    fn filter(&self, field: FieldId) -> Result<Option<KeyFilter>, Unreadable> {
+        self.key_filter(field).map_err(|fault| self.noted(fault))
     }
 
     fn note_read(&self) {

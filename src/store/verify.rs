@@ -4,6 +4,7 @@ use std::path::Path;
 
 use redb::ReadableTable;
 
+use super::batches::PieceKey;
 use super::columns::warm;
 use super::database::Store;
 use super::dictionary::Dictionaries;
@@ -13,7 +14,8 @@ use super::load::load;
 use super::options::StoreOptions;
 use super::tables::{BATCHES, Counted, DOCUMENTS, LIVE, META, check_meta};
 use super::{batches, record_table, standing_tables};
-use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
+use crate::batch::codec::{self, Part};
+use crate::batch::{Batch, BatchBuilder, Document, Keep, KeyFilter, Row};
 use crate::catalog::Catalog;
 use crate::engine::Slot;
 use crate::ingest::read_case;
@@ -94,8 +96,11 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         for slot in view.slots() {
             cases = cases.saturating_add(compare(slot, catalog, &documents, &dictionaries)?);
         }
-        // The table of batches must contain no pieces of other batches.
         let pieces = transaction.open_table(BATCHES)?;
+        for slot in view.slots() {
+            check_filters(slot, catalog, &pieces)?;
+        }
+        // The table of batches must contain no pieces of other batches.
         let numbers = batches::numbers(&transaction.open_table(LIVE)?)?;
         let mut last = None;
         for entry in pieces.iter()? {
@@ -111,6 +116,27 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         Ok(VerifyReport { documents: cases, batches, records, standing_filters, events, was_clean })
     })
     .and_then(|verified| file.close().map(|()| verified))
+}
+
+/// Checks that the filters of keys of a stored batch, if it has any, are those of its columns.
+fn check_filters(
+    slot: &Slot,
+    catalog: &Catalog,
+    pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
+) -> Result<(), Fault> {
+    let number = slot.id.0;
+    for part in Part::filters(catalog) {
+        let Part::Keys(field) = part else { continue };
+        let bytes = batches::part(pieces, number, part)?;
+        let Some(column) = slot.batch.column(field) else { continue };
+        if !bytes.is_empty() && codec::read_filter(catalog, number, field, &bytes)? != KeyFilter::of(column) {
+            let name = catalog.field(field).name();
+            return Err(Fault::corrupt(format!(
+                "the filter of the keys of {name} in batch {number} is not that of its column"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Compares the live rows of a batch with their documents. Returns the number of live rows.

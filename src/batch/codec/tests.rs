@@ -295,7 +295,7 @@ fn parts_without_elements_are_read_and_completed() {
         // and then a list of counts for the elements. Each list starts with the width of its counts, which is one byte here.
         let elements = match part {
             Part::Column(field) => before.column(field).unwrap().elements_len(1),
-            Part::Rows => 0,
+            Part::Rows | Part::Keys(_) => 0,
         };
         let end = bytes.len() - (1 + 1 + documents.len() + 1 + elements);
         let contents = &bytes[9..end];

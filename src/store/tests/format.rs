@@ -157,7 +157,8 @@ fn check(database: &Database, has_record: bool) {
     // The least value, the step in milliseconds, and the count of steps for each row.
     let steps: Vec<u8> = [1_u32, 4, 0, 2].iter().flat_map(|word| word.to_le_bytes()).collect();
     let times = [&[1, 1][..], &words(&[3]), &steps, &sorted(&[1, 2, 0])].concat();
-    let expected = [(0, rows), (1, ids), (2, states), (3, amounts), (5, times)]
+    let keys = bloom_filter(&["a", "b", "c"]);
+    let expected = [(0, rows), (1, ids), (2, states), (3, amounts), (5, times), (32_769, keys)]
         .map(|(number, contents)| ((batch, number, 0), part(batch, u64::from(number), &contents)));
     assert_eq!(found, expected);
 
@@ -168,6 +169,20 @@ fn check(database: &Database, has_record: bool) {
     } else {
         assert!(read.open_table(RECORDS).is_err());
     }
+}
+
+/// Returns a split-block Bloom filter of one block. The salts are those of Parquet's description.
+fn bloom_filter(strings: &[&str]) -> Vec<u8> {
+    const SALTS: [u32; 8] =
+        [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
+    let mut block = [0_u32; 8];
+    for string in strings {
+        let key = (xxh3(string.as_bytes(), 0) & 0xffff_ffff) as u32;
+        for (word, salt) in block.iter_mut().zip(SALTS) {
+            *word |= 1 << (key.wrapping_mul(salt) >> 27);
+        }
+    }
+    block.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// A file of an import that trains a dictionary.

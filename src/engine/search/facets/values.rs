@@ -16,7 +16,6 @@ use crate::catalog::FieldId;
 use crate::column::{Codes, Column, ColumnData, ColumnLayout, Dictionary, Postings};
 use crate::engine::snapshot::View;
 use crate::facet::{ValueCounts, ranked};
-use crate::index::FieldIndex;
 use crate::rows::RowSet;
 use crate::stop::Pace;
 use crate::value::{OrderedType, Value, ValueClass};
@@ -62,7 +61,7 @@ impl<'v> ValueTally<'v> {
     /// adds nothing, if the index does not have the counts.
     pub(super) fn add_index(&mut self, field: FieldId, view: &'v View, pace: &Pace<'_>) -> Option<u64> {
         let Self::Strings(tally) = self else { return None };
-        let FieldIndex::Strings(index) = view.index().field(field) else { return None };
+        let index = view.index().strings(field)?;
         if !index.is_single() {
             return None;
         }
