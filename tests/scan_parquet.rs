@@ -18,6 +18,7 @@ use casefilter::{
     SearchAnswer, SearchParams, SearchRequest,
 };
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use proptest::prelude::*;
@@ -103,6 +104,8 @@ struct Form {
     is_flat: bool,
     has_statistics: bool,
     has_dictionaries: bool,
+    /// True if the file has the mark of this library, unless an id is repeated. Such a file has its own properties.
+    is_marked: bool,
 }
 
 impl Form {
@@ -112,6 +115,7 @@ impl Form {
             is_flat: choices.chance(1, 3),
             has_statistics: choices.chance(2, 3),
             has_dictionaries: choices.chance(1, 2),
+            is_marked: choices.chance(1, 2),
         }
     }
 
@@ -134,6 +138,18 @@ impl Form {
 
     /// Writes documents. Documents that are no JSON objects are left out.
     fn file(self, catalog: &Catalog, documents: &[String]) -> Bytes {
+        if self.is_marked {
+            let plain = Self { is_marked: false, ..self }.file(catalog, documents);
+            if has_repeated_ids(catalog, &plain) {
+                return plain;
+            }
+            let writer = ParquetWriter::new(Vec::new(), catalog, None).unwrap();
+            let mut writer = writer.with_unique_ids(catalog).with_group_rows(self.group_rows);
+            for document in documents {
+                let _ = writer.push(document);
+            }
+            return writer.finish().unwrap().into();
+        }
         let mut encoder = DocumentEncoder::new(catalog);
         let mut batches = Vec::new();
         for document in documents {
@@ -148,6 +164,18 @@ impl Form {
         }
         self.write(&batches)
     }
+}
+
+fn has_repeated_ids(catalog: &Catalog, file: &Bytes) -> bool {
+    let (_, report) = by_engine(catalog, ImportMode::Lenient, std::slice::from_ref(file)).unwrap();
+    report.replaced > 0
+}
+
+/// Returns true if a scan of a file that read this number of bytes read more than the footer, which is read twice.
+fn has_read_columns(file: &Bytes, bytes: u64) -> bool {
+    let (_, tail) = file.split_last_chunk::<8>().unwrap();
+    let footer = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
+    bytes > 2 * (u64::from(footer) + 8)
 }
 
 /// Returns the same cases with one column for each leaf.
@@ -229,8 +257,9 @@ fn check_world(world: &World, choices: &mut Choices<'_>) -> usize {
     let plain = if choices.chance(3, 4) { Some(plain_documents(world)) } else { None };
     let documents = plain.as_ref().unwrap_or(&world.documents);
     let (first, second) = documents.split_at(choices.below(documents.len() + 1));
-    let files =
-        [first, second].map(|documents| Form::any(choices, documents.len()).file(&world.catalog, documents));
+    let parts = if choices.chance(1, 2) { vec![first, second] } else { vec![documents.as_slice()] };
+    let mut file = |part: &&[String]| Form::any(choices, part.len()).file(&world.catalog, part);
+    let files: Vec<Bytes> = parts.iter().map(&mut file).collect();
     let mut answers = 0;
     for query in &world.requests {
         let params = SearchParams::new()
@@ -299,7 +328,8 @@ fn line(id: impl std::fmt::Display, amount: i64) -> String {
     format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{amount},\"tags\":[\"t{}\"]}}", amount % 3)
 }
 
-const FORM: Form = Form { group_rows: 100, is_flat: false, has_statistics: true, has_dictionaries: true };
+const FORM: Form =
+    Form { group_rows: 100, is_flat: false, has_statistics: true, has_dictionaries: true, is_marked: false };
 
 #[test]
 fn pages_of_all_orders_are_those_of_an_engine() {
@@ -342,6 +372,7 @@ fn row_groups_without_selected_cases_are_skipped() {
         .collect();
     let file = FORM.file(&catalog, &lines);
     let bare = Form { has_statistics: false, ..FORM }.file(&catalog, &lines);
+    let marked = Form { is_marked: true, ..FORM }.file(&catalog, &lines);
     for (filter, tested) in [
         ("true", 10),
         ("totalAmountInDefaultCurrency > 949", 1),
@@ -363,6 +394,11 @@ fn row_groups_without_selected_cases_are_skipped() {
         assert_eq!((groups.tested, groups.skipped), (tested, 10 - tested), "{filter}");
         let found = check(&catalog, ImportMode::Strict, std::slice::from_ref(&bare), &request, None).unwrap();
         assert_eq!(found.row_groups.unwrap().skipped, 0);
+        let found =
+            check(&catalog, ImportMode::Strict, std::slice::from_ref(&marked), &request, None).unwrap();
+        let groups = found.row_groups.unwrap();
+        assert_eq!((groups.tested, groups.skipped), (tested, 10 - tested), "{filter}");
+        assert_eq!(has_read_columns(&marked, found.bytes), tested > 0, "{filter}");
         let counts = FacetsRequest::new(filter).with_facet(Facet::values(&catalog, "id").unwrap());
         check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, Some(&counts)).unwrap();
     }
@@ -378,6 +414,43 @@ fn repeated_ids_need_an_import() {
     assert!(check(&catalog, ImportMode::Strict, &[file.clone(), file], &request, None).is_none());
     lines.push(line(7, 3));
     assert!(check(&catalog, ImportMode::Strict, &[FORM.file(&catalog, &lines)], &request, None).is_none());
+}
+
+#[test]
+fn files_with_a_mark_are_checked_again_if_another_program_has_rewritten_them() {
+    let catalog = Catalog::cases();
+    let lines: Vec<String> = (0..500).map(|at| line(at, at)).collect();
+    let marked = Form { is_marked: true, ..FORM }.file(&catalog, &lines);
+    let of = |files: &[Bytes], catalog: &Catalog| {
+        let all = SearchRequest::new(Filter::all(catalog)).with_limit(0).with_count(true);
+        let scan = Scan::new(catalog, &Limits::default(), ImportMode::Strict, &all).unwrap();
+        let found = scan.parquet(files.to_vec()).unwrap();
+        found.map(|found| (found.selected, has_read_columns(&files[0], found.bytes)))
+    };
+    assert_eq!(of(&[marked.clone()], &catalog), Some((500, false)));
+    // Two files may have the same ids.
+    assert_eq!(of(&[marked.clone(), marked.clone()], &catalog), None);
+    // Another catalogue has other rules for values.
+    let other = catalog.allow(["name", "tags"]).unwrap();
+    assert_eq!(of(&[marked.clone()], &other), Some((500, true)));
+    // A program that appends rows and copies the metadata.
+    let reader = ParquetRecordBatchReaderBuilder::try_new(marked).unwrap();
+    let metadata = reader.metadata().file_metadata().key_value_metadata().cloned();
+    assert!(
+        metadata
+            .as_ref()
+            .is_some_and(|members| members.iter().any(|member| member.key == "casefilter.cases"))
+    );
+    let schema = Arc::clone(reader.schema());
+    let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+    let rewritten = |times: usize| {
+        let properties = WriterProperties::builder().set_key_value_metadata(metadata.clone()).build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties)).unwrap();
+        (0..times).flat_map(|_| &batches).for_each(|batch| writer.write(batch).unwrap());
+        Bytes::from(writer.into_inner().unwrap())
+    };
+    assert_eq!(of(&[rewritten(1)], &catalog), Some((500, true)));
+    assert_eq!(of(&[rewritten(2)], &catalog), None);
 }
 
 fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {

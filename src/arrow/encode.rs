@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::columns::{Member, Members};
-use crate::batch::{MAX_DOCUMENT_BYTES, Row};
+use crate::batch::{MAX_DOCUMENT_BYTES, Remark, Row};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind};
 use crate::ingest::read_case;
@@ -62,6 +62,8 @@ pub struct DocumentEncoder {
     spare: Row<'static>,
     /// For each field, by its id: true if the current document has a valid value.
     has_value: Vec<bool>,
+    /// True if an import of a batch would note one of its values.
+    has_notes: bool,
 }
 
 impl std::fmt::Debug for DocumentEncoder {
@@ -85,6 +87,7 @@ impl DocumentEncoder {
             bytes: 0,
             spare: Row::default(),
             has_value: vec![false; catalog.field_ids().count()],
+            has_notes: false,
         }
     }
 
@@ -104,6 +107,11 @@ impl DocumentEncoder {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// Returns true if an import of the batches would note one of the values that were pushed so far.
+    pub(super) fn has_notes(&self) -> bool {
+        self.has_notes
     }
 
     /// Returns true if the total size of the documents in the current batch is at least 1 GiB. Then call [`finish`](Self::finish)
@@ -135,6 +143,8 @@ impl DocumentEncoder {
                 *has_value = true;
             }
         }
+        // The other remarks are about what a batch does not have: offsets, digits and members that are not fields.
+        self.has_notes |= row.remarks().iter().any(|remark| matches!(remark, Remark::Mistaken(..)));
         self.spare = row.recycle();
         read?;
         let mut reader = Reader::new(document);

@@ -40,6 +40,7 @@ mod encode;
 mod footer;
 mod json;
 mod leaf;
+mod mark;
 mod mask;
 mod memo;
 mod parquet_reader;

@@ -11,11 +11,12 @@ use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
 
 use super::encode::DocumentEncoder;
+use super::mark::mark;
 use crate::catalog::{Catalog, FieldType};
 use crate::filter::Order;
 use crate::filter::order::SortKey;
 
-/// The number of cases per row group: two batches of an engine, which is about 100 MB of JSON.
+/// The maximum number of cases per row group: two batches of an engine, which is about 100 MB of JSON.
 const GROUP_ROWS: usize = 2 * 65_536;
 /// The number of cases that are encoded as one record batch.
 const BATCH_ROWS: usize = 8192;
@@ -43,6 +44,10 @@ const BATCH_ROWS: usize = 8192;
 pub struct ParquetWriter<W: Write + Send> {
     encoder: DocumentEncoder,
     writer: ArrowWriter<W>,
+    /// The number of cases per row group.
+    group_rows: usize,
+    /// The catalogue, if no id is repeated.
+    unique: Option<Catalog>,
 }
 
 impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
@@ -82,7 +87,47 @@ impl<W: Write + Send> ParquetWriter<W> {
         // The Arrow schema is left out of the metadata. Parquet's types are sufficient, and pyarrow treats the schema's zone
         // `+00:00` as different from `UTC`.
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-        Ok(Self { encoder, writer: ArrowWriter::try_new_with_options(out, schema, options)? })
+        let writer = ArrowWriter::try_new_with_options(out, schema, options)?;
+        Ok(Self { encoder, writer, group_rows: GROUP_ROWS, unique: None })
+    }
+
+    /// Sets the number of documents per row group, at most 131,072, which is the default. Readers can skip more cases of smaller row
+    /// groups, but the file is larger. Call this before the first document.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, arrow::ParquetWriter};
+    /// let mut writer = ParquetWriter::new(Vec::new(), &Catalog::cases(), None)?.with_group_rows(20_000);
+    /// writer.push(r#"{"id":"a"}"#)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_group_rows(self, rows: usize) -> Self {
+        Self { group_rows: rows.clamp(1, GROUP_ROWS), ..self }
+    }
+
+    /// Promises that all documents of the file have different ids, as those of an engine or a store do.
+    ///
+    /// The footer of the file then has a mark, so that a [scan](crate::Scan::parquet) of this file reads ids only if it needs them. The
+    /// mark is no longer valid if another program writes the rows again. If the promise is broken, a scan counts repeated ids as
+    /// different documents.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest, arrow::ParquetWriter};
+    /// let cases = Catalog::cases();
+    /// let mut writer = ParquetWriter::new(Vec::new(), &cases, None)?.with_unique_ids(&cases);
+    /// for number in 0..1_000 {
+    ///     writer.push(&format!(r#"{{"id":"case-{number}"}}"#))?;
+    /// }
+    /// let file = bytes::Bytes::from(writer.finish()?);
+    /// let request = SearchRequest::new(Filter::all(&cases)).with_limit(0).with_count(true);
+    /// let scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &request)?;
+    /// let found = scan.parquet([file])?.ok_or("the file needs an import")?;
+    /// assert_eq!(found.selected, 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_unique_ids(self, catalog: &Catalog) -> Self {
+        Self { unique: Some(catalog.clone()), ..self }
     }
 
     /// Writes a document.
@@ -94,7 +139,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Complexity
     /// Linear in the size of the document.
     pub fn push(&mut self, document: &str) -> io::Result<()> {
-        if self.encoder.len() >= BATCH_ROWS || self.encoder.is_full() {
+        if self.encoder.len() >= BATCH_ROWS.min(self.group_rows) || self.encoder.is_full() {
             self.write_batch()?;
         }
         self.encoder.push(document).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -106,6 +151,13 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Returns the errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_batch()?;
+        if let Some(catalog) = &self.unique
+            && !self.encoder.has_notes()
+        {
+            self.writer.flush()?;
+            let mark = mark(catalog, self.writer.flushed_row_groups());
+            self.writer.append_key_value_metadata(mark);
+        }
         let mut out = self.writer.into_inner()?;
         out.flush()?;
         Ok(out)
@@ -114,6 +166,9 @@ impl<W: Write + Send> ParquetWriter<W> {
     fn write_batch(&mut self) -> io::Result<()> {
         if !self.encoder.is_empty() {
             self.writer.write(&self.encoder.finish())?;
+            if self.writer.in_progress_rows() >= self.group_rows {
+                self.writer.flush()?;
+            }
         }
         Ok(())
     }

@@ -142,7 +142,8 @@ impl Plan {
         }
     }
 
-    fn of_columns(
+    /// Creates the plan for the columns of a schema that are wanted, whether the id is one of them or not.
+    pub(super) fn of_columns(
         schema: &SchemaRef,
         catalog: &Catalog,
         is_wanted: impl Fn(&str) -> bool,

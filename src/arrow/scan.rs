@@ -16,7 +16,8 @@ impl Scan {
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
-    /// With the feature `parallel`, other threads read row groups. If the statistics of a row group show that the filters select none of
+    /// In a file with the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids), ids are only read for
+    /// the page, and no values are checked. With the feature `parallel`, other threads read row groups. If the statistics of a row group show that the filters select none of
     /// its cases, only its ids and its columns that can have malformed values are read.
     ///
     /// # What is not checked
@@ -74,7 +75,7 @@ fn read_groups<R: ChunkReader + 'static>(
     request: &RowRequest,
     files: &[ScanFile<R>],
 ) -> Result<RowGroups, Unread> {
-    let needs = Needs::new(request);
+    let needs = Needs::new(request, files.len());
     let mut row_groups = RowGroups::default();
     let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
     for file in files {

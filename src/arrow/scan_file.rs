@@ -17,6 +17,7 @@ use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::bind::bind;
+use super::mark::has_mark;
 use super::mask::arrays_of;
 use super::parquet_reader::{Opened, catch_panics, open_file};
 use super::plan::Plan;
@@ -38,6 +39,8 @@ pub(super) struct ScanFile<R> {
     schema: SchemaRef,
     metadata: ArrowReaderMetadata,
     leaves: Vec<LeafColumn>,
+    /// True if the file has a [mark](super::mark) of this library.
+    is_marked: bool,
 }
 
 /// The compressed columns of a row group that a scan needs.
@@ -52,17 +55,25 @@ pub(super) struct Group {
     pub(super) leaves: Vec<usize>,
     /// The fields whose values have to be checked.
     pub(super) doubtful: Vec<FieldId>,
+    /// True if the rows need no check: their ids are unique, and their values are valid.
+    pub(super) is_checked: bool,
 }
 
 /// The fields and arrays of objects that a scan reads in every row.
 pub(super) struct Needs {
     fields: Vec<FieldId>,
     arrays: Vec<ArrayId>,
+    /// True if there is one file. The ids of several files may be repeated, even if those of each file are not.
+    is_sole_file: bool,
 }
 
 impl Needs {
-    pub(super) fn new(request: &RowRequest) -> Self {
-        let mut fields = vec![FieldId::ID];
+    /// Returns the needs of a scan of `files` files.
+    pub(super) fn new(request: &RowRequest, files: usize) -> Self {
+        let mut fields = Vec::new();
+        if request.has_page() || request.sought().next().is_some() {
+            fields.push(FieldId::ID);
+        }
         let mut arrays = Vec::new();
         for filter in request.count_filters().chain([request.filter()]) {
             fields.extend(filter.predicate().fields());
@@ -72,7 +83,7 @@ impl Needs {
         fields.extend(request.sort_fields().chain(request.counted_fields()));
         fields.sort_unstable();
         fields.dedup();
-        Self { fields, arrays }
+        Self { fields, arrays, is_sole_file: files == 1 }
     }
 
     fn has(&self, column: &LeafColumn) -> bool {
@@ -99,7 +110,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         if has_notes || is_too_large || request.sort_fields().chain([FieldId::ID]).any(is_list) {
             return None;
         }
-        Some(Self { reader, plan, schema, metadata, leaves })
+        let is_marked = has_mark(catalog, metadata.metadata());
+        Some(Self { reader, plan, schema, metadata, leaves, is_marked })
     }
 
     /// Returns the number of rows of each row group.
@@ -121,14 +133,19 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         let zone = Zone { group, leaves: &self.leaves, catalog: request.catalog() };
         let is_skipped =
             !request.count_filters().chain([request.filter()]).any(|filter| zone.may_select(filter));
+        let is_checked = self.is_marked && needs.is_sole_file;
+        // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no other
+        // column is needed, they are read for the number of rows.
+        let has_needs = is_skipped || request.selects_all() || self.leaves.iter().any(|leaf| needs.has(leaf));
+        let has_ids = !is_checked || !has_needs || request.sought().any(|id| zone.may_have_id(id));
         let (mut leaves, mut doubtful, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = length;
         for column in &self.leaves {
             let chunk = group.columns().get(column.leaf)?;
-            let is_doubtful = column.is_doubtful(request.catalog(), chunk);
-            if is_doubtful {
+            let is_id = column.field == Some(FieldId::ID);
+            if !is_checked && column.is_doubtful(request.catalog(), chunk) {
                 doubtful.extend(column.field);
-            } else if !needs.has(column) || is_skipped && column.field != Some(FieldId::ID) {
+            } else if !(is_id && has_ids) && (is_skipped || !needs.has(column)) {
                 continue;
             }
             leaves.push(column.leaf);
@@ -145,7 +162,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             parts.push((start, catch_panics(|| self.reader.get_bytes(start, size)).ok()?));
         }
         let chunks = Chunks { length, parts: parts.into() };
-        Some(Group { chunks, metadata: self.metadata.clone(), number, rows, is_skipped, leaves, doubtful })
+        let metadata = self.metadata.clone();
+        Some(Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful, is_checked })
     }
 
     /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has to

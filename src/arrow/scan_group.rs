@@ -72,6 +72,7 @@ struct GroupReader<'r> {
     filter: Tested<'r>,
     count_filters: Vec<Tested<'r>>,
     doubtful: Vec<FieldId>,
+    is_checked: bool,
     /// The number of rows of the group that were read.
     rows: usize,
 }
@@ -79,7 +80,13 @@ struct GroupReader<'r> {
 /// Reads a row group. No row behind `bound` is on the page.
 pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
     use arrow_array::RecordBatchReader;
-    let Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful } = group;
+    let Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful, is_checked } = group;
+    if is_checked && leaves.is_empty() && (is_skipped || request.selects_all()) {
+        let mut block = request.block(bound, 0);
+        block.add_rows(rows);
+        block.add_selected(if is_skipped { 0 } else { rows });
+        return Ok(block.finish());
+    }
     let mut batches = catch_panics(|| {
         let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaves);
         ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
@@ -88,7 +95,7 @@ pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) ->
             .with_batch_size(BATCH_ROWS)
             .build()
     })?;
-    let plan = Plan::new(&batches.schema(), request.catalog())?;
+    let plan = Plan::of_columns(&batches.schema(), request.catalog(), |_| true)?;
     let tested = |filter| if is_skipped { Ok(Tested::None) } else { Tested::new(filter, &batches) };
     let count_filters = request.count_filters().map(tested);
     let mut reader = GroupReader {
@@ -96,9 +103,10 @@ pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) ->
         count_filters: count_filters.collect::<Result<_, _>>()?,
         filter: tested(request.filter())?,
         doubtful,
+        is_checked,
         rows: 0,
     };
-    let mut block = request.block(bound, rows);
+    let mut block = request.block(bound, if is_checked { 0 } else { rows });
     while let Some(batch) = catch_panics(|| batches.next().transpose())? {
         request.check_stop().map_err(Unread::Stopped)?;
         reader.read(&plan, &batch, &mut block)?;
@@ -118,8 +126,10 @@ impl<'r> GroupReader<'r> {
         let ids = self.ids(&case, count, block)?;
         let selected = self.filter.of(batch)?;
         block.add_selected(selected.count_set_bits());
-        if block.wants_rows() {
-            self.rank(&case, &ids, &selected, block)?;
+        if let Some(ids) = &ids
+            && block.wants_rows()
+        {
+            self.rank(&case, ids, &selected, block)?;
         }
         if !self.count_filters.is_empty() {
             self.count(&case, batch, block)?;
@@ -128,31 +138,39 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Adds the ids of all rows. Returns their column.
+    /// Adds the ids of all rows. Returns their column, or `None` if the rows are checked and the ids were not read.
     fn ids<'b>(
         &self,
         case: &'b Object<'b>,
         count: usize,
         block: &mut RowBlock<'_>,
-    ) -> Result<Scalar<'b>, Unread> {
+    ) -> Result<Option<Scalar<'b>>, Unread> {
+        block.add_rows(count);
         let field = self.request.catalog().field(FieldId::ID);
-        let ids = Scalar::find(case, FieldId::ID).ok_or(Unread::Unfit)?;
+        let Some(ids) = Scalar::find(case, FieldId::ID) else {
+            return if self.is_checked { Ok(None) } else { Err(Unread::Unfit) };
+        };
+        if self.is_checked && self.request.sought().next().is_none() {
+            return Ok(Some(ids));
+        }
+        let is_checked = self.is_checked;
+        let mut push = |id: &str| if is_checked { block.note_id(id) } else { block.push_id(id) };
         let is_id = |id: &str| (1..=MAX_ID_BYTES).contains(&id.len());
         if field.id_type() == IdType::String
             && let Some(texts) = ids.texts()
         {
             for id in texts.iter().take(count) {
-                block.push_id(id.filter(|id| is_id(id)).ok_or(Unread::Unfit)?);
+                push(id.filter(|id| is_id(id)).ok_or(Unread::Unfit)?);
             }
-            return Ok(ids);
+            return Ok(Some(ids));
         }
         for at in 0..count {
             match ids.value(field, at) {
-                Some(Ok(Value::String(id))) if is_id(&id) => block.push_id(&id),
+                Some(Ok(Value::String(id))) if is_id(&id) => push(&id),
                 _ => return Err(Unread::Unfit),
             }
         }
-        Ok(ids)
+        Ok(Some(ids))
     }
 
     /// Offers the selected rows for the page.

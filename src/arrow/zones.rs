@@ -4,13 +4,14 @@ use arrow_array::{Array, Float64Array, Int32Array, Int64Array, make_array};
 use arrow_schema::DataType;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
+use smallvec::smallvec;
 
 use super::projection::LeafColumn;
 use super::value::value_of;
 use super::values::values;
 use crate::catalog::{Catalog, Field, FieldId, IdType};
 use crate::filter::Filter;
-use crate::predicate::{Leaf, Set, Test};
+use crate::predicate::{Leaf, Points, Set, Test};
 use crate::value::Value;
 
 /// A row group with the statistics of its columns.
@@ -24,6 +25,11 @@ impl Zone<'_> {
     /// Returns false if the statistics show that the filter selects no case of the row group.
     pub(super) fn may_select(&self, filter: &Filter) -> bool {
         filter.predicate().evaluate(|leaf| self.may_hold(leaf))
+    }
+
+    /// Returns false if the statistics show that no case of the row group has this id.
+    pub(super) fn may_have_id(&self, id: &str) -> bool {
+        self.may_have(FieldId::ID, &Set::Strings(Points::new(smallvec![id.into()])))
     }
 
     /// Returns false if the statistics show that the test is false for all cases of the row group. Recurses as deeply as arrays

@@ -43,6 +43,7 @@ pub(crate) struct RowBound(Option<Arc<Rank>>);
 /// The results of consecutive rows of one source, all of which are valid cases.
 pub(crate) struct RowBlock<'s> {
     settings: &'s Settings,
+    rows: usize,
     ids: Vec<u64>,
     selected: u64,
     top: Top<()>,
@@ -67,6 +68,21 @@ impl RowRequest {
     /// Returns the filter of the search.
     pub(crate) fn filter(&self) -> &Filter {
         &self.request.filter
+    }
+
+    /// Returns true if the answer has a page with rows.
+    pub(crate) fn has_page(&self) -> bool {
+        self.settings.wanted > 0
+    }
+
+    /// Returns true if every filter selects every row.
+    pub(crate) fn selects_all(&self) -> bool {
+        self.count_filters().chain([self.filter()]).all(Filter::is_all)
+    }
+
+    /// Returns the ids that the scan looks for, whether the filter selects them or not.
+    pub(crate) fn sought(&self) -> impl Iterator<Item = &str> {
+        self.settings.sought.iter().map(|id| &**id)
     }
 
     /// Returns the filters of the counts by value. The number of a filter is its index in this iterator.
@@ -95,14 +111,15 @@ impl RowRequest {
         counting.map_or(Ok(()), |counting| counting.request().stop.verdict_now())
     }
 
-    /// Starts a block of about `rows` rows.
-    pub(crate) fn block(&self, bound: RowBound, rows: usize) -> RowBlock<'_> {
+    /// Starts a block of about `ids` ids.
+    pub(crate) fn block(&self, bound: RowBound, ids: usize) -> RowBlock<'_> {
         let settings = &*self.settings;
         let RowBound(bound) = bound;
         let (top, is_behind) = settings.top_of_block(bound);
         RowBlock {
             settings,
-            ids: Vec::with_capacity(rows),
+            rows: 0,
+            ids: Vec::with_capacity(ids),
             selected: 0,
             top,
             sought: Vec::new(),
@@ -170,10 +187,21 @@ impl RowScan {
 }
 
 impl RowBlock<'_> {
-    /// Adds the id of the next row.
+    /// Counts the next rows.
+    pub(crate) fn add_rows(&mut self, rows: usize) {
+        self.rows = self.rows.saturating_add(rows);
+    }
+
+    /// Adds the id of a row, which may be repeated.
     #[inline]
     pub(crate) fn push_id(&mut self, id: &str) {
         self.ids.push(self.settings.hasher.hash_one(id));
+        self.note_id(id);
+    }
+
+    /// Notes the id of a row if the scan looks for it.
+    #[inline]
+    pub(crate) fn note_id(&mut self, id: &str) {
         if !self.settings.sought.is_empty() && self.settings.sought.contains(id) {
             self.sought.push(id.into());
         }
@@ -215,13 +243,13 @@ impl RowBlock<'_> {
     }
 
     pub(crate) fn finish(self) -> ReadRows {
-        let Self { settings, mut ids, selected, top, sought, counts, .. } = self;
+        let Self { settings, rows, mut ids, selected, top, sought, counts, .. } = self;
         ids.sort_unstable();
         let found = top.into_unsorted(&settings.ranking).into_iter();
         let mut found: Vec<(Rank, Box<str>)> = found.map(|(rank, ())| (rank, "".into())).collect();
         found.sort_unstable_by_key(|(rank, _)| rank.place);
         ReadRows(ReadBlock {
-            accepted: ids.len(),
+            accepted: rows,
             ids: ids.into(),
             selected,
             found,

@@ -1,0 +1,45 @@
+//! The mark of Parquet files that this library has written: a scan of such a file need not check its ids and values again.
+//!
+//! The mark is a member of the metadata in the footer. Its value is a hash of the fields of the catalogue and of the position and size
+//! of every column of every row group. Another program that rewrites the file, or adds rows to it, may copy the member. But its columns
+//! have other positions or sizes, so the mark no longer matches, and the file is checked as if it had none. The mark protects against
+//! accidents, not against forgery: a forged mark can make a scan count an id that is repeated more than once.
+
+use std::fmt::Write as _;
+
+use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalog::Catalog;
+
+/// The key of the mark in the metadata of a file.
+const KEY: &str = "casefilter.cases";
+
+/// Returns the mark of a file with these row groups, in which no id is repeated and every value fits its field.
+pub(super) fn mark(catalog: &Catalog, groups: &[RowGroupMetaData]) -> KeyValue {
+    KeyValue::new(KEY.to_owned(), fingerprint(catalog, groups))
+}
+
+/// Returns true if the file has the mark of its own row groups and of this catalogue.
+pub(super) fn has_mark(catalog: &Catalog, file: &ParquetMetaData) -> bool {
+    let mut members = file.file_metadata().key_value_metadata().into_iter().flatten();
+    let mark = members.find(|member| member.key == KEY).and_then(|member| member.value.as_deref());
+    mark.is_some_and(|mark| mark == fingerprint(catalog, file.row_groups()))
+}
+
+fn fingerprint(catalog: &Catalog, groups: &[RowGroupMetaData]) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    for (_, field) in catalog.visible_fields() {
+        let kind = (field.field_type(), field.form(), field.id_type());
+        let _ = writeln!(text, "{} {kind:?}", field.path());
+    }
+    for group in groups {
+        let _ = writeln!(text, "{} rows", group.num_rows());
+        for column in group.columns() {
+            let (start, size) = (column.data_page_offset(), column.compressed_size());
+            let _ = writeln!(text, "{start} {size} {} {}", column.uncompressed_size(), column.num_values());
+        }
+    }
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
