@@ -104,6 +104,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod as_of;
 mod atomic;
 mod backend;
 mod backup;
@@ -119,6 +120,9 @@ mod dictionary;
 mod documents;
 mod error;
 mod file;
+mod history;
+mod history_bytes;
+mod history_tables;
 mod hot_documents;
 mod import;
 mod load;
@@ -144,6 +148,7 @@ mod training;
 mod verify;
 mod write;
 
+pub use as_of::{AsOf, HistoryGone, ParseAsOfError};
 pub use atomic::AtomicFile;
 #[cfg(feature = "service")]
 pub(crate) use atomic::unnamed_in;

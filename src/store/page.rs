@@ -40,6 +40,11 @@ impl FoundPage {
         Ok(())
     }
 
+    /// Returns the number of the last write before the search, if the file counts writes.
+    pub(crate) fn last_write(&self, store: &Store) -> Option<u64> {
+        store.counted(self.rows.last_write)
+    }
+
     /// Returns the value of [`SearchAnswer::examined`](crate::SearchAnswer::examined) for this search.
     pub(crate) fn examined(&self) -> u64 {
         self.rows.examined

@@ -156,7 +156,10 @@ fn every_answered_request_has_a_record_without_secrets_and_documents() {
     assert_eq!((&of_page["items"], &of_page["ids"]), (&json!(items), &json!(ids)));
     assert_eq!(items, 5);
     if database.source().is_none() {
-        assert_eq!(of_page["lastWrite"], 700);
+        // The import of the cases is one write.
+        assert_eq!(of_page["lastWrite"], 1);
+    } else {
+        assert!(of_page.get("lastWrite").is_none());
     }
     // The filter of a token is a part of its filter.
     let own = Filter::compile_text(&Catalog::cases(), "clientId = client01 and status = open").unwrap();

@@ -20,8 +20,8 @@ impl Note {
         self.add(|out| string(out, "applicant", id));
     }
 
-    /// Adds the filter, the order and the page of a search. `last_write` is the number of the last write before the search.
-    pub(in crate::service) fn search(&self, request: &SearchRequest, last_write: u64) {
+    /// Adds the filter, the order and the page of a search.
+    pub(in crate::service) fn search(&self, request: &SearchRequest) {
         self.add(|out| {
             filter(out, &request.filter);
             if let Some(order) = &request.order {
@@ -33,13 +33,15 @@ impl Note {
                 // A cursor contains values of a case.
                 string(out, "after", text(&digits(&Sha256::digest(after.to_string()))));
             }
-            number(out, "lastWrite", last_write);
         });
     }
 
-    /// Adds the answer of a search.
-    pub(in crate::service) fn page(&self, total: Option<u64>, ids: &IdDigest) {
+    /// Adds the answer of a search. `last_write` is the number of the last write before the snapshot that was searched, if it is known.
+    pub(in crate::service) fn page(&self, last_write: Option<u64>, total: Option<u64>, ids: &IdDigest) {
         self.add(|out| {
+            if let Some(last_write) = last_write {
+                number(out, "lastWrite", last_write);
+            }
             if let Some(total) = total {
                 number(out, "total", total);
             }
@@ -49,20 +51,24 @@ impl Note {
     }
 
     /// Adds the filter and the fields of counts by value.
-    pub(in crate::service) fn facets(&self, request: &FacetsRequest, last_write: u64) {
+    pub(in crate::service) fn facets(&self, request: &FacetsRequest) {
         let joined = request.within.as_ref().and_then(|within| request.filter.and(within).ok());
         self.add(|out| {
             filter(out, joined.as_ref().unwrap_or(&request.filter));
             let fields: Vec<&str> = request.facets.iter().map(|facet| facet.field().name()).collect();
             out.push_str(",\"facets\":");
             out.push_str(&serde_json::to_string(&fields).unwrap_or_default());
-            number(out, "lastWrite", last_write);
         });
     }
 
-    /// Adds the number of cases that were counted.
-    pub(in crate::service) fn total(&self, total: u64) {
-        self.add(|out| number(out, "total", total));
+    /// Adds the number of cases whose values were counted, and the number of the last write before, as [`page`](Self::page) does.
+    pub(in crate::service) fn counted(&self, last_write: Option<u64>, total: u64) {
+        self.add(|out| {
+            if let Some(last_write) = last_write {
+                number(out, "lastWrite", last_write);
+            }
+            number(out, "total", total);
+        });
     }
 
     fn add(&self, add: impl FnOnce(&mut String)) {

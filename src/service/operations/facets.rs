@@ -54,19 +54,20 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let request = stop.apply_to_facets(request);
     if let Some(note) = &call.note {
-        note.facets(&request, shared.store.last_write());
+        note.facets(&request);
     }
     let counted = match &shared.source {
         CaseSource::Store => counted(shared, &request),
         #[cfg(feature = "postgres")]
         CaseSource::Postgres(source) => {
             let counts = tokio::runtime::Handle::current().block_on(source.facets(&request));
-            counts.map_err(Failure::from)
+            counts.map(|answer| (answer, None)).map_err(Failure::from)
         }
     };
-    let answer = counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
+    let (answer, last_write) =
+        counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
     if let Some(note) = &call.note {
-        note.total(answer.total);
+        note.counted(last_write, answer.total);
     }
     let text = answer.to_json();
     if text.len() > shared.options.max_response_bytes {
@@ -80,11 +81,13 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     Ok(text)
 }
 
-/// Counts in the file of the service.
-fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<FacetsAnswer, Failure> {
-    shared.store.facets(request).map_err(|error| match error.request_error() {
+/// Counts in the file of the service. Also returns the number of the last write before.
+fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<(FacetsAnswer, Option<u64>), Failure> {
+    let snapshot = shared.store.snapshot();
+    let answer = snapshot.facets(request).map_err(|error| match error.request_error() {
         Some(stop) if stop.is_stop() => Failure::stopped(),
         Some(error) => Failure::from(Errors::from(error.clone())),
         None => Failure::from(error),
-    })
+    })?;
+    Ok((answer, snapshot.last_write()))
 }

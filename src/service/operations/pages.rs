@@ -77,7 +77,7 @@ impl NewPage<'_> {
         if let Some(note) = self.note {
             let mut ids = IdDigest::default();
             page.each_id(store, |id| ids.add(id))?;
-            note.page(page.total(), &ids);
+            note.page(page.last_write(store), page.total(), &ids);
         }
         let end = self.end(part.frame, page.total(), page.next());
         let examined = page.examined();
@@ -137,7 +137,7 @@ impl NewPage<'_> {
             (false, _) => return Err(too_large(next, self.max_bytes)),
         }
         if let Some(note) = self.note {
-            note.page(total, &ids);
+            note.page(None, total, &ids);
         }
         text.push_str(&self.end(frame, total, cursor.as_ref()));
         Ok(Found::Whole(text))

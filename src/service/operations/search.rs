@@ -103,7 +103,7 @@ fn search_now(
     let request = stop.apply(request);
     let note = call.note.as_deref();
     if let Some(note) = note {
-        note.search(&request, shared.store.last_write());
+        note.search(&request);
     }
     let max_bytes = shared.options.max_response_bytes;
     let page = NewPage { request: &request, token: &call.token, max_bytes, note };
