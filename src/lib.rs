@@ -175,7 +175,7 @@ pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]
 pub use store::{
-    AsOf, AtomicFile, CompactReport, Durability, HistoryGone, ParseAsOfError, RecordWrite,
+    AsOf, AtomicFile, CompactReport, Durability, Erased, Erasure, HistoryGone, ParseAsOfError, RecordWrite,
     Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoreSnapshot, StoredDocuments,
     VerifyReport,
 };

@@ -165,7 +165,7 @@ impl Store {
 
     /// Makes a checkpoint: stores new batches and changed live rows, and removes batches that no longer exist. The rows of the head
     /// (the buffer of recent single writes) are not stored. Their documents are the log.
-    fn write_checkpoint(
+    pub(super) fn write_checkpoint(
         &self,
         transaction: &WriteTransaction,
         after: &Snapshot,

@@ -1,6 +1,7 @@
 //! Compares the store with a plain list: on disks that fail, on damaged files, and after reopening at random moments.
 
 mod disk;
+mod erase;
 mod format;
 mod growth;
 mod history;
