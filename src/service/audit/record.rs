@@ -9,6 +9,7 @@ use super::chain::digits;
 use super::event::time;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
+use crate::store::AsOf;
 
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
 #[derive(Debug, Default)]
@@ -34,6 +35,11 @@ impl Note {
                 string(out, "after", text(&digits(&Sha256::digest(after.to_string()))));
             }
         });
+    }
+
+    /// Adds the moment whose cases are searched, if it is not now.
+    pub(in crate::service) fn as_of(&self, moment: &AsOf) {
+        self.add(|out| string(out, "asOf", &moment.to_string()));
     }
 
     /// Adds the answer of a search. `last_write` is the number of the last write before the snapshot that was searched, if it is known.

@@ -24,7 +24,7 @@ use crate::service::http::errors::Failure;
 #[cfg(feature = "postgres")]
 use crate::service::http::outgoing::Outgoing;
 use crate::stop::StopConditions;
-use crate::store::{FoundPage, Store};
+use crate::store::{FoundPage, Store, StoreSnapshot};
 
 /// The size of a chunk in bytes. A chunk is larger if a single document is larger.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
@@ -69,11 +69,18 @@ pub(super) struct NewPage<'r> {
 }
 
 impl NewPage<'_> {
-    /// Searches the store, and reads the page or its start. Also returns the number of rows that the search examined.
-    pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
+    /// Searches the store, or its cases at a moment, and reads the page or its start. Also returns the number of rows that the search examined.
+    pub(super) fn begin(
+        &self,
+        store: &Store,
+        moment: Option<&StoreSnapshot<'_>>,
+    ) -> Result<(Found, u64), Failure> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
-        let (page, part) = store.find_page(self.request, new, Part::push)?;
+        let (page, part) = match moment {
+            None => store.find_page(self.request, new, Part::push)?,
+            Some(moment) => moment.find_page(self.request, new, Part::push)?,
+        };
         if let Some(note) = self.note {
             let mut ids = IdDigest::default();
             page.each_id(store, |id| ids.add(id))?;
