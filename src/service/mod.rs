@@ -356,7 +356,8 @@ mod work;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use audit::{
-    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_files, open_audit_files, verify_audit_log,
+    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_digest_of_ids,
+    audit_files, open_audit_files, verify_audit_log,
 };
 pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};

@@ -99,6 +99,22 @@ impl IdDigest {
     }
 }
 
+/// Returns the digest of the ids on a page, in order, as an audit log has it: the SHA-256 of `LENGTH:ID,` for each id, as 64 hexadecimal
+/// digits.
+///
+/// ```
+/// use casefilter::service::audit_digest_of_ids;
+/// let digest = audit_digest_of_ids(["c-1", "c-2"]);
+/// assert_eq!(digest.len(), 64);
+/// assert_ne!(digest, audit_digest_of_ids(["c-2", "c-1"]));
+/// ```
+#[must_use]
+pub fn audit_digest_of_ids<'i>(ids: impl IntoIterator<Item = &'i str>) -> String {
+    let mut digest = IdDigest::default();
+    ids.into_iter().for_each(|id| digest.add(id));
+    text(&digits(&digest.hash.finalize())).to_owned()
+}
+
 /// A request whose response is about to be sent.
 pub(in crate::service) struct Answered<'r> {
     pub(in crate::service) correlation_id: &'r str,
