@@ -62,3 +62,22 @@ fn a_database_is_searched_as_of_a_write_or_a_time() {
     refused("1", "keeps no history");
     assert_eq!(ids(&["--as-of", "4"]), "a\nc\nb\n");
 }
+
+#[test]
+fn an_erased_case_is_in_no_moment_and_in_no_byte() {
+    let files = Folder::new();
+    let db = filled(&files);
+    let has_name = || String::from_utf8_lossy(&files.read("cases.db")).contains("Quetzalcoatlus");
+    assert!(has_name());
+    run(&["erase", "--db", &db, "--case", "c"]).code(2).err_has("nothing was erased: --yes is required");
+    run(&["erase", "--db", &db]).code(2).err_has("--applicant");
+    let done = run(&["erase", "--db", &db, "--case", "c,b", "--yes"]).code(0);
+    assert_eq!(done.out, "{\"cases\":1,\"records\":0,\"history\":1,\"events\":0,\"standing_filters\":[]}\n");
+    std::fs::remove_file(files.path("2.ndjson")).unwrap();
+    assert!(!has_name());
+    assert_eq!(run(&["search", &db, "--format", "ids", "--as-of", "2"]).code(0).out, "a\n");
+    assert_eq!(run(&["search", &db, "--format", "ids", "--as-of", "1"]).code(0).out, "a\n");
+    run(&["verify", &db]).code(0);
+    let done = run(&["erase", "--db", &db, "--applicant", "nobody", "--yes", "--format", "table"]).code(0);
+    assert_eq!(done.out, "0 cases, 0 records, 0 earlier documents and the ids of 0 events erased\n");
+}

@@ -544,3 +544,42 @@ fn a_request_gives_its_answer_again_although_the_cases_have_changed() {
     assert_eq!(status, Some(6), "{text}");
     assert!(text.contains("keeps no history"), "{text}");
 }
+
+#[test]
+fn an_erasure_is_recorded_by_its_counts_and_hashes() {
+    let database = Database::new("plain.cases.ndjson");
+    if database.source().is_some() {
+        return;
+    }
+    let process = serve(&database, &[]);
+    let mut client = process.client();
+    let all = key("all");
+    client.call(&all, "GET", &status_of("anna"), b"").good();
+    let cases =
+        "{\"id\":\"of-anna\",\"applicantReference\":{\"applicantId\":\"anna\"},\"name\":\"Geheim\"}\n";
+    std::fs::write(database.folder().join("anna.ndjson"), cases).unwrap();
+    command(&database, &["import", "--db", "cases.db", "anna.ndjson"]);
+    let done = command(&database, &["erase", "--db", "cases.db", "--applicant", "anna", "--yes"]);
+    assert_eq!((&done["cases"], &done["history"], &done["events"]), (&json!(1), &json!(0), &json!(0)));
+    assert!(done["records"].as_u64().unwrap() > 3, "{done}");
+    assert_eq!(client.call(&all, "GET", &status_of("anna"), b"").status, 404);
+    assert_eq!(client.call(&all, "GET", &aml_of("anna"), b"").status, 404);
+    let preview = format!("{PREVIEW}?shareToken={}", database.share_token);
+    assert_eq!(client.call(&all, "GET", &preview, b"").status, 401);
+    let page = client.call(&all, "POST", SEARCH, br#"{"ids":["of-anna"]}"#);
+    assert_eq!(page.good()["list"]["items"], json!([]));
+    process.terminate();
+    let records = records(&database, &[]);
+    let record = records.iter().find(|record| record["request"] == "POST /erasures").unwrap();
+    assert_eq!((&record["status"], &record["erasedCases"]), (&json!(200), &json!(1)));
+    assert_eq!(record["erasedRecords"], done["records"]);
+    let hash: String = Sha256::digest("4:anna,").iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(record["applicantHash"], hash);
+    assert!(!record.to_string().contains("anna"));
+    std::fs::remove_file(database.folder().join("anna.ndjson")).unwrap();
+    let bytes = fs::read(database.path()).unwrap();
+    for text in ["of-anna", "Geheim"] {
+        assert!(memchr::memmem::find(&bytes, text.as_bytes()).is_none(), "{text}");
+    }
+    command(&database, &["verify", "cases.db"]);
+}

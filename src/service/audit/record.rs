@@ -9,7 +9,7 @@ use super::chain::digits;
 use super::event::time;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
-use crate::store::AsOf;
+use crate::store::{AsOf, Erased};
 
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
 #[derive(Debug, Default)]
@@ -74,6 +74,23 @@ impl Note {
                 number(out, "lastWrite", last_write);
             }
             number(out, "total", total);
+        });
+    }
+
+    /// Adds the counts of an erasure, and the digests of the ids that it names: personal data is not in the log.
+    pub(in crate::service) fn erased(&self, erased: &Erased, applicant: Option<&str>, cases: &[String]) {
+        self.add(|out| {
+            let Erased { cases: count, records, history, events, .. } = *erased;
+            number(out, "erasedCases", count);
+            number(out, "erasedRecords", records);
+            number(out, "erasedHistory", history);
+            number(out, "erasedEvents", events);
+            if let Some(applicant) = applicant {
+                string(out, "applicantHash", &audit_digest_of_ids([applicant]));
+            }
+            if !cases.is_empty() {
+                string(out, "casesHash", &audit_digest_of_ids(cases.iter().map(String::as_str)));
+            }
         });
     }
 
