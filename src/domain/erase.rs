@@ -1,5 +1,6 @@
 //! Erasure of an applicant: its records, and the cases that refer to it.
 
+use super::clients::is_entry_of;
 use super::profile::is_share_token_of;
 use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, SHARE_TOKENS, applicant_key};
 use crate::catalog::Catalog;
@@ -11,7 +12,7 @@ use crate::store::Erasure;
 const APPLICANT_ID: &str = "applicantReference.applicantId";
 
 /// Returns the erasure of an applicant, for [`Store::erase`](crate::Store::erase): the record of the applicant, its documents, its AML
-/// cases, its share tokens, and all cases whose `applicantReference.applicantId` is this id. If the catalogue has no such field, no case is
+/// cases, its share tokens, its entry in the index of clients, and all cases whose `applicantReference.applicantId` is this id. If the catalogue has no such field, no case is
 /// selected.
 ///
 /// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary.
@@ -36,7 +37,7 @@ pub fn erasure_of_applicant(catalog: &Catalog, id: &str) -> Erasure {
         APPLICANTS => key == own,
         DOCUMENTS | AML_CASES => key.starts_with(&prefix),
         SHARE_TOKENS => is_share_token_of(text, &own),
-        _ => false,
+        _ => is_entry_of(kind, key, &own),
     });
     match Filter::test(catalog, APPLICANT_ID, Operator::Equal, [id]) {
         Ok(filter) => erasure.with_cases(filter),

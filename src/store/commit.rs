@@ -22,7 +22,7 @@ use super::training::{SAMPLES, train};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
-/// The number of old documents of the history that a checkpoint forgets, in addition to those that each write forgets.
+/// The number of documents of the history that a checkpoint forgets, in addition to those that each write forgets.
 const FORGOTTEN: u64 = 4096;
 
 /// A document that a write adds.

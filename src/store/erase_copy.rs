@@ -6,7 +6,7 @@ use redb::{ReadableTable, ReadableTableMetadata, TableError, WriteTransaction};
 
 use super::database::Store;
 use super::dictionary::{self, Dictionaries, Dictionary};
-use super::erase::{Erased, Erasure};
+use super::erasure::{Erased, Erasure};
 use super::error::Fault;
 use super::file::{File, Reading};
 use super::history_bytes::{WriteCounters, WriteRow};

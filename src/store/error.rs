@@ -89,10 +89,10 @@ pub struct StoreError {
     detail: String,
     refusal: Option<Box<ImportError>>,
     request: Option<Box<Error>>,
-    gone: Option<Gone>,
+    gone: Option<Box<Gone>>,
 }
 
-/// What is not kept any more.
+/// The events or the moment that are not kept any more.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
     Events(EventsGone),
@@ -120,7 +120,7 @@ impl StoreError {
             Gone::Events(gone) => (StoreErrorKind::EventsGone, gone.to_string()),
             Gone::History(gone) => (StoreErrorKind::HistoryGone, gone.to_string()),
         };
-        Self { gone: Some(gone), ..Self::new(kind, file, detail) }
+        Self { gone: Some(Box::new(gone)), ..Self::new(kind, file, detail) }
     }
 
     /// Returns the kind of the error.
@@ -138,8 +138,8 @@ impl StoreError {
     /// Returns the numbers of the events that there are, if the kind is [`EventsGone`](StoreErrorKind::EventsGone).
     #[must_use]
     pub fn events_gone(&self) -> Option<EventsGone> {
-        match self.gone {
-            Some(Gone::Events(gone)) => Some(gone),
+        match self.gone.as_deref() {
+            Some(Gone::Events(gone)) => Some(*gone),
             Some(Gone::History(_)) | None => None,
         }
     }
@@ -147,8 +147,8 @@ impl StoreError {
     /// Returns the moments whose documents are known, if the kind is [`HistoryGone`](StoreErrorKind::HistoryGone).
     #[must_use]
     pub fn history_gone(&self) -> Option<HistoryGone> {
-        match self.gone {
-            Some(Gone::History(gone)) => Some(gone),
+        match self.gone.as_deref() {
+            Some(Gone::History(gone)) => Some(*gone),
             Some(Gone::Events(_)) | None => None,
         }
     }
@@ -194,7 +194,7 @@ pub(super) struct Fault {
     /// The error of a search that was stopped, if the fault is such an error.
     request: Option<Box<Error>>,
     /// The events or the moment that are not there, if the fault is such an error.
-    gone: Option<Gone>,
+    gone: Option<Box<Gone>>,
     /// The generation of the file from which a column could not be read.
     pub(super) generation: Option<u64>,
 }
@@ -216,13 +216,13 @@ impl Fault {
 
     /// Creates the fault for events that are not there.
     pub(super) fn events_gone(gone: EventsGone) -> Self {
-        let gone = Some(Gone::Events(gone));
+        let gone = Some(Box::new(Gone::Events(gone)));
         Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that are not there") }
     }
 
     /// Creates the fault for a moment that is not kept.
     pub(super) fn history_gone(gone: HistoryGone) -> Self {
-        let gone = Some(Gone::History(gone));
+        let gone = Some(Box::new(Gone::History(gone)));
         Self { gone, ..Self::new(StoreErrorKind::HistoryGone, "a moment that is not kept") }
     }
 
@@ -234,7 +234,7 @@ impl Fault {
     pub(super) fn of_file(self, file: &str) -> StoreError {
         match (self.request, self.gone) {
             (Some(error), _) => StoreError::request(file, *error),
-            (None, Some(gone)) => StoreError::gone(file, gone),
+            (None, Some(gone)) => StoreError::gone(file, *gone),
             (None, None) => StoreError::new(self.kind, file, self.detail),
         }
     }

@@ -138,7 +138,7 @@ fn the_help_of_serve_names_every_command_that_uses_its_socket() {
         run(&args).code(0).out.contains("--wait <DURATION>")
     };
     let mut expected: Vec<&str> =
-        names.chain(["token share", "token app"]).filter(|name| has_socket(name)).collect();
+        names.chain(["token share", "token app", "audit replay"]).filter(|name| has_socket(name)).collect();
     named.sort_unstable();
     expected.sort_unstable();
     assert_eq!(named, expected);

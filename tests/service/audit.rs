@@ -559,6 +559,8 @@ fn an_erasure_is_recorded_by_its_counts_and_hashes() {
         "{\"id\":\"of-anna\",\"applicantReference\":{\"applicantId\":\"anna\"},\"name\":\"Geheim\"}\n";
     std::fs::write(database.folder().join("anna.ndjson"), cases).unwrap();
     command(&database, &["import", "--db", "cases.db", "anna.ndjson"]);
+    let bytes = fs::read(database.path()).unwrap();
+    assert!(memchr::memmem::find(&bytes, b"\0anna").is_some());
     let done = command(&database, &["erase", "--db", "cases.db", "--applicant", "anna", "--yes"]);
     assert_eq!((&done["cases"], &done["history"], &done["events"]), (&json!(1), &json!(0), &json!(0)));
     assert!(done["records"].as_u64().unwrap() > 3, "{done}");
@@ -578,7 +580,8 @@ fn an_erasure_is_recorded_by_its_counts_and_hashes() {
     assert!(!record.to_string().contains("anna"));
     std::fs::remove_file(database.folder().join("anna.ndjson")).unwrap();
     let bytes = fs::read(database.path()).unwrap();
-    for text in ["of-anna", "Geheim"] {
+    // The id was also in the keys of records.
+    for text in ["of-anna", "Geheim", "\"anna\"", "\0anna"] {
         assert!(memchr::memmem::find(&bytes, text.as_bytes()).is_none(), "{text}");
     }
     command(&database, &["verify", "cases.db"]);

@@ -375,7 +375,7 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
 
 fn load(args: &Args, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
     let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
-    let mut loaded = loaded.as_of(args.as_of.of(&args.cases)?)?;
+    let mut loaded = loaded.at_moment(args.as_of.of(&args.cases)?)?;
     loaded.cases.limit_service(args.timeout);
     write_report_of(args, &loaded.report)?;
     Ok(loaded)

@@ -123,7 +123,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         args.print(&counts.to_json(), &catalog)?;
         return Ok(status);
     }
-    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?.as_of(moment)?;
+    let loaded =
+        args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?.at_moment(moment)?;
     ids::note_unknown(&loaded.cases, &search.filter)?;
     let json = loaded.cases.facets(&facets)?;
     let total = Answer::read(&json)?.total;

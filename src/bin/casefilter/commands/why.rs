@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(status) = scan_case(args, (&catalog, mode), &request)? {
         return Ok(status);
     }
-    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?.as_of(moment)?;
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?.at_moment(moment)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;

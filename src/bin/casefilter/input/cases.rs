@@ -75,9 +75,9 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Searches the cases of a moment from now on, if one is given.
-    pub(crate) fn as_of(self, moment: Option<AsOf>) -> Result<Self, Failure> {
+    pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
         let start = Instant::now();
-        let cases = self.cases.as_of(moment)?;
+        let cases = self.cases.at_moment(moment)?;
         Ok(Self { cases, took: self.took.saturating_add(start.elapsed()), ..self })
     }
 }

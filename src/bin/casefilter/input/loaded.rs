@@ -53,14 +53,14 @@ impl Earlier {
 
 impl LoadedCases {
     /// Searches the cases of a moment from now on, if one is given.
-    pub(crate) fn as_of(self, moment: Option<AsOf>) -> Result<Self, Failure> {
+    pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
         let Some(moment) = moment else { return Ok(self) };
         Ok(match self {
             Self::Database(store) => {
                 let len = store.as_of(moment).map_err(|error| failed(&error))?.len();
                 Self::Earlier(Box::new(Earlier { store: *store, moment, len }))
             }
-            Self::Service(served) => Self::Service(Box::new(served.as_of(moment)?)),
+            Self::Service(served) => Self::Service(Box::new(served.at_moment(moment)?)),
             // Files have no history, and a moment is set only once.
             Self::Memory(_) | Self::Earlier(_) => self,
         })

@@ -116,7 +116,7 @@ impl Served {
     }
 
     /// Searches the cases of a moment from now on.
-    pub(crate) fn as_of(mut self, moment: AsOf) -> Result<Self, Failure> {
+    pub(crate) fn at_moment(mut self, moment: AsOf) -> Result<Self, Failure> {
         self.as_of = Some(moment);
         self.len = self.count(&Filter::all(&self.catalog))?;
         Ok(self)

@@ -112,7 +112,7 @@ pub(super) fn run(args: &Replay) -> Result<Status, Failure> {
         }
         Opened::Served(service) => LoadedCases::Service(Box::new(Served::new(service, &catalog, false)?)),
     };
-    let cases = cases.as_of(Some(AsOf::Write(last_write))).map_err(|failure| match failure {
+    let cases = cases.at_moment(Some(AsOf::Write(last_write))).map_err(|failure| match failure {
         Failure::Failed(message) if message.contains("are not kept") || message.contains("no history") => {
             unreplayable(args.number, &message)
         }
