@@ -1,5 +1,11 @@
 //! Tests the history of a database: `--history`, `--as-of`, and `erase`.
 
+#[cfg(unix)]
+use std::process::{Command, Stdio};
+
+#[cfg(unix)]
+use assert_cmd::cargo::cargo_bin;
+
 use super::run::{Folder, run};
 
 /// Imports three versions of the cases, with a history.
@@ -80,4 +86,43 @@ fn an_erased_case_is_in_no_moment_and_in_no_byte() {
     run(&["verify", &db]).code(0);
     let done = run(&["erase", "--db", &db, "--applicant", "nobody", "--yes", "--format", "table"]).code(0);
     assert_eq!(done.out, "0 cases, 0 records, 0 earlier documents and the ids of 0 events erased\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_erasure_that_is_killed_has_erased_all_or_nothing() {
+    let files = Folder::new();
+    let (db, cases) = (files.path("cases.db"), files.path("cases.ndjson"));
+    run(&["generate", "--cases", "3000", "-o", &cases]).code(0);
+    run(&["import", "--db", &db, &cases, "--history", "1d"]).code(0);
+    let ids = run(&["search", &db, "--format", "ids", "--limit", "3000"]).code(0).out;
+    let erased: Vec<&str> = ids.lines().take(700).collect();
+    let erase = ["erase", "--db", &db, "--case", &erased.join(","), "--yes"];
+    let count = || run(&["search", &db, "--format", "ids", "--limit", "all"]).code(0).out.lines().count();
+    for after in [5, 40, 80, 120, 160, 200, 300] {
+        let mut erasing = Command::new(cargo_bin("casefilter"));
+        let mut child = erasing.args(erase).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(after));
+        // The command may have ended.
+        let _ = child.kill();
+        child.wait().unwrap();
+        assert!([3000, 2300].contains(&count()), "after {after} ms");
+        assert_eq!(
+            files.names().iter().filter(|name| name.contains("cases.db")).count(),
+            1,
+            "{:?}",
+            files.names()
+        );
+        run(&["verify", &db]).code(0);
+    }
+    run(&erase).code(0);
+    assert_eq!(count(), 2300);
+    assert_eq!(
+        run(&["search", &db, "--format", "ids", "--as-of", "1", "--limit", "all"])
+            .code(0)
+            .out
+            .lines()
+            .count(),
+        2300
+    );
 }
