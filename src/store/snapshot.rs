@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use super::database::Store;
+#[cfg(feature = "service")]
 use super::documents::Documents;
-use super::error::{Fault, StoreError};
+#[cfg(feature = "service")]
+use super::error::Fault;
+use super::error::StoreError;
 use super::search::StoredDocuments;
 use crate::engine::explain::Explanation;
 use crate::engine::{EngineSnapshot, FacetExplanation, FoundRows, SearchAnswer};

@@ -2,7 +2,7 @@
 //! use.
 
 use chrono::DateTime;
-#[cfg(feature = "arrow")]
+#[cfg(any(feature = "arrow", feature = "store"))]
 use chrono::{SecondsFormat, Utc};
 
 use super::datetime::{ParseTimestampError, Timestamp};
