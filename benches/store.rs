@@ -1,4 +1,5 @@
-//! Measures the durable store: opening, single writes with both durabilities, pages from disk, and the size of the file.
+//! Measures the durable store: opening, single writes with both durabilities, pages from disk, the size of the file, and searches as of
+//! an earlier write.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -8,7 +9,9 @@ use tempfile::TempDir;
 
 mod shared;
 
-use casefilter::{Catalog, Durability, ImportMode, Order, SearchRequest, Store, StoreOptions, sample};
+use casefilter::{
+    AsOf, Catalog, Durability, Filter, ImportMode, Order, SearchRequest, Store, StoreOptions, sample,
+};
 use shared::{Oracle, SEED, case_count, filter, ndjson};
 
 fn store(criterion: &mut Criterion) {
@@ -66,5 +69,62 @@ fn store(criterion: &mut Criterion) {
     assert_eq!(store.validate(), Ok(()));
 }
 
-criterion_group!(benches, store);
+/// The number of cases that change before a search as of the write before.
+const CHANGES: u64 = 100_000;
+
+fn history(criterion: &mut Criterion) {
+    let folder = TempDir::new().unwrap();
+    let options = StoreOptions::default().history(Duration::from_secs(24 * 3600));
+    let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), options).unwrap();
+    let count = case_count();
+    let text = ndjson(count);
+    let import = |count: u64| {
+        let mut import = store.import(ImportMode::Strict).unwrap();
+        let lines = text.split_inclusive(|byte| *byte == b'\n').take(usize::try_from(count).unwrap());
+        lines.for_each(|line| import.push(line).unwrap());
+        import.commit().unwrap()
+    };
+    assert_eq!(import(count).stored, count);
+    let newest = Order::parse(store.catalog(), "-createdAt").unwrap();
+    let request = SearchRequest::new(filter("status = open")).with_order(newest).with_limit(20);
+    let request = request.with_count(true);
+    let then = store.search(&request).unwrap().to_json();
+    // Half of the changes replace cases, and the others delete them.
+    let changes = CHANGES.min(count / 2);
+    assert_eq!(import(changes / 2).replaced, changes / 2);
+    let last = SearchRequest::new(Filter::all(store.catalog())).with_offset(count - changes / 2);
+    let last = last.with_limit(10_000);
+    let mut deleted = 0;
+    while deleted < changes / 2 {
+        let ids = store.ids(&last).unwrap();
+        deleted += store.delete_many(&ids, Durability::Grouped).unwrap() as u64;
+    }
+    assert!(store.search(&request).unwrap().to_json() != then);
+    eprintln!("{changes} changes of {count} cases");
+    let mut group = criterion.benchmark_group("store");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(5)).sample_size(10);
+    group.bench_function("as of a write before the changes", |bencher| {
+        bencher.iter(|| store.as_of(AsOf::Write(1)).unwrap());
+    });
+    let snapshot = store.as_of(AsOf::Write(1)).unwrap();
+    assert_eq!(snapshot.search(&request).unwrap().to_json(), then);
+    group.bench_function("page of 20 and count, as of then", |bencher| {
+        bencher.iter(|| snapshot.search(black_box(&request)).unwrap().into_json());
+    });
+    group.bench_function("page of 20 and count, as of now", |bencher| {
+        bencher.iter(|| store.search(black_box(&request)).unwrap().into_json());
+    });
+    let mut cases = sample::Cases::new(u64::from(u32::MAX), SEED + 1);
+    let mut case = Vec::new();
+    group.bench_function("upsert, grouped, with a history", |bencher| {
+        bencher.iter(|| {
+            case.clear();
+            assert!(cases.write_next(&mut case));
+            store.upsert(&case, Durability::Grouped).unwrap()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, store, history);
 criterion_main!(benches);

@@ -175,8 +175,9 @@ pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]
 pub use store::{
-    AtomicFile, CompactReport, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind,
-    StoreImport, StoreOptions, StoreSnapshot, StoredDocuments, VerifyReport,
+    AsOf, AtomicFile, CompactReport, Durability, Erased, Erasure, HistoryGone, ParseAsOfError, RecordWrite,
+    Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoreSnapshot, StoredDocuments,
+    VerifyReport,
 };
 pub use value::{
     Decimal, Number, ParseDecimalError, ParseNumberError, ParseTimestampError, Timestamp,

@@ -102,6 +102,16 @@ impl BatchDocuments {
         }
     }
 
+    /// Returns true if one of the `rows` rows may have this document number or a greater one.
+    #[cfg(feature = "store")]
+    pub(super) fn has_numbers_from(&self, first: u64, rows: usize) -> bool {
+        match self {
+            Self::Numbers(Numbers::From(own)) => own.saturating_add(rows as u64) > first,
+            Self::Numbers(Numbers::Each(numbers)) => numbers.iter().any(|number| *number >= first),
+            Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => false,
+        }
+    }
+
     /// Adds `by` to the document number of each row.
     #[cfg(feature = "store")]
     pub(super) fn shift_numbers(&mut self, by: u64) {

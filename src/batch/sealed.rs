@@ -337,6 +337,12 @@ impl Batch {
         self.documents.number(row)
     }
 
+    /// Returns true if a document may have this number or a greater one.
+    #[cfg(feature = "store")]
+    pub(crate) fn has_documents_from(&self, first: u64) -> bool {
+        self.documents.has_numbers_from(first, self.rows)
+    }
+
     /// Adds `by` to the document number of each row.
     #[cfg(feature = "store")]
     pub(crate) fn shift_document_numbers(&mut self, by: u64) {

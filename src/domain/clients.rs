@@ -85,6 +85,11 @@ fn entry_key(client: &str, applicant_id: &str) -> String {
     format!("{client}\0{applicant_id}")
 }
 
+/// Returns true for the record of an index entry of this applicant.
+pub(super) fn is_entry_of(kind: &str, key: &str, applicant_id: &str) -> bool {
+    kind == CLIENT_APPLICANTS && key.split_once('\0').is_some_and(|(_, id)| id == applicant_id)
+}
+
 /// Returns true if a text can be the client of a token: 1 to 1,024 bytes without control characters. An applicant with another
 /// `clientId` belongs to no client.
 pub(crate) fn is_client_id(text: &str) -> bool {

@@ -30,6 +30,11 @@ impl ShareToken {
     }
 }
 
+/// Returns true for the record of a share token for the profile of this applicant.
+pub(super) fn is_share_token_of(text: &str, applicant_id: &str) -> bool {
+    serde_json::from_str::<ShareToken>(text).is_ok_and(|own| own.applicant_id == applicant_id)
+}
+
 /// Returns the hash under which a token is stored. Tokens are random, so one round of SHA-256 without a salt is enough.
 fn hash(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))

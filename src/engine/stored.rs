@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::handle::Engine;
-use super::snapshot::{Attachment, BatchId, Snapshot, View};
+use super::search::EngineSnapshot;
+use super::snapshot::{Attachment, BatchId, Head, Slot, Snapshot, View};
 use super::write::WriteTxn;
-use crate::batch::Unreadable;
+use crate::batch::{Batch, Unreadable};
 use crate::catalog::FieldId;
+use crate::column::Selection;
 
 /// The number of successive cases in each run of a [sample](Engine::sample). Their documents are usually stored together, so that few
 /// pages are read.
@@ -48,6 +50,36 @@ impl Engine {
             first = end;
         }
         (numbers, snapshot.attachment.load_full())
+    }
+
+    /// Returns the snapshot after an earlier write, made of a later one: without the documents from the number `next_document` on, and
+    /// with the batches `old`. Their documents are those that the later snapshot no longer has.
+    ///
+    /// Shares all batches with the later snapshot. So it takes the memory of the old batches, and of the changed sets of live rows.
+    pub(crate) fn earlier_snapshot(
+        &self,
+        later: &EngineSnapshot,
+        write: u64,
+        next_document: u64,
+        old: Vec<Batch>,
+        attachment: Attachment,
+    ) -> EngineSnapshot {
+        let later = later.inner();
+        let mut view = View::clone(self.view_of(later));
+        view.hide_documents_from(next_document);
+        let mut id = later.head_id();
+        let mut next_id = || {
+            id = BatchId(id.0.saturating_add(1));
+            id
+        };
+        for batch in old {
+            view.push_uncovered(Slot::new(next_id(), batch, Selection::All));
+        }
+        view.settle();
+        let cases = view.cases();
+        let snapshot = Snapshot::new(Arc::new(view), Head::new(next_id()), cases).numbered(write);
+        snapshot.attach(attachment);
+        self.snapshot_of(Arc::new(snapshot))
     }
 
     /// Attaches a value to the current snapshot. No write may be in progress.
@@ -123,6 +155,11 @@ impl Snapshot {
     /// Attaches a value. It replaces the previous attachment.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.attachment.store(Some(Arc::new(attachment)));
+    }
+
+    /// Returns the attachment.
+    pub(crate) fn attached(&self) -> Option<Attachment> {
+        self.attachment.load().as_deref().cloned()
     }
 
     /// Returns the number of cases.

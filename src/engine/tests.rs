@@ -71,6 +71,7 @@ fn parts(engine: &Engine) -> Parts {
         deleted: deleted.collect(),
         next_place: staged.next_place(),
         next_batch: staged.next_batch(),
+        write: snapshot.write(),
         hasher: None,
     }
 }

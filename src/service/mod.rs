@@ -39,7 +39,7 @@
 //! |---|---|
 //! | `token` | the value of `X-App-Token`: visible ASCII characters; it is not secret |
 //! | `secret` | the secret for signatures, at least 16 bytes; its UTF-8 text is the key of the HMAC |
-//! | `permissions` | a list of permissions from the table above, and `viewPersonalData`: without `viewPersonalData`, AML cases lack `reviewerName`, `attributes` and `clusteredLinks` |
+//! | `permissions` | a list of permissions from the table above, `viewPersonalData`: without it, AML cases lack `reviewerName`, `attributes` and `clusteredLinks`; and `viewHistory`: with it, searches and counts may have the parameter `asOf` |
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
@@ -356,8 +356,8 @@ mod work;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use audit::{
-    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_files,
-    open_audit_files, verify_audit_log,
+    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_digest_of_ids,
+    audit_files, open_audit_files, verify_audit_log,
 };
 pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};

@@ -9,7 +9,7 @@ use super::dictionary::Dictionaries;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 use super::tables::{BATCHES, DICTIONARIES, DOCUMENTS, LIVE, META, RELEASED, SUMMARIES};
-use super::{record_table, standing_tables};
+use super::{history_tables, record_table, standing_tables};
 
 impl Store {
     /// Copies the current state of the store into a new file, while searches and writes continue. After a failed write, the copy
@@ -117,7 +117,9 @@ pub(super) fn copy_into(
         Err(error) => return Err(error.into()),
     }
     record_table::copy(&read, &write)?;
-    if !standing_tables::copy(&read, &write, goes_on)? || !goes_on() {
+    let is_whole = standing_tables::copy(&read, &write, goes_on)?
+        && history_tables::copy(&read, &write, dictionaries, goes_on)?;
+    if !is_whole || !goes_on() {
         return is_cancelled();
     }
     Ok(write.commit()?)

@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use redb::{ReadableTable, ReadableTableMetadata, WriteTransaction};
 
@@ -14,6 +13,7 @@ use super::database::Store;
 use super::dictionary::{self, Dictionaries, Dictionary};
 use super::documents::Documents;
 use super::error::{Fault, StoreError, guarded};
+use super::history_tables::{self, Keeper};
 use super::log::Log;
 use super::options::Durability;
 use super::standing_tables::{put_counters, put_events};
@@ -21,6 +21,9 @@ use super::tables::{DOCUMENTS, META, RELEASED, STATE, StoreCounters, released_ch
 use super::training::{SAMPLES, train};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
+
+/// The number of documents of the history that a checkpoint forgets, in addition to those that each write forgets.
+const FORGOTTEN: u64 = 4096;
 
 /// A document that a write adds.
 pub(super) struct Added<'d> {
@@ -88,12 +91,18 @@ impl Store {
         let changes = added.max(staged.released().len() as u64);
         state.next_place = staged.next_place();
         state.next_batch = staged.next_batch();
+        let mut writes = log.writes;
+        let write = staged.after().write();
         {
+            let numbers = (write, log.state.next_document);
+            let mut keeper = Keeper::open(&transaction, &writes, numbers)?;
             let mut documents = transaction.open_table(DOCUMENTS)?;
             let mut released = transaction.open_table(RELEASED)?;
             for number in staged.released() {
-                if documents.remove(number)?.is_none() {
-                    return Err(Fault::corrupt(format!("no document {number}")));
+                let removed = documents.remove(number)?;
+                let removed = removed.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
+                if let Some(keeper) = &mut keeper {
+                    keeper.keep(*number, removed.value())?;
                 }
                 if *number < state.checkpoint {
                     released.insert(number, released_checksum(*number))?;
@@ -112,6 +121,16 @@ impl Store {
             false => None,
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
+        if write != writes.last {
+            // Each write forgets at least as many old documents as it can keep, so that the history does not fall behind.
+            let most = changes.saturating_mul(2).saturating_add(if is_due { FORGOTTEN } else { 16 });
+            let numbers = (write, state.next_document);
+            history_tables::note_write(&transaction, &mut writes, numbers, (self.clock)(), most)?;
+            // Files of earlier versions do not count writes.
+            if self.is_packed {
+                history_tables::put_counters(&transaction, writes)?;
+            }
+        }
         let mut standing = log.standing;
         if let Some(events) = staged.events() {
             put_events(&transaction, events, self.options.kept_events, &mut standing)?;
@@ -128,7 +147,7 @@ impl Store {
         staged.publish();
         log.is_ahead = false;
         log.state = state;
-        self.last_write.store(state.next_document, Ordering::Release);
+        log.writes = writes;
         log.standing = standing;
         if is_synced {
             // Only now do searches see the cases of the events.
@@ -146,7 +165,7 @@ impl Store {
 
     /// Makes a checkpoint: stores new batches and changed live rows, and removes batches that no longer exist. The rows of the head
     /// (the buffer of recent single writes) are not stored. Their documents are the log.
-    fn write_checkpoint(
+    pub(super) fn write_checkpoint(
         &self,
         transaction: &WriteTransaction,
         after: &Snapshot,

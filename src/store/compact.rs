@@ -51,7 +51,18 @@ impl Store {
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let compacted = guarded(|| self.exchange()).map_err(|fault| {
+        let compacted = guarded(|| {
+            let fill = |copy: &mut File| {
+                let dictionaries = self.file.known_dictionaries();
+                copy_into(&self.file, copy, self.is_packed.then_some(&*dictionaries), &|| true)
+            };
+            self.exchange_with(fill, |()| {
+                if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
+                    self.engine.attach(Arc::new(documents));
+                }
+            })
+        })
+        .map_err(|fault| {
             if self.file.sync_failed().is_set() {
                 log.fail();
             }
@@ -88,8 +99,13 @@ impl Store {
         })
     }
 
-    /// Replaces the file with a compacted copy. No write may be in progress during the call.
-    fn exchange(&self) -> Result<CompactReport, Fault> {
+    /// Replaces the file with a copy, which `fill` writes. Compacts the copy before. Calls `exchanged` with the result of `fill` when the
+    /// copy is the database. No write may be in progress during the call.
+    pub(super) fn exchange_with<T>(
+        &self,
+        fill: impl FnOnce(&mut File) -> Result<T, Fault>,
+        exchanged: impl FnOnce(T),
+    ) -> Result<CompactReport, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
         };
@@ -101,12 +117,11 @@ impl Store {
         let new = AtomicFile::replace(&path)?;
         check_owner(&new.file().metadata()?, &own)?;
         let mut copy = File::prepare_exchange(&new, &self.definition, self.options.cache_bytes)?;
-        let bytes_after = guarded(|| {
-            let dictionaries = self.file.known_dictionaries();
-            copy_into(&self.file, &copy, self.is_packed.then_some(&*dictionaries), &|| true)?;
+        let (filled, bytes_after) = guarded(|| {
+            let filled = fill(&mut copy)?;
             // A single pass may not move all pages.
             while copy.compact()? {}
-            Ok(new.file().metadata()?.len())
+            Ok((filled, new.file().metadata()?.len()))
         })?;
         let finished = match new.finish() {
             Err(error) if !copy.is_at(&path) => return Err(error.into()),
@@ -114,9 +129,7 @@ impl Store {
         };
         // From here on, the new file is the database.
         self.file.exchange(&copy);
-        if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
-            self.engine.attach(Arc::new(documents));
-        }
+        exchanged(filled);
         finished.map_err(|error| {
             // The rename may not be on disk. After a crash, the path may refer to the old file again, without later writes. So no
             // further write is accepted.

@@ -4,9 +4,6 @@ use std::path::Path;
 #[cfg(feature = "service")]
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-#[cfg(feature = "service")]
-use std::sync::atomic::Ordering;
 
 #[cfg(feature = "service")]
 use super::atomic::real_folder_of;
@@ -17,9 +14,10 @@ use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
 use super::options::StoreOptions;
+use super::standing_tables::system_clock;
 use super::tables::{META, read_definition, read_version};
 use crate::catalog::Catalog;
-use crate::engine::{Engine, InvariantError, MemoryUsage};
+use crate::engine::{Clock, Engine, InvariantError, MemoryUsage};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 use crate::standing::FilterSet;
@@ -46,8 +44,8 @@ pub struct Store {
     pub(super) definition: Catalog,
     /// True if the file has version 3: it has summaries of the batches, and its documents and parts may be compressed.
     pub(super) is_packed: bool,
-    /// The number of documents that were written so far: the number of the last write of a case.
-    pub(super) last_write: AtomicU64,
+    /// The clock for the times of writes.
+    pub(super) clock: Clock,
 }
 
 impl Store {
@@ -198,23 +196,22 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, standing, filters, stored, is_packed, replayed, definition } = loaded;
+        let Loaded { engine, state, standing, writes, filters, stored, is_packed, replayed, definition } =
+            loaded;
         let bell = Arc::new(Bell::default());
         bell.ring(standing.last_event());
         let since_checkpoint = replayed.saturating_add(state.released);
-        let last_write = AtomicU64::new(state.next_document);
-        let shared = Arc::clone(&bell);
-        let log = Log::new((state, standing), shared, stored, since_checkpoint, file.is_read_only());
+        let (shared, counters) = (Arc::clone(&bell), (state, standing, writes));
+        let history = options.history.filter(|_| !file.is_read_only());
+        let log = Log::new(counters, shared, stored, since_checkpoint, file.is_read_only());
         let log = Lock::new(log);
         let definition = definition.unwrap_or_else(|| catalog.clone());
-        Ok(Self { name, log, engine, filters, bell, file, options, definition, is_packed, last_write })
-    }
-
-    /// Returns the number of documents that were written so far, also those that were replaced or deleted later: the number of the
-    /// last write of a case. Deletions and writes of records have no number.
-    #[cfg(feature = "service")]
-    pub(crate) fn last_write(&self) -> u64 {
-        self.last_write.load(Ordering::Acquire)
+        let clock = system_clock();
+        let own = Self { name, log, engine, filters, bell, file, options, definition, is_packed, clock };
+        if let Some(history) = history {
+            own.set_history(history)?;
+        }
+        Ok(own)
     }
 
     /// Returns the device number and the inode number of the file.

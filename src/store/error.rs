@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::as_of::HistoryGone;
 use crate::engine::ImportError;
 use crate::error::Error;
 use crate::standing::EventsGone;
@@ -43,6 +44,8 @@ pub enum StoreErrorKind {
     OldFormat,
     /// Events of standing filters that are not kept any more, or that have not happened yet. See [`StoreError::events_gone`].
     EventsGone,
+    /// A moment whose documents are not kept any more, or that has not come yet. See [`StoreError::history_gone`].
+    HistoryGone,
     /// The store was opened for reading only.
     ReadOnly,
     /// A document, or a record of the domain, was rejected. Nothing of the write was stored.
@@ -70,6 +73,7 @@ impl StoreErrorKind {
             Self::Failed => "failed",
             Self::OldFormat => "old_format",
             Self::EventsGone => "events_gone",
+            Self::HistoryGone => "history_gone",
             Self::ReadOnly => "read_only",
             Self::RejectedDocument => "refused",
             Self::Request => "request",
@@ -85,7 +89,14 @@ pub struct StoreError {
     detail: String,
     refusal: Option<Box<ImportError>>,
     request: Option<Box<Error>>,
-    gone: Option<EventsGone>,
+    gone: Option<Box<Gone>>,
+}
+
+/// The events or the moment that are not kept any more.
+#[derive(Clone, Copy, Debug)]
+enum Gone {
+    Events(EventsGone),
+    History(HistoryGone),
 }
 
 impl StoreError {
@@ -104,8 +115,12 @@ impl StoreError {
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, file, detail) }
     }
 
-    fn events_are_gone(file: &str, gone: EventsGone) -> Self {
-        Self { gone: Some(gone), ..Self::new(StoreErrorKind::EventsGone, file, gone.to_string()) }
+    fn gone(file: &str, gone: Gone) -> Self {
+        let (kind, detail) = match gone {
+            Gone::Events(gone) => (StoreErrorKind::EventsGone, gone.to_string()),
+            Gone::History(gone) => (StoreErrorKind::HistoryGone, gone.to_string()),
+        };
+        Self { gone: Some(Box::new(gone)), ..Self::new(kind, file, detail) }
     }
 
     /// Returns the kind of the error.
@@ -123,7 +138,19 @@ impl StoreError {
     /// Returns the numbers of the events that there are, if the kind is [`EventsGone`](StoreErrorKind::EventsGone).
     #[must_use]
     pub fn events_gone(&self) -> Option<EventsGone> {
-        self.gone
+        match self.gone.as_deref() {
+            Some(Gone::Events(gone)) => Some(*gone),
+            Some(Gone::History(_)) | None => None,
+        }
+    }
+
+    /// Returns the moments whose documents are known, if the kind is [`HistoryGone`](StoreErrorKind::HistoryGone).
+    #[must_use]
+    pub fn history_gone(&self) -> Option<HistoryGone> {
+        match self.gone.as_deref() {
+            Some(Gone::History(gone)) => Some(*gone),
+            Some(Gone::Events(_)) | None => None,
+        }
     }
 
     /// Returns the error of the request if the kind is [`Request`](StoreErrorKind::Request).
@@ -166,8 +193,8 @@ pub(super) struct Fault {
     pub(super) detail: String,
     /// The error of a search that was stopped, if the fault is such an error.
     request: Option<Box<Error>>,
-    /// The error for events that are not there, if the fault is such an error.
-    gone: Option<EventsGone>,
+    /// The events or the moment that are not there, if the fault is such an error.
+    gone: Option<Box<Gone>>,
     /// The generation of the file from which a column could not be read.
     pub(super) generation: Option<u64>,
 }
@@ -189,7 +216,14 @@ impl Fault {
 
     /// Creates the fault for events that are not there.
     pub(super) fn events_gone(gone: EventsGone) -> Self {
-        Self { gone: Some(gone), ..Self::new(StoreErrorKind::EventsGone, "events that are not there") }
+        let gone = Some(Box::new(Gone::Events(gone)));
+        Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that are not there") }
+    }
+
+    /// Creates the fault for a moment that is not kept.
+    pub(super) fn history_gone(gone: HistoryGone) -> Self {
+        let gone = Some(Box::new(Gone::History(gone)));
+        Self { gone, ..Self::new(StoreErrorKind::HistoryGone, "a moment that is not kept") }
     }
 
     /// Adds the generation of the file that was read.
@@ -200,7 +234,7 @@ impl Fault {
     pub(super) fn of_file(self, file: &str) -> StoreError {
         match (self.request, self.gone) {
             (Some(error), _) => StoreError::request(file, *error),
-            (None, Some(gone)) => StoreError::events_are_gone(file, gone),
+            (None, Some(gone)) => StoreError::gone(file, *gone),
             (None, None) => StoreError::new(self.kind, file, self.detail),
         }
     }

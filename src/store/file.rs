@@ -315,6 +315,11 @@ impl File {
         Arc::clone(&self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Forgets the dictionaries that were read last, and the documents that were decompressed.
+    pub(super) fn forget_dictionaries(&self) {
+        *self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
+    }
+
     /// Starts the only write transaction. If `synced` is true, the transaction is on disk when its commit returns. Otherwise, it is
     /// on disk after the next synced commit.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {

@@ -13,6 +13,8 @@ use super::dictionary::Dictionaries;
 use super::documents::Documents;
 use super::error::{Fault, guarded};
 use super::file::File;
+use super::history_bytes::WriteCounters;
+use super::history_tables::History;
 use super::options::StoreOptions;
 use super::standing_bytes::StandingCounters;
 use super::standing_tables::{read_filters, system_clock};
@@ -35,6 +37,7 @@ pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: StoreCounters,
     pub(super) standing: StandingCounters,
+    pub(super) writes: WriteCounters,
     /// The standing filters, which the engine has too.
     pub(super) filters: Arc<FilterSet>,
     pub(super) stored: HashMap<u64, StoredBatch>,
@@ -58,10 +61,11 @@ pub(super) fn load(
         let limits = &options.limits;
         let transaction = file.read()?;
         let meta = transaction.open_table(META)?;
-        let Counted { version, mut state, records, standing } = check_meta(&meta, catalog)?;
+        let Counted { version, mut state, records, standing, writes } = check_meta(&meta, catalog)?;
         let is_packed = version >= FORMAT_VERSION;
         let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;
+        History::open(&transaction, writes)?;
         let filters = Arc::new(FilterSet::new(catalog));
         let inserted = filters.insert_many(read_filters(&transaction, catalog, &standing)?);
         inserted.map_err(|error| Fault::corrupt(format!("standing filters: {error}")))?;
@@ -170,6 +174,7 @@ pub(super) fn load(
                 deleted: Vec::new(),
                 next_place: state.next_place,
                 next_batch: state.next_batch.saturating_add(1),
+                write: writes.last,
                 hasher,
             })
             .map_err(Fault::corrupt)?;
@@ -182,7 +187,7 @@ pub(super) fn load(
             )));
         }
         engine.attach(Arc::new(Documents::of(file)?));
-        Ok(Loaded { engine, state, standing, filters, stored, is_packed, replayed, definition })
+        Ok(Loaded { engine, state, standing, writes, filters, stored, is_packed, replayed, definition })
     })
 }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::bell::Bell;
 use super::columns::StoredBatch;
 use super::error::{Fault, StoreErrorKind};
+use super::history_bytes::WriteCounters;
 use super::standing_bytes::StandingCounters;
 use super::tables::StoreCounters;
 
@@ -16,6 +17,7 @@ use super::tables::StoreCounters;
 pub(super) struct Log {
     pub(super) state: StoreCounters,
     pub(super) standing: StandingCounters,
+    pub(super) writes: WriteCounters,
     /// Shows events to readers.
     pub(super) bell: Arc<Bell>,
     /// The stored batches, by batch number.
@@ -38,7 +40,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(
-        (state, standing): (StoreCounters, StandingCounters),
+        (state, standing, writes): (StoreCounters, StandingCounters, WriteCounters),
         bell: Arc<Bell>,
         stored: HashMap<u64, StoredBatch>,
         since_checkpoint: u64,
@@ -47,6 +49,7 @@ impl Log {
         Self {
             state,
             standing,
+            writes,
             bell,
             stored,
             since_checkpoint,

@@ -104,6 +104,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod as_of;
 mod atomic;
 mod backend;
 mod backup;
@@ -117,8 +118,14 @@ mod compact;
 mod database;
 mod dictionary;
 mod documents;
+mod erase;
+mod erase_copy;
+mod erasure;
 mod error;
 mod file;
+mod history;
+mod history_bytes;
+mod history_tables;
 mod hot_documents;
 mod import;
 mod load;
@@ -144,11 +151,13 @@ mod training;
 mod verify;
 mod write;
 
+pub use as_of::{AsOf, HistoryGone, ParseAsOfError};
 pub use atomic::AtomicFile;
 #[cfg(feature = "service")]
 pub(crate) use atomic::unnamed_in;
 pub use compact::CompactReport;
 pub use database::Store;
+pub use erasure::{Erased, Erasure};
 pub use error::{StoreError, StoreErrorKind};
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};

@@ -25,6 +25,7 @@ pub struct StoreOptions {
     pub(super) checkpoint_every: u64,
     pub(super) batch_rows: usize,
     pub(super) kept_events: KeptEvents,
+    pub(super) history: Option<Duration>,
 }
 
 /// The number and the age of the events of standing filters that are kept.
@@ -43,6 +44,7 @@ impl Default for StoreOptions {
             checkpoint_every: 1 << 14,
             batch_rows: MAX_ROWS,
             kept_events: KeptEvents { count: 1_000_000, age: None },
+            history: None,
         }
     }
 }
@@ -94,6 +96,29 @@ impl StoreOptions {
     #[must_use]
     pub fn keep_events_for(self, age: impl Into<Option<Duration>>) -> Self {
         Self { kept_events: KeptEvents { age: age.into(), ..self.kept_events }, ..self }
+    }
+
+    /// Sets the time for which the store keeps documents that a write replaced or deleted, as
+    /// [`Store::set_history`](super::Store::set_history) does. Zero forgets them.
+    ///
+    /// The file keeps this setting. By default, it is not changed: a store whose file has a history continues it. A store that is opened
+    /// for reading only ignores this option.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use casefilter::{AsOf, Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// let options = StoreOptions::default().history(Duration::from_secs(30 * 24 * 3600));
+    /// let store = Store::create(&path, Catalog::cases(), options)?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Synced)?;
+    /// store.delete("a", Durability::Synced)?;
+    /// assert_eq!(store.as_of(AsOf::Write(1))?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn history(self, time: Duration) -> Self {
+        Self { history: Some(time), ..self }
     }
 
     /// Sets the maximum number of documents in a batch. The default is 65,536. Smaller values are meant for tests.

@@ -3,6 +3,7 @@
 use super::database::Store;
 use super::documents::Documents;
 use super::error::{Fault, StoreError};
+use super::snapshot::StoreSnapshot;
 use crate::engine::FoundRows;
 use crate::filter::{Cursor, SearchRequest};
 use crate::stop::StopConditions;
@@ -40,6 +41,11 @@ impl FoundPage {
         Ok(())
     }
 
+    /// Returns the number of the last write before the search, if the file counts writes.
+    pub(crate) fn last_write(&self, store: &Store) -> Option<u64> {
+        store.counted(self.rows.last_write)
+    }
+
     /// Returns the value of [`SearchAnswer::examined`](crate::SearchAnswer::examined) for this search.
     pub(crate) fn examined(&self) -> u64 {
         self.rows.examined
@@ -58,11 +64,8 @@ impl Store {
         new: impl Fn(usize) -> T,
         take: impl Fn(&mut T, &str) -> bool,
     ) -> Result<(FoundPage, T), StoreError> {
-        let (rows, part) = self.find(request, |rows, documents| {
-            let mut part = new(rows.len());
-            read(rows, documents, 0, &mut part, &take, &request.stop)?;
-            Ok(part)
-        })?;
+        let (rows, part) =
+            self.find(request, |rows, documents| first_part(rows, documents, request, &new, &take))?;
         let part = part.unwrap_or_else(|| new(0));
         Ok((FoundPage { rows }, part))
     }
@@ -89,6 +92,37 @@ impl Store {
             Ok(part)
         })
     }
+}
+
+impl StoreSnapshot<'_> {
+    /// Does the same as [`Store::find_page`], in the snapshot.
+    ///
+    /// # Errors
+    /// Returns the errors of [`search`](Self::search).
+    pub(crate) fn find_page<T>(
+        &self,
+        request: &SearchRequest,
+        new: impl Fn(usize) -> T,
+        take: impl Fn(&mut T, &str) -> bool,
+    ) -> Result<(FoundPage, T), StoreError> {
+        let (rows, part) =
+            self.find_and_read(request, |rows, documents| first_part(rows, documents, request, &new, &take))?;
+        let part = part.unwrap_or_else(|| new(0));
+        Ok((FoundPage { rows }, part))
+    }
+}
+
+/// Creates a part, and passes the documents of a page to `take` from the start.
+fn first_part<T>(
+    rows: &FoundRows,
+    documents: &Documents,
+    request: &SearchRequest,
+    new: &impl Fn(usize) -> T,
+    take: &impl Fn(&mut T, &str) -> bool,
+) -> Result<T, Fault> {
+    let mut part = new(rows.len());
+    read(rows, documents, 0, &mut part, take, &request.stop)?;
+    Ok(part)
 }
 
 /// Passes the documents of a page to `take`, starting at index `from`.

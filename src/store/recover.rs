@@ -8,7 +8,6 @@
 //! - After a failed sync, the system may show data that is not on disk. Then all writes fail.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::database::Store;
@@ -16,7 +15,7 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, caught, guarded};
 use super::load::{Loaded, load};
 use super::log::Log;
-use super::tables::{Counted, StoreCounters};
+use super::tables::{Counted, FORMAT_VERSION, StoreCounters};
 
 /// The maximum number of times that the file is reopened for readers between two synced writes. After that, reads return the error.
 /// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
@@ -95,14 +94,15 @@ impl Store {
         }
         // A later write than the last acknowledged one is on disk with all before it: it was reported as failed after its commit.
         let has_all = found.state.next_document > log.state.next_document
-            || found.standing.changes > log.standing.changes;
+            || found.standing.changes > log.standing.changes
+            || found.writes.last > log.writes.last;
         if log.is_unsynced && !has_all {
             self.file.shut();
             let detail = "writes that were not synced are lost; close the store and open it again to continue without them";
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
         let hasher = Some(self.engine.hasher());
-        let Loaded { engine, state, standing, filters, stored, is_packed: _, replayed, definition: _ } =
+        let Loaded { engine, state, standing, writes, filters, stored, replayed, .. } =
             load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
         // Imports in progress look up ids on other threads.
@@ -116,10 +116,9 @@ impl Store {
         filters.map_err(|error| Fault::corrupt(format!("standing filters: {error}")))?;
         self.engine.replace(engine);
         let bell = Arc::clone(&log.bell);
-        let mut fresh = Log::new((state, standing), bell, stored, since_checkpoint, false);
+        let mut fresh = Log::new((state, standing, writes), bell, stored, since_checkpoint, false);
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
-        self.last_write.store(log.state.next_document, Ordering::Release);
         Ok(())
     }
 
@@ -207,5 +206,7 @@ impl Store {
 /// it creates.
 fn is_same(found: &Counted, shown: &Log) -> bool {
     let numbered = |state: &StoreCounters| StoreCounters { next_batch: 0, ..*state };
-    numbered(&found.state) == numbered(&shown.state) && found.standing == shown.standing
+    numbered(&found.state) == numbered(&shown.state)
+        && found.standing == shown.standing
+        && (found.writes == shown.writes || found.version < FORMAT_VERSION)
 }

@@ -76,8 +76,8 @@ impl Store {
     /// Returns an error if the file cannot be read, or if a document is damaged. Returns [`StoreErrorKind::Request`] if
     /// [`Engine::search`](crate::Engine::search) rejects the request, or if the search was stopped, even while documents were read.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
-        let (rows, page) = self.find(request, |rows, documents| page(request, rows, documents))?;
-        Ok(page.unwrap_or_else(|| empty_page(request, &rows)))
+        let (rows, page) = self.find(request, |rows, documents| self.page(request, rows, documents))?;
+        Ok(page.unwrap_or_else(|| self.empty_page(request, &rows)))
     }
 
     /// Counts the values of fields in the selected documents, as [`Engine::facets`](crate::Engine::facets) does. Does not read
@@ -120,8 +120,9 @@ impl Store {
         facets: &FacetsRequest,
     ) -> Result<(SearchAnswer, FacetsAnswer), StoreError> {
         let find = || self.engine.find_with_facets(search, facets);
-        let (rows, answer, page) = self.find_beside(find, |rows, documents| page(search, rows, documents))?;
-        Ok((page.unwrap_or_else(|| empty_page(search, &rows)), answer))
+        let (rows, answer, page) =
+            self.find_beside(find, |rows, documents| self.page(search, rows, documents))?;
+        Ok((page.unwrap_or_else(|| self.empty_page(search, &rows)), answer))
     }
 
     /// Reads the document with this id. Returns `None` if no document has the id.
@@ -234,7 +235,7 @@ impl Store {
             return Err(self.error(Fault::corrupt("rows without documents")));
         };
         let again = || {
-            let now = Documents::of(&self.file)?;
+            let now = Documents::of(&self.file)?.with_old_of(own);
             // Documents that were replaced or deleted after the search are no longer in the file.
             read(&now).map_err(|fault| match fault.kind {
                 StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
@@ -302,24 +303,37 @@ impl Store {
     /// [`Engine::search`](crate::Engine::search), and the errors of [`count`](Self::count).
     pub fn documents(&self, request: &SearchRequest) -> Result<StoredDocuments<'_>, StoreError> {
         let rows = self.searched(|| self.engine.find_any_page(request))?;
-        Ok(StoredDocuments { store: self, rows, next: 0 })
+        Ok(StoredDocuments::new(self, rows))
     }
-}
 
-/// Reads the documents of a page.
-fn page(request: &SearchRequest, rows: &FoundRows, documents: &Documents) -> Result<SearchAnswer, Fault> {
-    let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
-    page.set_next(rows.next.clone());
-    for place in 0..rows.len() {
-        request.stop.verdict_now().map_err(Fault::stopped)?;
-        documents.read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
+    /// Returns the number of a write, or `None` if the file does not count writes.
+    pub(super) fn counted(&self, write: u64) -> Option<u64> {
+        self.is_packed.then_some(write)
     }
-    Ok(page.finish())
-}
 
-/// Returns the answer for a page without documents.
-fn empty_page(request: &SearchRequest, rows: &FoundRows) -> SearchAnswer {
-    AnswerWriter::new(request, rows.total, rows.examined, 0).finish()
+    /// Reads the documents of a page.
+    pub(super) fn page(
+        &self,
+        request: &SearchRequest,
+        rows: &FoundRows,
+        documents: &Documents,
+    ) -> Result<SearchAnswer, Fault> {
+        let mut page = AnswerWriter::new(request, rows.total, rows.examined, rows.len());
+        page.set_next(rows.next.clone());
+        page.set_last_write(self.counted(rows.last_write));
+        for place in 0..rows.len() {
+            request.stop.verdict_now().map_err(Fault::stopped)?;
+            documents.read(rows.document_number(place), |document| page.push(rows.id(place), document))?;
+        }
+        Ok(page.finish())
+    }
+
+    /// Returns the answer for a page without documents.
+    pub(super) fn empty_page(&self, request: &SearchRequest, rows: &FoundRows) -> SearchAnswer {
+        let mut page = AnswerWriter::new(request, rows.total, rows.examined, 0);
+        page.set_last_write(self.counted(rows.last_write));
+        page.finish()
+    }
 }
 
 /// An iterator over documents of a [`Store`]. It reads one document at a time from the file; see [`Store::documents`].
@@ -329,6 +343,12 @@ pub struct StoredDocuments<'s> {
     rows: FoundRows,
     /// The index of the next document.
     next: usize,
+}
+
+impl<'s> StoredDocuments<'s> {
+    pub(super) fn new(store: &'s Store, rows: FoundRows) -> Self {
+        Self { store, rows, next: 0 }
+    }
 }
 
 #[cfg(feature = "service")]

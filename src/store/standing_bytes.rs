@@ -205,6 +205,28 @@ pub(super) fn time_of_entry(bytes: &[u8]) -> Option<Timestamp> {
     reader.one().ok().map(Timestamp::from_millis)
 }
 
+/// Returns the number of events of an entry, and the entry with an empty id, if the id is to be removed. An empty id stands for a case
+/// that was erased.
+pub(super) fn without_id(
+    first: u64,
+    bytes: &[u8],
+    is_removed: impl FnOnce(&str) -> bool,
+) -> Result<Option<(u32, Vec<u8>)>, Fault> {
+    let wrong = || Fault::corrupt(format!("the events from number {first} on have a wrong checksum"));
+    let mut reader = ByteReader::new(checked(first ^ EVENTS_SEED, bytes).ok_or_else(wrong)?);
+    let time: i64 = reader.one()?;
+    let (count, id_bytes): (u32, u32) = (reader.one()?, reader.one()?);
+    let id = reader.bytes(id_bytes as usize)?;
+    if !str::from_utf8(id).is_ok_and(is_removed) {
+        return Ok(None);
+    }
+    let mut out = ByteWriter::default();
+    out.all(&[time]);
+    out.all(&[count, 0]);
+    out.bytes(reader.rest());
+    Ok(Some((count, with_checksum(first ^ EVENTS_SEED, &out.into_bytes()))))
+}
+
 /// Decodes the events of the entry whose first event has this number. There is at least one.
 pub(super) fn events_from_bytes(
     first: u64,
@@ -223,8 +245,8 @@ fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) ->
     let (count, id_bytes): (u32, u32) = (reader.one()?, reader.one()?);
     let text = |bytes| str::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
     let id = text(reader.bytes(id_bytes as usize)?)?;
-    if count == 0 || id.is_empty() {
-        return Err("no event, or no id".to_owned());
+    if count == 0 {
+        return Err("no event".to_owned());
     }
     // Each event has a copy of the id. So the id and the number of events are bounded, as in an entry that a store has written.
     if id.len() > MAX_ID_BYTES {
@@ -346,7 +368,6 @@ mod tests {
         assert_eq!(check(&[&head(most, 1_024), &id, &events]).unwrap().len(), most as usize);
         for (wrong, what) in [
             (vec![head(0, 1), b"i".to_vec()], "no event"),
-            (vec![head(1, 0), entered.to_vec()], "no id"),
             (vec![head(1, 1), vec![0xff], entered.to_vec()], "UTF-8"),
             (vec![head(2, 1), b"i".to_vec(), entered.to_vec()], "left"),
             (vec![head(u32::MAX, 1), b"i".to_vec(), entered.to_vec()], "left"),

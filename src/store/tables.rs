@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::checksum::{checked, with_checksum};
 use super::error::{Fault, StoreErrorKind};
+use super::history_bytes::WriteCounters;
 use super::standing_bytes::StandingCounters;
 use crate::batch::BatchSummary;
 use crate::catalog::{Catalog, FieldType, IdType, TimestampForm};
@@ -30,6 +31,8 @@ pub(super) const DICTIONARIES: TableDefinition<'static, u32, &[u8]> = TableDefin
 pub(super) const RECORDS: TableDefinition<'static, (&str, &str), &[u8]> = TableDefinition::new("records");
 pub(super) const STANDING: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("standing");
 pub(super) const EVENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("events");
+pub(super) const WRITES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("writes");
+pub(super) const HISTORY: TableDefinition<'static, (u64, u64), &[u8]> = TableDefinition::new("history");
 
 pub(super) const FORMAT: &str = "format";
 pub(super) const CATALOGUE: &str = "catalogue";
@@ -37,6 +40,7 @@ pub(super) const DEFINITION: &str = "definition";
 pub(super) const STATE: &str = "state";
 pub(super) const RECORD_COUNT: &str = "records";
 pub(super) const STANDING_COUNTERS: &str = "standing";
+pub(super) const WRITE_COUNTERS: &str = "writes";
 
 /// The format version of a file without records, summaries and compressed documents.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
@@ -374,6 +378,15 @@ pub(super) struct Counted {
     /// The number of records.
     pub(super) records: u64,
     pub(super) standing: StandingCounters,
+    pub(super) writes: WriteCounters,
+}
+
+/// Reads the counters of writes. They are missing in a file in which no write was counted.
+pub(super) fn read_writes(
+    meta: &impl ReadableTable<&'static str, &'static [u8]>,
+) -> Result<WriteCounters, Fault> {
+    let bytes = meta.get(WRITE_COUNTERS)?;
+    bytes.map_or(Ok(WriteCounters::default()), |bytes| WriteCounters::from_bytes(bytes.value(), LAST_NUMBER))
 }
 
 /// Reads the counters of standing filters and events. Returns the counters of a file that has had none if they are missing.
@@ -412,7 +425,10 @@ pub(super) fn check_meta(
     if version < FORMAT_VERSION && meta.get(STANDING_COUNTERS)?.is_some() {
         return Err(Fault::corrupt(format!("standing filters in a file of version {version}")));
     }
-    Ok(Counted { version, state, records, standing: read_standing(meta)? })
+    if version < FORMAT_VERSION && meta.get(WRITE_COUNTERS)?.is_some() {
+        return Err(Fault::corrupt(format!("counted writes in a file of version {version}")));
+    }
+    Ok(Counted { version, state, records, standing: read_standing(meta)?, writes: read_writes(meta)? })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::file::File;
 use super::load::load;
 use super::options::StoreOptions;
 use super::tables::{BATCHES, Counted, DOCUMENTS, LIVE, META, check_meta};
-use super::{batches, record_table, standing_tables};
+use super::{batches, history_tables, record_table, standing_tables};
 use crate::batch::codec::{self, Part};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, KeyFilter, Row};
 use crate::catalog::Catalog;
@@ -36,6 +36,8 @@ pub struct VerifyReport {
     pub standing_filters: u64,
     /// The number of events that are kept.
     pub events: u64,
+    /// The number of documents in the history: those that writes replaced or deleted, and that are still kept.
+    pub history: u64,
     /// False if redb had to repair the file after a crash. A repair loses no acknowledged write.
     pub was_clean: bool,
 }
@@ -87,7 +89,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     caught(|| engine.validate())?.map_err(|error| Fault::corrupt(error.to_string()))?;
     guarded(|| {
         let transaction = file.read()?;
-        let Counted { state, standing, .. } = check_meta(&transaction.open_table(META)?, catalog)?;
+        let Counted { state, standing, writes, .. } = check_meta(&transaction.open_table(META)?, catalog)?;
         let documents = transaction.open_table(DOCUMENTS)?;
         let dictionaries = file.dictionaries(&transaction)?;
         let mut cases: u64 = 0;
@@ -112,8 +114,10 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         }
         let records = record_table::verify(&file)?;
         let events = standing_tables::verify(&file, catalog, &standing)?;
+        let counters = (writes, &state);
+        let history = history_tables::verify(&transaction, catalog, &dictionaries, counters)?;
         let (batches, standing_filters) = (state.batches, standing.filters);
-        Ok(VerifyReport { documents: cases, batches, records, standing_filters, events, was_clean })
+        Ok(VerifyReport { documents: cases, batches, records, standing_filters, events, history, was_clean })
     })
     .and_then(|verified| file.close().map(|()| verified))
 }

@@ -167,13 +167,13 @@ impl Timestamp {
     }
 
     /// Returns true if the text form can express this instant after truncation to seconds.
-    #[cfg(feature = "arrow")]
+    #[cfg(any(feature = "arrow", feature = "store"))]
     pub(crate) fn is_in_years(self) -> bool {
         self.whole_seconds().has_text()
     }
 
     /// Truncates the instant to seconds, because the text form has no fractions of a second.
-    #[cfg(feature = "arrow")]
+    #[cfg(any(feature = "arrow", feature = "store"))]
     pub(crate) fn whole_seconds(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
     }

@@ -2,7 +2,7 @@
 //! use.
 
 use chrono::DateTime;
-#[cfg(feature = "arrow")]
+#[cfg(any(feature = "arrow", feature = "store"))]
 use chrono::{SecondsFormat, Utc};
 
 use super::datetime::{ParseTimestampError, Timestamp};
@@ -39,7 +39,7 @@ impl Timestamp {
 
     /// Returns the instant in RFC 3339 in UTC, with milliseconds unless they are zero. Returns `None` for an instant outside the
     /// years 0000 to 9999.
-    #[cfg(feature = "arrow")]
+    #[cfg(any(feature = "arrow", feature = "store"))]
     pub(crate) fn to_rfc3339(self) -> Option<String> {
         let instant = DateTime::<Utc>::try_from(self).ok().filter(|_| self.is_in_years())?;
         Some(instant.to_rfc3339_opts(SecondsFormat::AutoSi, true))

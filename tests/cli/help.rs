@@ -11,7 +11,7 @@ fn the_help_of_every_command_shows_an_example() {
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
     for command in [
         "search", "stats", "delete", "man", "check", "explain", "why", "match", "fields", "generate",
-        "bench", "demo", "sign", "filters", "watch", "audit",
+        "bench", "demo", "sign", "filters", "watch", "audit", "erase",
     ] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {
@@ -138,7 +138,7 @@ fn the_help_of_serve_names_every_command_that_uses_its_socket() {
         run(&args).code(0).out.contains("--wait <DURATION>")
     };
     let mut expected: Vec<&str> =
-        names.chain(["token share", "token app"]).filter(|name| has_socket(name)).collect();
+        names.chain(["token share", "token app", "audit replay"]).filter(|name| has_socket(name)).collect();
     named.sort_unstable();
     expected.sort_unstable();
     assert_eq!(named, expected);

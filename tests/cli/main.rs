@@ -15,6 +15,7 @@ mod failures;
 mod files;
 mod filters;
 mod help;
+mod history;
 mod matching;
 mod pages;
 mod requests;

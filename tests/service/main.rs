@@ -12,6 +12,8 @@ mod audit;
 mod authentication;
 mod bounds;
 mod client;
+#[cfg(unix)]
+mod history;
 mod hostile;
 mod large;
 mod process;

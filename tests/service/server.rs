@@ -125,13 +125,14 @@ impl Database {
     }
 }
 
-pub(crate) const PERMISSIONS: [&str; 6] = [
+pub(crate) const PERMISSIONS: [&str; 7] = [
     "viewCases",
     "viewApplicants",
     "createApplicants",
     "viewAmlScreening",
     "changePersonalData",
     "viewPersonalData",
+    "viewHistory",
 ];
 
 /// Returns the key of a token in [`tokens`].

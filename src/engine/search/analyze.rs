@@ -12,8 +12,8 @@ use super::bound_request::{BoundRequest, Watch};
 use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
 use super::run::{CheckedRequest, run};
 use super::strategy::{PageStrategy, SearchOutcome, TotalStrategy};
-use crate::engine::Engine;
 use crate::engine::snapshot::View;
+use crate::engine::{Engine, Snapshot};
 use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
 use crate::filter::SearchRequest;
@@ -40,7 +40,7 @@ impl Engine {
     /// # Complexity
     /// O(criteria × batches), like the planning of a search.
     pub fn explain(&self, request: &SearchRequest) -> Result<Explanation, Error> {
-        self.explained(request, None)
+        self.explained(&self.current.load(), request, None)
     }
 
     /// Explains how a request is answered, and measures it: the cost of one search, and the cost of each criterion alone on every
@@ -70,13 +70,18 @@ impl Engine {
         request: &SearchRequest,
         clock: &(dyn Fn() -> Duration + Sync),
     ) -> Result<Explanation, Error> {
-        self.explained(request, Some(clock))
+        self.explained(&self.current.load(), request, Some(clock))
     }
 
-    fn explained(&self, request: &SearchRequest, clock: Option<&Clock<'_>>) -> Result<Explanation, Error> {
+    /// Explains how a request is answered in a snapshot. With a clock, also measures it.
+    pub(crate) fn explained(
+        &self,
+        snapshot: &Snapshot,
+        request: &SearchRequest,
+        clock: Option<&Clock<'_>>,
+    ) -> Result<Explanation, Error> {
         let keys = self.check(request)?;
         let checked = CheckedRequest { catalog: &self.catalog, request, keys: &keys };
-        let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         // The search runs first, so that it has the same conditions as any other search. Later steps cache look-ups that would make
         // it faster.

@@ -92,6 +92,28 @@ impl SearchAnswer {
         }
     }
 
+    /// Returns the number of the last write before the snapshot that was searched, or 0 if there was none.
+    ///
+    /// Two answers with the same number come from the same documents. See [`EngineSnapshot::last_write`](crate::EngineSnapshot) for the
+    /// numbers of an engine. A store keeps its numbers in the file. Returns `None` for an answer of PostgreSQL, and of a store whose
+    /// file has an earlier format version.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?;
+    /// let answer = engine.search(&SearchRequest::new(Filter::all(engine.catalog())))?;
+    /// assert_eq!(answer.last_write(), Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn last_write(&self) -> Option<u64> {
+        match &self.page {
+            Page::Rows(rows) => Some(rows.last_write),
+            Page::Written(page) => page.last_write,
+        }
+    }
+
     /// Returns the number of rows in the batches that the search evaluated. This is a measure of its work.
     ///
     /// Batches that an index or a zone map answered are not counted. The number is 0 for a page from PostgreSQL.

@@ -37,6 +37,12 @@ impl AnswerWriter {
         self.page.next = next;
     }
 
+    /// Sets the number of the last write before the search.
+    #[cfg(feature = "store")]
+    pub(crate) fn set_last_write(&mut self, last_write: Option<u64>) {
+        self.page.last_write = last_write;
+    }
+
     /// Ends the JSON and returns the answer.
     pub(crate) fn finish(mut self) -> SearchAnswer {
         let (offset, limit) = self.offset_and_limit;

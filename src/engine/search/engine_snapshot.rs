@@ -45,12 +45,12 @@ impl Engine {
     /// See [`EngineSnapshot`] for an example.
     #[must_use]
     pub fn snapshot(&self) -> EngineSnapshot {
-        EngineSnapshot {
-            catalog: self.catalog.clone(),
-            limits: self.limits.clone(),
-            keep: self.keep,
-            snapshot: self.current_snapshot(),
-        }
+        self.snapshot_of(self.current_snapshot())
+    }
+
+    pub(crate) fn snapshot_of(&self, snapshot: Arc<Snapshot>) -> EngineSnapshot {
+        let (catalog, limits) = (self.catalog.clone(), self.limits.clone());
+        EngineSnapshot { catalog, limits, keep: self.keep, snapshot }
     }
 }
 
@@ -73,12 +73,36 @@ impl EngineSnapshot {
         self.len() == 0
     }
 
+    /// Returns the number of the last write before the snapshot, or 0 if there was none.
+    ///
+    /// Each write that stores or deletes documents has a number: 1 for the first write of the engine, and one more for each further
+    /// write. A write that changes nothing has no number.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?;
+    /// assert!(engine.delete("a") && !engine.delete("a"));
+    /// assert_eq!(engine.snapshot().last_write(), 2);
+    /// # Ok::<(), casefilter::ImportError>(())
+    /// ```
+    #[must_use]
+    pub fn last_write(&self) -> u64 {
+        self.snapshot.write()
+    }
+
     /// Answers a request, like [`Engine::search`].
     ///
     /// # Errors
     /// Returns the errors of [`Engine::search`].
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, Error> {
         Ok(SearchAnswer::of_rows(self.find(request)?, request))
+    }
+
+    /// Returns the snapshot, for the engine that it belongs to.
+    #[cfg(feature = "store")]
+    pub(crate) fn inner(&self) -> &Snapshot {
+        &self.snapshot
     }
 
     /// Finds the rows of a page.

@@ -26,6 +26,8 @@ pub(crate) struct FoundRows {
     pub(crate) total: Option<u64>,
     /// The number of rows in the batches that were evaluated.
     pub(crate) examined: u64,
+    /// The number of the last write before the snapshot that was searched.
+    pub(crate) last_write: u64,
     /// The cursor for the next page, if the request asks for it and the page is not the last page.
     pub(crate) next: Option<Cursor>,
     member: IdMember,
@@ -44,8 +46,6 @@ impl FoundRows {
         keys: &[SortKey],
         outcome: SearchOutcome,
     ) -> Result<Self, Error> {
-        #[cfg(not(feature = "store"))]
-        let _ = snapshot;
         let SearchOutcome { rows, has_next, total, examined, .. } = outcome;
         let has_rows = !rows.is_empty();
         let last = rows.last().filter(|_| has_next);
@@ -56,6 +56,7 @@ impl FoundRows {
             rows,
             total,
             examined,
+            last_write: snapshot.write(),
             member: IdMember::of(catalog),
             #[cfg(feature = "store")]
             attachment: has_rows.then(|| snapshot.attachment.load().as_deref().cloned()).flatten(),

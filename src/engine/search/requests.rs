@@ -57,7 +57,7 @@ impl Engine {
     }
 
     /// Finds the rows of a page of any size in a snapshot.
-    pub(super) fn find_in(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<FoundRows, Error> {
+    pub(crate) fn find_in(&self, snapshot: &Snapshot, request: &SearchRequest) -> Result<FoundRows, Error> {
         find_in(&self.catalog, self.keep, snapshot, request)
     }
 

@@ -15,6 +15,8 @@ pub(super) struct WrittenPage {
     items: Vec<Item>,
     pub(super) total: Option<u64>,
     pub(super) examined: u64,
+    /// The number of the last write before the search, if it is known.
+    pub(super) last_write: Option<u64>,
     pub(super) next: Option<Cursor>,
     member: IdMember,
 }
@@ -38,7 +40,10 @@ impl WrittenPage {
         let mut json = String::with_capacity(FRAME_BYTES);
         let frame = AnswerFrame::begin(&mut json);
         let (items, member) = (Vec::with_capacity(expected), IdMember::of(catalog));
-        (Self { json, ids: String::new(), items, total, examined, next: None, member }, frame)
+        (
+            Self { json, ids: String::new(), items, total, examined, last_write: None, next: None, member },
+            frame,
+        )
     }
 
     /// Appends a document. `expected` is an estimate of the number of documents on the page.

@@ -111,6 +111,8 @@ pub(crate) struct Snapshot {
     pub(crate) head: Head,
     /// The number of live cases in the base and the head.
     cases: usize,
+    /// The number of the last write.
+    write: u64,
     /// The base, together with the sealed head and without the rows that the head deletes. The first search creates it.
     view: OnceLock<Arc<View>>,
     /// The view of an earlier snapshot with the same base, and the number of edits in the head of that snapshot. `None` if no
@@ -127,6 +129,7 @@ impl Snapshot {
             base,
             head,
             cases,
+            write: 0,
             view: OnceLock::new(),
             earlier: None,
             #[cfg(feature = "store")]
@@ -141,8 +144,18 @@ impl Snapshot {
         Self { earlier: made.or_else(|| before.earlier.clone()), ..self }
     }
 
+    /// Sets the number of the last write.
+    pub(crate) fn numbered(self, write: u64) -> Self {
+        Self { write, ..self }
+    }
+
     pub(crate) fn cases(&self) -> usize {
         self.cases
+    }
+
+    /// Returns the number of the last write. Each write that stores or deletes cases has the next number, from 1 on.
+    pub(crate) fn write(&self) -> u64 {
+        self.write
     }
 
     /// Returns the number of batches, counting the head as a batch if it is not empty.

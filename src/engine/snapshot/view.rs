@@ -7,6 +7,8 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+#[cfg(feature = "store")]
+use super::slot::row_number;
 use super::slot::{BatchId, Slot, StoredAddr};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::{Catalog, FieldId};
@@ -216,6 +218,29 @@ impl View {
                 }));
             }
         }
+    }
+
+    /// Hides the documents from a document number on: marks their rows as deleted. Drops uncovered batches without live rows.
+    #[cfg(feature = "store")]
+    pub(crate) fn hide_documents_from(&mut self, first: u64) {
+        let mut hidden = Vec::new();
+        let mut hide = |slot: &Slot, address: &dyn Fn(u16) -> StoredAddr| {
+            if slot.batch.has_documents_from(first) {
+                let is_newer = |row: &usize| slot.batch.document_number(*row).is_some_and(|own| own >= first);
+                let newer = slot.live.iter(slot.batch.rows()).filter(is_newer);
+                hidden.extend(newer.map(|row| address(row_number(row))));
+            }
+        };
+        for (number, slot) in (0_u32..).zip(&self.covered) {
+            if let Some(slot) = slot {
+                hide(slot, &|row| StoredAddr::Covered(number, row));
+            }
+        }
+        for slot in &self.uncovered {
+            hide(slot, &|row| StoredAddr::Uncovered(slot.id, row));
+        }
+        self.delete_rows(hidden);
+        self.uncovered.retain(|slot| slot.live_rows > 0);
     }
 
     /// Adds an uncovered batch, which must be the newest.

@@ -29,6 +29,8 @@ pub(crate) struct Parts {
     pub(crate) deleted: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
+    /// The number of the last write.
+    pub(crate) write: u64,
     /// The hasher of the index that is being replaced by these contents, if there is such an index. Imports in progress have hashed
     /// ids with it.
     pub(crate) hasher: Option<foldhash::quality::RandomState>,
@@ -101,6 +103,7 @@ impl EngineBuilder {
         }
         let mut head = Head::new(parts.head);
         head.extend(&rows, deleted_in_head.into_iter());
-        Ok(Engine { current: SharedState::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
+        let snapshot = Snapshot::new(Arc::new(view), head, cases).numbered(parts.write);
+        Ok(Engine { current: SharedState::new(snapshot, writer), ..engine })
     }
 }

@@ -10,6 +10,7 @@
 //! | `limit` | the maximum number of values, for facets that do not have their own |
 //! | `utc_offset_s` | the offset from UTC of the intervals of histograms, in seconds |
 //! | `own_criteria_apart` | true to count each facet without its own criteria |
+//! | `as_of` | the number of a write or a time: counts the cases as they were then |
 //! | `explain` | true to return how each facet is counted, instead of the counts: an array `json`, and lines `text` |
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use axum::response::Response;
 use chrono::FixedOffset;
 use serde::{Deserialize, Serialize};
 
-use super::search::limits;
+use super::search::{limits, snapshot};
 use crate::catalog::Catalog;
 use crate::engine::FacetExplanation;
 use crate::error::Errors;
@@ -43,6 +44,7 @@ pub(super) struct AdminFacets {
     own_criteria_apart: bool,
     #[serde(default)]
     explain: bool,
+    as_of: Option<String>,
 }
 
 /// The explanation of a request for counts.
@@ -83,12 +85,13 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, facets: AdminFacets) -> R
             None => Failure::of_store(&error),
         };
         let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
+        let cases = snapshot(shared, facets.as_of.as_deref(), &request.stop)?;
         if facets.explain {
-            let json = shared.store.explain_facets(&request).map_err(refused)?;
+            let json = cases.explain_facets(&request).map_err(refused)?;
             let text = json.iter().map(|facet| format!("{facet}\n")).collect();
             return serde_json::to_vec(&Explained { json, text }).map_err(|error| bad(error.to_string()));
         }
-        let answer = shared.store.facets(&request).map_err(refused)?;
+        let answer = cases.facets(&request).map_err(refused)?;
         Ok(answer.to_json().into_bytes())
     });
     answer.await.map(json)

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | create and remove the socket; accept connections | `socket`; `server` |
 //! | the routes and most handlers | `routes`, with the state in `context` |
-//! | searches, counts by value and deletions that commands send | `search`, `facets`, `delete` |
+//! | searches, counts by value, deletions and erasures that commands send | `search`, `facets`, `delete`, `erase` |
 //! | imports: receive the body, and then run the import | `upload`; `import` |
 //! | send a file | `download` |
 
 mod context;
 mod delete;
 mod download;
+mod erase;
 mod facets;
 mod import;
 mod routes;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::context::Admin;
 use super::delete;
 use super::download::FileBody;
+use super::erase;
 use super::facets;
 use super::import::{self, Cancellation};
 use super::search;
@@ -56,6 +57,7 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/copies", post(copy))
         .route("/compactions", post(compact))
         .route("/deletions", post(deletions))
+        .route("/erasures", post(erasures))
         .route("/facets", post(facets))
         .route("/searches", post(searches))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "unknown path"))
@@ -197,6 +199,11 @@ async fn compact(State(admin): Context, body: Body) -> Result<Response, Failure>
 async fn deletions(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let deletion = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
     delete::answer(&admin.shared, deletion).await
+}
+
+async fn erasures(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let erasure = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    erase::answer(&admin.shared, erasure).await
 }
 
 async fn facets(State(admin): Context, body: Body) -> Result<Response, Failure> {

@@ -12,6 +12,7 @@
 //! | `documents` | for `page`: true for ids and documents, false for ids alone |
 //! | `compile_ns` | for `analyze`: the time that the client needed to compile the filter, in nanoseconds; it is shown in the result |
 //! | `timeout_ms` | the maximum time of the search in milliseconds; if absent, there is no limit |
+//! | `as_of` | the number of a write or a time: searches the cases as they were then, and not for `hints` and `members` |
 //!
 //! A filter may exceed the default limits by a factor of eight. Only the size of the request body limits the length of its text. A
 //! page is sent in frames, with the content type `application/vnd.casefilter.cases`. A frame consists of its type (1 byte), the
@@ -48,7 +49,8 @@ use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
 use crate::service::search_stop::{CancelOnDrop, SearchStop};
 use crate::service::state::ServiceState;
-use crate::store::{StoreError, StoredDocuments};
+use crate::stop::StopConditions;
+use crate::store::{AsOf, ParseAsOfError, StoreError, StoreSnapshot, StoredDocuments};
 
 /// The content type of a response in frames.
 const CASES_TYPE: &str = "application/vnd.casefilter.cases";
@@ -83,6 +85,7 @@ pub(super) struct AdminSearch {
     #[serde(default)]
     compile_ns: u64,
     timeout_ms: Option<u64>,
+    as_of: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -188,11 +191,12 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
     let answer = shared.admin_read(move |shared| {
         let request = search.request(&shared.store.catalog().extended(), stop)?;
         let failed = |error: StoreError| failed(shared, &error, &request);
+        let cases = snapshot(shared, search.as_of.as_deref(), &request.stop)?;
         match search.ask {
-            Kind::Explain => to_json(&explained(shared.store.explain(&request).map_err(failed)?)),
+            Kind::Explain => to_json(&explained(cases.explain(&request).map_err(failed)?)),
             Kind::Analyze => {
                 let start = Instant::now();
-                let mut explanation = shared.store.analyze(&request, &|| start.elapsed()).map_err(failed)?;
+                let mut explanation = cases.analyze(&request, &|| start.elapsed()).map_err(failed)?;
                 if let Some(analysis) = &mut explanation.analysis {
                     let time = Duration::from_nanos(search.compile_ns);
                     analysis.phases.insert(0, Phase { name: "compile", time });
@@ -201,7 +205,7 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
             }
             Kind::Count | Kind::Page => {
                 let counting = request.clone().with_offset(0).with_limit(0).with_count(true);
-                let counted = shared.store.documents(&counting).map_err(failed)?;
+                let counted = cases.documents(&counting).map_err(failed)?;
                 to_json(&Counted { count: counted.total().unwrap_or_default() })
             }
             Kind::Hints | Kind::Members => {
@@ -216,6 +220,22 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
         }
     });
     answer.await.map(json)
+}
+
+/// Returns the cases to search: those of now, or those of a moment, given as text.
+pub(super) fn snapshot<'s>(
+    shared: &'s ServiceState,
+    as_of: Option<&str>,
+    stop: &StopConditions,
+) -> Result<StoreSnapshot<'s>, Failure> {
+    let Some(text) = as_of else { return Ok(shared.store.snapshot()) };
+    let moment: AsOf = text.parse().map_err(|error: ParseAsOfError| {
+        Failure::new(axum::http::StatusCode::BAD_REQUEST, format!("as_of: {error}"))
+    })?;
+    shared.store.as_of_with(moment, stop).map_err(|error| match error.request_error() {
+        Some(_) => Failure::stopped().described(error.to_string()),
+        None => Failure::of_store(&error),
+    })
 }
 
 fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
@@ -243,7 +263,7 @@ fn explained(json: Explanation) -> Explained {
 /// Writes the frames of a page, until the page ends or the client disconnects.
 fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut out: FrameWriter) {
     let sent = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
-        let found = shared.store.documents(&request);
+        let found = snapshot(shared, search.as_of.as_deref(), &request.stop)?.documents(&request);
         let mut found = found.map_err(|error| failed(shared, &error, &request))?;
         found.read_ids().map_err(|error| failed(shared, &error, &request))?;
         let next = found.cursor().map(ToString::to_string);

@@ -22,7 +22,7 @@ use super::import::Cancellation;
 use super::routes;
 use super::socket::AdminSocket;
 use crate::service::audit::AuditLog;
-use crate::service::audit::record::{Answered, By};
+use crate::service::audit::record::{Answered, By, Note};
 use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
@@ -147,7 +147,8 @@ impl AdminServer {
         if let Some(audit) = audit {
             let by = By::Operator { request: &summary, user };
             let status = response.status().as_u16();
-            let record = Answered { correlation_id: id.as_str(), by, status, note: None };
+            let note = response.extensions_mut().remove::<Arc<Note>>();
+            let record = Answered { correlation_id: id.as_str(), by, status, note: note.as_deref() };
             if !audit.record(&record.members()) {
                 (response, cause) = self.reject(Failure::unrecorded(), id);
             }

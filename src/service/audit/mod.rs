@@ -22,4 +22,5 @@ mod writer;
 pub use chain::AuditHead;
 pub use files::{audit_files, open_audit_files};
 pub use log::{AuditLog, AuditOptions};
+pub use record::audit_digest_of_ids;
 pub use verify::{AuditError, AuditErrorKind, AuditReport, verify_audit_log};

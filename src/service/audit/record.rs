@@ -9,6 +9,7 @@ use super::chain::digits;
 use super::event::time;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
+use crate::store::{AsOf, Erased};
 
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
 #[derive(Debug, Default)]
@@ -20,8 +21,8 @@ impl Note {
         self.add(|out| string(out, "applicant", id));
     }
 
-    /// Adds the filter, the order and the page of a search. `last_write` is the number of the last write before the search.
-    pub(in crate::service) fn search(&self, request: &SearchRequest, last_write: u64) {
+    /// Adds the filter, the order and the page of a search.
+    pub(in crate::service) fn search(&self, request: &SearchRequest) {
         self.add(|out| {
             filter(out, &request.filter);
             if let Some(order) = &request.order {
@@ -33,13 +34,20 @@ impl Note {
                 // A cursor contains values of a case.
                 string(out, "after", text(&digits(&Sha256::digest(after.to_string()))));
             }
-            number(out, "lastWrite", last_write);
         });
     }
 
-    /// Adds the answer of a search.
-    pub(in crate::service) fn page(&self, total: Option<u64>, ids: &IdDigest) {
+    /// Adds the moment whose cases are searched, if it is not now.
+    pub(in crate::service) fn as_of(&self, moment: &AsOf) {
+        self.add(|out| string(out, "asOf", &moment.to_string()));
+    }
+
+    /// Adds the answer of a search. `last_write` is the number of the last write before the snapshot that was searched, if it is known.
+    pub(in crate::service) fn page(&self, last_write: Option<u64>, total: Option<u64>, ids: &IdDigest) {
         self.add(|out| {
+            if let Some(last_write) = last_write {
+                number(out, "lastWrite", last_write);
+            }
             if let Some(total) = total {
                 number(out, "total", total);
             }
@@ -49,20 +57,41 @@ impl Note {
     }
 
     /// Adds the filter and the fields of counts by value.
-    pub(in crate::service) fn facets(&self, request: &FacetsRequest, last_write: u64) {
+    pub(in crate::service) fn facets(&self, request: &FacetsRequest) {
         let joined = request.within.as_ref().and_then(|within| request.filter.and(within).ok());
         self.add(|out| {
             filter(out, joined.as_ref().unwrap_or(&request.filter));
             let fields: Vec<&str> = request.facets.iter().map(|facet| facet.field().name()).collect();
             out.push_str(",\"facets\":");
             out.push_str(&serde_json::to_string(&fields).unwrap_or_default());
-            number(out, "lastWrite", last_write);
         });
     }
 
-    /// Adds the number of cases that were counted.
-    pub(in crate::service) fn total(&self, total: u64) {
-        self.add(|out| number(out, "total", total));
+    /// Adds the number of cases whose values were counted, and the number of the last write before, as [`page`](Self::page) does.
+    pub(in crate::service) fn counted(&self, last_write: Option<u64>, total: u64) {
+        self.add(|out| {
+            if let Some(last_write) = last_write {
+                number(out, "lastWrite", last_write);
+            }
+            number(out, "total", total);
+        });
+    }
+
+    /// Adds the counts of an erasure, and the digests of the ids that it names: personal data is not in the log.
+    pub(in crate::service) fn erased(&self, erased: &Erased, applicant: Option<&str>, cases: &[String]) {
+        self.add(|out| {
+            let Erased { cases: count, records, history, events, .. } = *erased;
+            number(out, "erasedCases", count);
+            number(out, "erasedRecords", records);
+            number(out, "erasedHistory", history);
+            number(out, "erasedEvents", events);
+            if let Some(applicant) = applicant {
+                string(out, "applicantHash", &audit_digest_of_ids([applicant]));
+            }
+            if !cases.is_empty() {
+                string(out, "casesHash", &audit_digest_of_ids(cases.iter().map(String::as_str)));
+            }
+        });
     }
 
     fn add(&self, add: impl FnOnce(&mut String)) {
@@ -85,6 +114,22 @@ impl IdDigest {
         self.hash.update(id);
         self.hash.update(",");
     }
+}
+
+/// Returns the digest of the ids on a page, in order, as an audit log has it: the SHA-256 of `LENGTH:ID,` for each id, as 64 hexadecimal
+/// digits.
+///
+/// ```
+/// use casefilter::service::audit_digest_of_ids;
+/// let digest = audit_digest_of_ids(["c-1", "c-2"]);
+/// assert_eq!(digest.len(), 64);
+/// assert_ne!(digest, audit_digest_of_ids(["c-2", "c-1"]));
+/// ```
+#[must_use]
+pub fn audit_digest_of_ids<'i>(ids: impl IntoIterator<Item = &'i str>) -> String {
+    let mut digest = IdDigest::default();
+    ids.into_iter().for_each(|id| digest.add(id));
+    text(&digits(&digest.hash.finalize())).to_owned()
 }
 
 /// A request whose response is about to be sent.

@@ -19,17 +19,20 @@ pub enum Permission {
     ChangePersonalData,
     /// The permission to see reviewer names and vendor data in AML cases.
     ViewPersonalData,
+    /// The permission to search cases as they were at an earlier moment. The token also needs the permission to search cases.
+    ViewHistory,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ViewCases,
         Self::ViewApplicants,
         Self::CreateApplicants,
         Self::ViewAmlScreening,
         Self::ChangePersonalData,
         Self::ViewPersonalData,
+        Self::ViewHistory,
     ];
 
     /// Returns the name that token files use.
@@ -42,6 +45,7 @@ impl Permission {
             Self::ViewAmlScreening => "viewAmlScreening",
             Self::ChangePersonalData => "changePersonalData",
             Self::ViewPersonalData => "viewPersonalData",
+            Self::ViewHistory => "viewHistory",
         }
     }
 
@@ -49,7 +53,7 @@ impl Permission {
     /// restrict such permissions.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
-            Self::ViewCases | Self::ViewPersonalData => false,
+            Self::ViewCases | Self::ViewPersonalData | Self::ViewHistory => false,
             Self::ViewApplicants
             | Self::CreateApplicants
             | Self::ViewAmlScreening

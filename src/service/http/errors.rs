@@ -144,6 +144,7 @@ impl Failure {
             StoreErrorKind::RejectedDocument => StatusCode::UNPROCESSABLE_ENTITY,
             StoreErrorKind::Exists => StatusCode::CONFLICT,
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
+            StoreErrorKind::HistoryGone => StatusCode::GONE,
             // The store recovers by itself, so the request may succeed later.
             StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
             StoreErrorKind::TemporaryFile => StatusCode::INSUFFICIENT_STORAGE,

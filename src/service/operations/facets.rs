@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use axum::routing::MethodFilter;
 
+use super::as_of::{self, AS_OF};
 use super::case_source::CaseSource;
 use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::Parameters;
@@ -17,13 +18,14 @@ use crate::service::http::errors::Failure;
 use crate::service::http::outgoing::Outgoing;
 use crate::service::search_stop::SearchStop;
 use crate::service::state::ServiceState;
+use crate::store::StoreSnapshot;
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
     name: "caseFacets",
     method: MethodFilter::POST,
     path: "/resources/api/caseManagement/v2/cases/facets",
     permission: Permission::ViewCases,
-    parameters: Parameters::NONE,
+    parameters: Parameters { known: &[AS_OF], unsupported: None },
     invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Search(|state, call| Box::pin(facets(state, call))),
 };
@@ -54,19 +56,27 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let request = stop.apply_to_facets(request);
     if let Some(note) = &call.note {
-        note.facets(&request, shared.store.last_write());
+        note.facets(&request);
     }
+    let mut pairs = form_urlencoded::parse(call.query.as_deref().unwrap_or_default().as_bytes());
+    let is_extended = call.token.cache.catalog().is_extended();
+    let text = pairs.find(|(name, _)| name == AS_OF && is_extended).map(|(_, value)| value);
+    let note = (call.note.as_deref(), &request.stop);
+    let moment = as_of::snapshot(shared, &call.token, text.as_deref(), note);
+    let moment = moment.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
+    let moment = moment.unwrap_or_else(|| shared.store.snapshot());
     let counted = match &shared.source {
-        CaseSource::Store => counted(shared, &request),
+        CaseSource::Store => counted(moment, &request),
         #[cfg(feature = "postgres")]
         CaseSource::Postgres(source) => {
             let counts = tokio::runtime::Handle::current().block_on(source.facets(&request));
-            counts.map_err(Failure::from)
+            counts.map(|answer| (answer, None)).map_err(Failure::from)
         }
     };
-    let answer = counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
+    let (answer, last_write) =
+        counted.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
     if let Some(note) = &call.note {
-        note.total(answer.total);
+        note.counted(last_write, answer.total);
     }
     let text = answer.to_json();
     if text.len() > shared.options.max_response_bytes {
@@ -80,11 +90,15 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     Ok(text)
 }
 
-/// Counts in the file of the service.
-fn counted(shared: &ServiceState, request: &FacetsRequest) -> Result<FacetsAnswer, Failure> {
-    shared.store.facets(request).map_err(|error| match error.request_error() {
+/// Counts in the file of the service. Also returns the number of the last write before.
+fn counted(
+    snapshot: StoreSnapshot<'_>,
+    request: &FacetsRequest,
+) -> Result<(FacetsAnswer, Option<u64>), Failure> {
+    let answer = snapshot.facets(request).map_err(|error| match error.request_error() {
         Some(stop) if stop.is_stop() => Failure::stopped(),
         Some(error) => Failure::from(Errors::from(error.clone())),
         None => Failure::from(error),
-    })
+    })?;
+    Ok((answer, snapshot.last_write()))
 }

@@ -9,6 +9,7 @@
 //! `{applicantId}`. For another id, also change `endpoint.rs`, `../http/router.rs` and `../dispatch.rs`.
 
 mod aml_case;
+mod as_of;
 pub(super) mod case_source;
 pub(super) mod endpoint;
 mod facets;

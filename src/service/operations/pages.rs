@@ -24,7 +24,7 @@ use crate::service::http::errors::Failure;
 #[cfg(feature = "postgres")]
 use crate::service::http::outgoing::Outgoing;
 use crate::stop::StopConditions;
-use crate::store::{FoundPage, Store};
+use crate::store::{FoundPage, Store, StoreSnapshot};
 
 /// The size of a chunk in bytes. A chunk is larger if a single document is larger.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
@@ -69,15 +69,22 @@ pub(super) struct NewPage<'r> {
 }
 
 impl NewPage<'_> {
-    /// Searches the store, and reads the page or its start. Also returns the number of rows that the search examined.
-    pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
+    /// Searches the store, or its cases at a moment, and reads the page or its start. Also returns the number of rows that the search examined.
+    pub(super) fn begin(
+        &self,
+        store: &Store,
+        moment: Option<&StoreSnapshot<'_>>,
+    ) -> Result<(Found, u64), Failure> {
         let max_bytes = self.max_bytes.saturating_sub(FRAME_BYTES).min(CHUNK_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), max_bytes, len);
-        let (page, part) = store.find_page(self.request, new, Part::push)?;
+        let (page, part) = match moment {
+            None => store.find_page(self.request, new, Part::push)?,
+            Some(moment) => moment.find_page(self.request, new, Part::push)?,
+        };
         if let Some(note) = self.note {
             let mut ids = IdDigest::default();
             page.each_id(store, |id| ids.add(id))?;
-            note.page(page.total(), &ids);
+            note.page(page.last_write(store), page.total(), &ids);
         }
         let end = self.end(part.frame, page.total(), page.next());
         let examined = page.examined();
@@ -137,7 +144,7 @@ impl NewPage<'_> {
             (false, _) => return Err(too_large(next, self.max_bytes)),
         }
         if let Some(note) = self.note {
-            note.page(total, &ids);
+            note.page(None, total, &ids);
         }
         text.push_str(&self.end(frame, total, cursor.as_ref()));
         Ok(Found::Whole(text))

@@ -7,6 +7,7 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::routing::MethodFilter;
 
+use super::as_of::{self, AS_OF};
 use super::case_source::CaseSource;
 use super::endpoint::{Call, Endpoint, Handler};
 use super::pages::{Found, NewPage};
@@ -32,7 +33,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Search(|state, call| Box::pin(search(state, call))),
 };
 
-const NAMES: [&str; 6] = ["offset", "limit", "order", "countTotalItems", "pageCursor", "after"];
+const NAMES: [&str; 7] = ["offset", "limit", "order", "countTotalItems", "pageCursor", "after", AS_OF];
 
 /// The number of query parameters that the interface document has: the first ones in [`NAMES`]. The other parameters exist only if
 /// the catalogue is extended.
@@ -94,6 +95,7 @@ fn search_now(
     let _ = reservation;
     let query = Query::read(call.query.as_deref(), call.token.cache.catalog().is_extended());
     let request = call.token.cache.request(&call.body, &query.params());
+    let moment = query.as_of();
     let request = match (request, query.errors()) {
         (Ok(request), None) => Ok(request),
         (Err(errors), None) | (Ok(_), Some(errors)) => Err(errors),
@@ -103,12 +105,14 @@ fn search_now(
     let request = stop.apply(request);
     let note = call.note.as_deref();
     if let Some(note) = note {
-        note.search(&request, shared.store.last_write());
+        note.search(&request);
     }
+    let moment = as_of::snapshot(shared, &call.token, moment.as_deref(), (note, &request.stop));
+    let moment = moment.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
     let max_bytes = shared.options.max_response_bytes;
     let page = NewPage { request: &request, token: &call.token, max_bytes, note };
     let found = match &shared.source {
-        CaseSource::Store => page.begin(&shared.store).map(|(found, examined)| {
+        CaseSource::Store => page.begin(&shared.store, moment.as_ref()).map(|(found, examined)| {
             shared.metrics.count_rows(examined);
             found
         }),
@@ -157,8 +161,13 @@ impl<'q> Query<'q> {
     }
 
     fn params(&self) -> SearchParams<'_> {
-        let [offset, limit, order, count, cursor, after] = self.values.each_ref().map(Option::as_deref);
+        let [offset, limit, order, count, cursor, after, _] = self.values.each_ref().map(Option::as_deref);
         SearchParams::new().offset(offset).limit(limit).order(order).count(count).cursor(cursor).after(after)
+    }
+
+    /// Returns the moment whose cases are searched, as text.
+    fn as_of(&self) -> Option<String> {
+        self.values.last().and_then(Option::as_deref).map(str::to_owned)
     }
 
     fn errors(self) -> Option<Errors> {

@@ -258,6 +258,42 @@ fn standing_filters_and_events_are_as_the_description_has_them() {
 }
 
 #[test]
+fn the_history_is_as_the_description_has_it() {
+    const WRITES_SEED: u64 = 0x7772_6974_6573;
+    const ROW_SEED: u64 = 0x7772_6974_6500;
+    const WRITES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("writes");
+    const HISTORY: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("history");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let mut store = Store::create(&path, catalog(), StoreOptions::default()).unwrap();
+    store.clock = std::sync::Arc::new(|| crate::value::Timestamp::from_millis(77));
+    let first = r#"{"id":"a","amount":2}"#;
+    store.upsert(first.as_bytes(), Durability::Synced).unwrap();
+    store.set_history(std::time::Duration::from_millis(500)).unwrap();
+    // The write itself replaces the second document, which is not kept.
+    store.upsert_each([&br#"{"id":"a","amount":3}"#[..], br#"{"id":"a"}"#], Durability::Synced).unwrap();
+    store.delete("a", Durability::Synced).unwrap();
+    store.close().unwrap();
+    let database = Database::open(&path).unwrap();
+    let read = database.begin_read().unwrap();
+    let meta = read.open_table(META).unwrap();
+    let counters = with_checksum(WRITES_SEED, &words(&[3, 500, 1, 2]));
+    assert_eq!(meta.get("writes").unwrap().unwrap().value(), counters);
+    let rows = read.open_table(WRITES).unwrap();
+    assert_eq!(rows.len().unwrap(), 3);
+    for (write, next_document) in [(1_u64, 1), (2, 3), (3, 3)] {
+        let expected = with_checksum(write ^ ROW_SEED, &words(&[77, next_document]));
+        assert_eq!(rows.get(write).unwrap().unwrap().value(), expected, "{write}");
+    }
+    let history = read.open_table(HISTORY).unwrap();
+    assert_eq!(history.len().unwrap(), 2);
+    for (key, document) in [((2, 0), first), ((3, 2), r#"{"id":"a"}"#)] {
+        let contents = [&words(&[0])[..], document.as_bytes()].concat();
+        assert_eq!(history.get(key).unwrap().unwrap().value(), with_checksum(key.1, &contents));
+    }
+}
+
+#[test]
 fn the_description_names_what_there_is() {
     for table in [
         "meta",
@@ -270,10 +306,12 @@ fn the_description_names_what_there_is() {
         "records",
         "standing",
         "events",
+        "writes",
+        "history",
     ] {
         assert!(FORMAT.contains(&format!("| `{table}` |")), "{table}");
     }
-    for key in ["format", "catalogue", "definition", "state", "records", "standing"] {
+    for key in ["format", "catalogue", "definition", "state", "records", "standing", "writes"] {
         assert!(FORMAT.contains(&format!("| `{key}` |")), "{key}");
     }
     let pieces = PIECE_BYTES.to_string();

@@ -1,8 +1,10 @@
 //! Compares the store with a plain list: on disks that fail, on damaged files, and after reopening at random moments.
 
 mod disk;
+mod erase;
 mod format;
 mod growth;
+mod history;
 mod imports;
 mod lazy;
 mod members;
@@ -12,6 +14,7 @@ mod stops;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use super::file::File;
 use super::verify::verify;
@@ -38,13 +41,19 @@ fn catalog() -> Catalog {
 /// Returns options with small batches for even seeds. For odd seeds, the batches are larger, and heads are merged into them
 /// repeatedly.
 fn options(seed: u64) -> StoreOptions {
-    StoreOptions::default().checkpoint_every(12).batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
+    let options = StoreOptions::default().checkpoint_every(12);
+    options.batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
 
 fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
+    // Half of the stores keep a history.
+    let options = match seed % 4 < 2 {
+        true => options(seed),
+        false => options(seed).history(Duration::from_millis(5)),
+    };
     let file = File::in_backend(disk.clone(), &catalog());
     file.map_err(|fault| fault.of_file("disk"))
-        .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options(seed)))
+        .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options))
 }
 
 /// Returns all events that are committed, also those that are not shown yet. Checks that their numbers have no gaps.

@@ -1,4 +1,6 @@
-//! The command `audit`: lists and verifies the audit log of a service.
+//! The command `audit`: lists and verifies the audit log of a service, and answers its requests again.
+
+mod replay;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -14,14 +16,15 @@ use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{Column, Fit, TableWriter};
 
-/// List and verify the audit log of a service
+/// List and verify the audit log of a service, and answer its requests again
 ///
 /// `serve --audit FILE` writes the log. Rotated files beside it, FILE.000000000123, belong to it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter audit verify audit.ndjson
-  casefilter audit list audit.ndjson --token acme --operation casesByFilter")]
+  casefilter audit list audit.ndjson --token acme --operation casesByFilter
+  casefilter audit replay audit.ndjson 1204 --db cases.db")]
 pub(crate) struct Args {
     #[command(subcommand)]
     audit: Audit,
@@ -31,6 +34,7 @@ pub(crate) struct Args {
 enum Audit {
     List(List),
     Verify(Verify),
+    Replay(replay::Replay),
 }
 
 /// Print the records of an audit log, oldest first
@@ -90,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match &args.audit {
         Audit::List(args) => list(args),
         Audit::Verify(args) => verify(args),
+        Audit::Replay(args) => replay::run(args),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command `import`: stores cases or records in a database.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use casefilter::{
     Catalog, DocumentNote, ImportError, ImportMode, ImportReport, Store, StoreError, StoreErrorKind,
@@ -16,6 +16,7 @@ use crate::input::admin::{Admin, Opened};
 use crate::input::cases::Files;
 use crate::input::catalog::CatalogFile;
 use crate::input::database::close_written;
+use crate::input::duration::{VALUE, with_unit};
 use crate::input::kind::Kind;
 use crate::input::service::Service;
 use crate::input::taker::{CaseTaker, ServiceTaker};
@@ -95,12 +96,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
+    /// Keep what is replaced or deleted from now on, for this time, such as 90d; 0s forgets it
+    ///
+    /// `search --as-of` then finds the cases as they were. The database keeps this setting, also for other commands and services. By
+    /// default, it is not changed.
+    #[arg(long, value_name = VALUE, value_parser = with_unit)]
+    history: Option<Duration>,
+
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 }
 
 impl Args {
+    fn options(&self) -> StoreOptions {
+        let options = StoreOptions::default();
+        self.history.map_or(options.clone(), |history| options.history(history))
+    }
+
     fn mode(&self) -> ImportMode {
         if self.lenient { ImportMode::Lenient } else { ImportMode::Strict }
     }
@@ -127,11 +140,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     // A new database gets the catalogue of the first database that is imported.
     let made_with = Some(args.db.as_path()).filter(|path| Store::exists(path));
     let catalog = args.catalog.or_stored(made_with.or_else(|| args.cases.first_database()), &args.admin)?;
-    let opened = args.admin.open(&args.db, || match open(&args.db, &catalog) {
+    let opened = args.admin.open(&args.db, || match open(&args.db, &catalog, &args.options()) {
         Ok(store) => Ok(Ok(store)),
         Err(Unopened::Failed(failure)) => Ok(Err(failure)),
         Err(Unopened::Store(error)) => Err(error),
     })?;
+    if args.history.is_some() && matches!(opened, Opened::Served(_)) {
+        let message = "--history: a service has the database open; start it with `serve --history` instead";
+        return Err(Failure::Failed(message.to_owned()));
+    }
     #[cfg(feature = "service")]
     if let Some((kind, one)) = args.kind.records() {
         let import = records::RecordsImport {
@@ -225,15 +242,15 @@ impl From<StoreError> for Unopened {
 }
 
 /// Opens the database. If it does not exist, prepares a new database, which gets its name when it is closed.
-fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
-    let open = || Store::open(path, catalog.clone(), StoreOptions::default());
+fn open(path: &Path, catalog: &Catalog, options: &StoreOptions) -> Result<Store, Unopened> {
+    let open = || Store::open(path, catalog.clone(), options.clone());
     match open() {
         Err(error) if error.kind() == StoreErrorKind::NotFound => {}
         opened => return Ok(opened?),
     }
     interrupt::watch()
         .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
-    match Store::prepare(path, catalog.clone(), StoreOptions::default()) {
+    match Store::prepare(path, catalog.clone(), options.clone()) {
         // Another import has just created it.
         Err(error) if error.kind() == StoreErrorKind::Exists => Ok(open()?),
         prepared => Ok(prepared?),

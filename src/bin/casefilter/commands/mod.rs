@@ -3,7 +3,7 @@
 //! | commands | file |
 //! |---|---|
 //! | search, count, explain | `search`, `stats`, `why`, `match`, `explain`, `check`, `fields`, `bench` |
-//! | databases | `import`, `export`, `delete`, `verify`, `backup`, `compact`; `filters` and `watch` for standing filters |
+//! | databases | `import`, `export`, `delete`, `erase`, `verify`, `backup`, `compact`; `filters` and `watch` for standing filters |
 //! | the service | `serve`, `token`, `sign`, `audit`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
 //! | to begin with | `demo`, `generate` |
@@ -29,6 +29,7 @@ mod completions;
 mod ddl;
 mod delete;
 mod demo;
+mod erase;
 mod explain;
 mod export;
 mod extra_columns;
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Import(import::Args),
     Export(export::Args),
     Delete(delete::Args),
+    Erase(erase::Args),
     Verify(verify::Args),
     Backup(backup::Args),
     Compact(compact::Args),
@@ -122,6 +124,7 @@ impl Command {
             Self::Import(_) => "import",
             Self::Export(_) => "export",
             Self::Delete(_) => "delete",
+            Self::Erase(_) => "erase",
             Self::Verify(_) => "verify",
             Self::Backup(_) => "backup",
             Self::Compact(_) => "compact",
@@ -155,6 +158,7 @@ impl Command {
             Self::Import(args) => import::run(args),
             Self::Export(args) => export::run(args),
             Self::Delete(args) => delete::run(args),
+            Self::Erase(args) => erase::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Backup(args) => backup::run(args),
             Self::Compact(args) => compact::run(args),

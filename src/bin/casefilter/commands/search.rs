@@ -23,6 +23,7 @@ use crate::commands::search::page::print;
 use crate::commands::search::summary::{Took, note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
+use crate::input::as_of::AsOfArg;
 use crate::input::cases::{Cases, Documents, Loaded};
 use crate::input::columns::Columns;
 use crate::input::duration::{VALUE, with_unit};
@@ -87,6 +88,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[command(flatten)]
+    as_of: AsOfArg,
 
     /// Execute many requests: FILE (or -) contains one request per line; an answer is printed for each, on one line
     ///
@@ -370,7 +374,8 @@ fn ask_server(url: &str, args: &Args, catalog: &Catalog) -> Result<Status, Failu
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: ImportMode, documents: Documents) -> Result<Loaded, Failure> {
-    let mut loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
+    let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
+    let mut loaded = loaded.at_moment(args.as_of.of(&args.cases)?)?;
     loaded.cases.limit_service(args.timeout);
     write_report_of(args, &loaded.report)?;
     Ok(loaded)
@@ -390,6 +395,7 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
     args.cases.check_beside(&args.selection)?;
+    args.as_of.of(&args.cases)?;
     let filters = args.selection.file().into_iter().chain(args.requests.as_deref());
     check_report(args.report.as_deref(), args.cases.paths().chain(filters))
 }

@@ -45,7 +45,7 @@ use crate::output::status::Status;
 /// the service read the token file again.
 ///
 /// While the service has the database open, these commands use its socket, which is beside the database: `search`, `stats`,
-/// `why`, `match`, `explain`, `bench`, `import`, `delete`, `export`, `verify`, `backup`, `compact` and `token share`. Only the
+/// `why`, `match`, `explain`, `bench`, `import`, `delete`, `erase`, `export`, `verify`, `backup`, `compact`, `audit replay` and `token share`. Only the
 /// user that the service runs as may open the socket.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
@@ -221,6 +221,12 @@ pub(crate) struct Args {
     /// Memory for pages of the database, in MiB, in addition to the columns
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     cache: usize,
+
+    /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: as the database does]
+    ///
+    /// `search --as-of` and `audit replay` then find the cases as they were. The database keeps this setting, also for other commands.
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_HISTORY", value_parser = seconds)]
+    history: Option<Duration>,
 
     /// Use TLS with the certificates in this PEM file; the certificate of the service must be the first
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT", requires = "tls_key")]
@@ -401,6 +407,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
     let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
+    let store_options = match args.history {
+        Some(history) => store_options.history(history),
+        None => store_options,
+    };
     let store = Store::open(&args.db, catalog.clone(), store_options);
     let store = store.map_err(|error| failed(&error))?;
     warn_of_readers(&args.db, "the cases in it");

@@ -12,6 +12,7 @@ use crate::commands::stats::answer::Answer;
 use crate::commands::stats::show::{write_csv, write_table};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
+use crate::input::as_of::AsOfArg;
 use crate::input::cases::{Cases, Documents};
 use crate::input::facets::{FacetArgs, Facets};
 use crate::input::selection::Criteria;
@@ -65,6 +66,9 @@ pub(crate) struct Args {
     criteria: Criteria,
 
     #[command(flatten)]
+    as_of: AsOfArg,
+
+    #[command(flatten)]
     admin: Admin,
 
     /// Form of the output [default: table on a terminal, json in a pipe]
@@ -88,6 +92,7 @@ enum StatsFormat {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check()?;
+    let moment = args.as_of.of(&args.cases)?;
     let readers = [args.cases.uses_stdin(), args.criteria.uses_stdin(), args.facets.uses_stdin()];
     if readers.iter().filter(|reads| **reads).count() > 1 {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
@@ -118,7 +123,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         args.print(&counts.to_json(), &catalog)?;
         return Ok(status);
     }
-    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
+    let loaded =
+        args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?.at_moment(moment)?;
     ids::note_unknown(&loaded.cases, &search.filter)?;
     let json = loaded.cases.facets(&facets)?;
     let total = Answer::read(&json)?.total;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::commands::hints::{hint, print_hints, warn};
 use crate::commands::scanned::{MOST_IDS, scan};
 use crate::input::admin::Admin;
+use crate::input::as_of::AsOfArg;
 use crate::input::cases::{Cases, Documents, Loaded};
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::Selection;
@@ -54,6 +55,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
 
+    #[command(flatten)]
+    as_of: AsOfArg,
+
     /// JSON, or a tree for people [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
@@ -65,6 +69,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
+    let moment = args.as_of.of(&args.cases)?;
     let catalog = args.selection.catalog(args.cases.first_database(), &args.admin)?;
     let request = args.selection.request(&catalog)?;
     if request.after.is_some() {
@@ -77,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(status) = scan_case(args, (&catalog, mode), &request)? {
         return Ok(status);
     }
-    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?.at_moment(moment)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;

@@ -3,7 +3,7 @@
 /// Names of commands in other programs, each with the command of casefilter that does the same, or other advice.
 const TABLE: [(&[&str], &str); 26] = [
     (
-        &["remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
+        &["remove", "rm", "purge", "drop", "forget", "unset", "truncate"],
         "`casefilter delete --db FILE.db --ids ID,…` deletes cases, and with --where '…' those that a filter selects",
     ),
     (

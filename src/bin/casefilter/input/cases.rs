@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, ImportMode, ImportReport, Store, StoreOptions};
+use casefilter::{AsOf, Catalog, Engine, ImportMode, ImportReport, Store, StoreOptions};
 
 use crate::input::admin::{Admin, Opened};
 use crate::input::copy::Copy;
@@ -71,6 +71,15 @@ pub(crate) struct Loaded {
     pub(crate) cases: LoadedCases,
     pub(crate) report: ImportReport,
     pub(crate) took: Duration,
+}
+
+impl Loaded {
+    /// Searches the cases of a moment from now on, if one is given.
+    pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
+        let start = Instant::now();
+        let cases = self.cases.at_moment(moment)?;
+        Ok(Self { cases, took: self.took.saturating_add(start.elapsed()), ..self })
+    }
 }
 
 impl Files {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use casefilter::internal::{FacetDefaults, parse_facet};
-use casefilter::{Catalog, Deadline, Error, Errors, FacetsRequest, Filter, Limits, SearchRequest};
+use casefilter::{AsOf, Catalog, Deadline, Error, Errors, FacetsRequest, Filter, Limits, SearchRequest};
 use serde::Serialize;
 
 use crate::input::selection::Criteria;
@@ -56,9 +56,16 @@ pub(crate) struct FacetsQuestion {
     own_criteria_apart: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     explain: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 impl FacetsQuestion {
+    /// Returns a copy of the question that asks about the cases of a moment, if one is given.
+    pub(crate) fn as_of(&self, moment: Option<AsOf>) -> Self {
+        Self { as_of: moment.map(|moment| moment.to_string()), ..self.clone() }
+    }
+
     /// Returns a copy of the question that asks how each facet is counted, instead of the counts.
     pub(crate) fn explaining(&self) -> Self {
         Self { explain: true, ..self.clone() }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Filter, MemoryUsage, SearchAnswer, SearchRequest, Store};
+use casefilter::{
+    AsOf, Catalog, Engine, Filter, MemoryUsage, SearchAnswer, SearchRequest, Store, StoreSnapshot,
+};
 use serde_json::value::to_raw_value;
 
 use crate::input::explained::{Explained, with_compiling};
@@ -10,13 +12,17 @@ use crate::input::facets::Facets;
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
-/// Calls the same method of an engine or of a store, which have no common trait. For cases of a service, evaluates the second
-/// expression.
+/// Calls the same method of an engine, of a store, or of a store's snapshot, which have no common trait. For cases of a service,
+/// evaluates the second expression.
 macro_rules! local_or_served {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
             LoadedCases::Memory($cases) => $here,
             LoadedCases::Database($cases) => $here,
+            LoadedCases::Earlier(earlier) => {
+                let $cases = earlier.snapshot()?;
+                $here
+            }
             LoadedCases::Service($served) => $there,
         }
     };
@@ -26,23 +32,67 @@ macro_rules! local_or_served {
 pub(crate) enum LoadedCases {
     Memory(Box<Engine>),
     Database(Box<Store>),
+    /// The cases of a database at an earlier moment.
+    Earlier(Box<Earlier>),
     /// Cases in a database that a service has open.
     Service(Box<Served>),
 }
 
+/// A database, and the moment whose cases are searched.
+pub(crate) struct Earlier {
+    store: Store,
+    moment: AsOf,
+    len: usize,
+}
+
+impl Earlier {
+    fn snapshot(&self) -> Result<StoreSnapshot<'_>, Failure> {
+        self.store.as_of(self.moment).map_err(|error| failed(&error))
+    }
+}
+
 impl LoadedCases {
+    /// Searches the cases of a moment from now on, if one is given.
+    pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
+        let Some(moment) = moment else { return Ok(self) };
+        Ok(match self {
+            Self::Database(store) => {
+                let len = store.as_of(moment).map_err(|error| failed(&error))?.len();
+                Self::Earlier(Box::new(Earlier { store: *store, moment, len }))
+            }
+            Self::Service(served) => Self::Service(Box::new(served.at_moment(moment)?)),
+            // Files have no history, and a moment is set only once.
+            Self::Memory(_) | Self::Earlier(_) => self,
+        })
+    }
+
     pub(crate) fn catalog(&self) -> &Catalog {
-        local_or_served!(self, cases => cases.catalog(), served => served.catalog())
+        match self {
+            Self::Memory(engine) => engine.catalog(),
+            Self::Database(store) => store.catalog(),
+            Self::Earlier(earlier) => earlier.store.catalog(),
+            Self::Service(served) => served.catalog(),
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {
-        let len = local_or_served!(self, cases => cases.len(), served => return served.len());
+        let len = match self {
+            Self::Memory(engine) => engine.len(),
+            Self::Database(store) => store.len(),
+            Self::Earlier(earlier) => earlier.len,
+            Self::Service(served) => return served.len(),
+        };
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
     /// Returns the memory that the cases use. Returns `None` if a service has the database open.
     pub(crate) fn memory(&self) -> Option<MemoryUsage> {
-        local_or_served!(self, cases => Some(cases.memory()), _served => None)
+        match self {
+            Self::Memory(engine) => Some(engine.memory()),
+            Self::Database(store) => Some(store.memory()),
+            Self::Earlier(earlier) => Some(earlier.store.memory()),
+            Self::Service(_) => None,
+        }
     }
 
     pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
@@ -71,6 +121,7 @@ impl LoadedCases {
         match self {
             Self::Memory(engine) => Ok(engine.search(request)?),
             Self::Database(store) => store.search(request).map_err(|error| failed(&error)),
+            Self::Earlier(earlier) => earlier.snapshot()?.search(request).map_err(|error| failed(&error)),
             Self::Service(served) => served.search(request),
         }
     }
@@ -98,11 +149,12 @@ impl LoadedCases {
 
     /// Returns hints about possible reasons why the filter of a request selects no case.
     pub(crate) fn hints(&self, request: &SearchRequest) -> Result<Vec<String>, Failure> {
-        let hints = local_or_served!(
-            self,
-            cases => cases.hints_for(request)?,
-            served => return served.hints(&request.filter)
-        );
+        let hints = match self {
+            Self::Memory(engine) => engine.hints_for(request)?,
+            Self::Database(store) => store.hints_for(request)?,
+            Self::Earlier(_) => return Ok(Vec::new()),
+            Self::Service(served) => return served.hints(&request.filter),
+        };
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
@@ -110,7 +162,7 @@ impl LoadedCases {
     /// of their import already contains these members.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = match self {
-            Self::Memory(_) => return Ok(Vec::new()),
+            Self::Memory(_) | Self::Earlier(_) => return Ok(Vec::new()),
             Self::Database(store) => store.unknown_members(filter),
             Self::Service(served) => return served.unknown_members(filter),
         };
@@ -145,6 +197,7 @@ impl LoadedCases {
         match self {
             Self::Memory(_) | Self::Service(_) => Ok(()),
             Self::Database(store) => Ok(store.warm()?),
+            Self::Earlier(earlier) => Ok(earlier.store.warm()?),
         }
     }
 
@@ -153,6 +206,7 @@ impl LoadedCases {
         match self {
             Self::Memory(_) | Self::Service(_) => Ok(()),
             Self::Database(store) => store.close().map_err(|error| failed(&error)),
+            Self::Earlier(earlier) => earlier.store.close().map_err(|error| failed(&error)),
         }
     }
 
@@ -165,6 +219,10 @@ impl LoadedCases {
         match self {
             Self::Memory(engine) => engine.search(request)?.documents().try_for_each(take),
             Self::Database(store) => store
+                .documents(request)?
+                .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
+            Self::Earlier(earlier) => earlier
+                .snapshot()?
                 .documents(request)?
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
             Self::Service(served) => served.cases(request, true, |_, document| take(document)).map(drop),
@@ -180,6 +238,7 @@ impl LoadedCases {
         match self {
             Self::Memory(engine) => engine.search(request)?.ids().try_for_each(take),
             Self::Database(store) => store.each_id(request, take),
+            Self::Earlier(earlier) => earlier.snapshot()?.each_id(request, take),
             Self::Service(served) => served.each_id(request, take),
         }
     }

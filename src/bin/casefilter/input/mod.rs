@@ -4,7 +4,7 @@
 //! |---|---|
 //! | parse the command line, and print help; advice for unknown commands | `help`; `advice` |
 //! | arguments for cases, databases, catalogues and PostgreSQL tables | `cases`, `database`, `catalog`, `source`, `kind` |
-//! | arguments for filters, columns, counts and durations | `syntax`, `selection`, `columns`, `facets`, `duration` |
+//! | arguments for filters, columns, counts, moments and durations | `syntax`, `selection`, `columns`, `facets`, `as_of`, `duration` |
 //! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
 //! | copy streams, so that they can be read again | `streams` |
 //! | read files of requests; of standing filters | `request_lines`, `request`; `standing` |
@@ -15,6 +15,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod advice;
+pub(crate) mod as_of;
 pub(crate) mod cases;
 pub(crate) mod catalog;
 pub(crate) mod columns;

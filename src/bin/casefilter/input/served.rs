@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use casefilter::{Catalog, Cursor, Error, Filter, SearchAnswer, SearchRequest};
+use casefilter::{AsOf, Catalog, Cursor, Error, Filter, SearchAnswer, SearchRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -28,6 +28,8 @@ pub(crate) struct Served {
     documents: bool,
     /// The maximum time of a search.
     timeout: Option<Duration>,
+    /// The moment whose cases are searched, if it is not now.
+    as_of: Option<AsOf>,
 }
 
 /// The body of a search request to a service.
@@ -51,6 +53,9 @@ struct Question {
     /// If there is no timeout, this member is omitted, so that a service of an earlier version accepts the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
+    /// Omitted for the same reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +111,15 @@ impl Served {
             len: cases,
             documents,
             timeout: None,
+            as_of: None,
         })
+    }
+
+    /// Searches the cases of a moment from now on.
+    pub(crate) fn at_moment(mut self, moment: AsOf) -> Result<Self, Failure> {
+        self.as_of = Some(moment);
+        self.len = self.count(&Filter::all(&self.catalog))?;
+        Ok(self)
     }
 
     /// Sets the maximum time of each search.
@@ -153,14 +166,15 @@ impl Served {
 
     /// Counts the values of fields. Returns the answer as JSON.
     pub(crate) fn facets(&self, question: &FacetsQuestion) -> Result<String, Failure> {
-        let answer: Box<RawValue> = self.service().post(FACETS, question)?;
+        let question = question.as_of(self.as_of);
+        let answer: Box<RawValue> = self.service().post(FACETS, &question)?;
         Ok(answer.get().to_owned())
     }
 
     /// Returns how the values of fields are counted.
     pub(crate) fn explain_facets(&self, question: &FacetsQuestion) -> Result<Explained, Failure> {
         self.service()
-            .post(FACETS, &question.explaining())
+            .post(FACETS, &question.explaining().as_of(self.as_of))
             .map(|Told { json, text }| Explained { json, text })
     }
 
@@ -175,12 +189,18 @@ impl Served {
 
     /// Returns hints about possible reasons why a filter selects no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
+        if self.as_of.is_some() {
+            return Ok(Vec::new());
+        }
         let question = self.question("hints", &SearchRequest::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)
     }
 
     /// Returns the members of cases that look like fields of a filter.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
+        if self.as_of.is_some() {
+            return Ok(Vec::new());
+        }
         let question = self.question("members", &SearchRequest::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)
     }
@@ -235,7 +255,21 @@ impl Served {
         let timeout_ms =
             self.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).max(1));
         let (documents, compile_ns) = (false, 0);
-        Question { ask, body, order, offset, limit, count, cursor, after, documents, compile_ns, timeout_ms }
+        let as_of = self.as_of.map(|moment| moment.to_string());
+        Question {
+            ask,
+            body,
+            order,
+            offset,
+            limit,
+            count,
+            cursor,
+            after,
+            documents,
+            compile_ns,
+            timeout_ms,
+            as_of,
+        }
     }
 
     fn post<T: serde::de::DeserializeOwned>(&self, question: &Question) -> Result<T, Failure> {

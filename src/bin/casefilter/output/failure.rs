@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use casefilter::{StoreError, StoreErrorKind};
 
 use crate::output::escape::escape;
+#[cfg(feature = "service")]
+use crate::output::status::UNREPLAYABLE;
 use crate::output::status::{BAD_REQUEST, FAILED, REFUSED};
 
 /// The reason why a command failed.
@@ -24,6 +26,9 @@ pub(crate) enum Failure {
     Refused(String),
     /// A search was stopped at its timeout.
     Stopped(String),
+    /// A recorded request cannot be answered again.
+    #[cfg(feature = "service")]
+    Unreplayable(String),
 }
 
 impl Failure {
@@ -49,6 +54,8 @@ impl Failure {
             Self::Failed(message) | Self::Stopped(message) => say(&format!("error: {message}\n"), FAILED),
             Self::BadFilter(rendered) => say(&rendered, BAD_REQUEST),
             Self::Refused(message) => say(&format!("error: {message}\n"), REFUSED),
+            #[cfg(feature = "service")]
+            Self::Unreplayable(message) => say(&format!("error: {message}\n"), UNREPLAYABLE),
         }
     }
 }

@@ -14,6 +14,14 @@ pub(crate) const REFUSED: u8 = 3;
 /// The exit status of `check --deny-warnings` for a filter with warnings.
 pub(crate) const WARNED: u8 = 4;
 
+/// The exit status of `audit replay` for another answer than the recorded one.
+#[cfg(feature = "service")]
+pub(crate) const DIFFERENT: u8 = 5;
+
+/// The exit status of `audit replay` for a request that cannot be answered again.
+#[cfg(feature = "service")]
+pub(crate) const UNREPLAYABLE: u8 = 6;
+
 /// The outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -25,6 +33,9 @@ pub(crate) enum Status {
     LeftOut,
     /// A filter has warnings, and --deny-warnings was given.
     Warned,
+    /// A recorded request has another answer.
+    #[cfg(feature = "service")]
+    Different,
 }
 
 impl From<Status> for ExitCode {
@@ -34,6 +45,8 @@ impl From<Status> for ExitCode {
             Status::BadFilter => Self::from(BAD_REQUEST),
             Status::LeftOut => Self::from(REFUSED),
             Status::Warned => Self::from(WARNED),
+            #[cfg(feature = "service")]
+            Status::Different => Self::from(DIFFERENT),
         }
     }
 }

@@ -28,8 +28,8 @@ use super::answer::SearchAnswer;
 use super::bound_request::{BoundRequest, Watch};
 use super::found_rows::FoundRows;
 use super::requests::ENGINE;
-use crate::engine::Engine;
 use crate::engine::snapshot::View;
+use crate::engine::{Engine, Snapshot};
 use crate::error::Error;
 use crate::exec::{self, Collector, Need, Scan, Visit};
 use crate::facet::{FacetAnswer, FacetGroup, FacetsAnswer, FacetsRequest, place_of};
@@ -110,7 +110,15 @@ impl Engine {
     /// After the evaluation of the filter, at most linear in the number of selected documents and their values, for each facet. See
     /// [`FacetStrategy`].
     pub fn facets(&self, request: &FacetsRequest) -> Result<FacetsAnswer, Error> {
-        let snapshot = self.current.load();
+        self.facets_in(&self.current.load(), request)
+    }
+
+    /// Counts the values of fields in a snapshot.
+    pub(crate) fn facets_in(
+        &self,
+        snapshot: &Snapshot,
+        request: &FacetsRequest,
+    ) -> Result<FacetsAnswer, Error> {
         self.facets_of(snapshot.view(&self.catalog, self.keep), request).map(|(answer, _)| answer)
     }
 
@@ -167,7 +175,15 @@ impl Engine {
     /// # Errors
     /// Returns the errors of [`facets`](Self::facets).
     pub fn explain_facets(&self, request: &FacetsRequest) -> Result<Vec<FacetExplanation>, Error> {
-        let snapshot = self.current.load();
+        self.explain_facets_in(&self.current.load(), request)
+    }
+
+    /// Returns the strategies that count each facet in a snapshot.
+    pub(crate) fn explain_facets_in(
+        &self,
+        snapshot: &Snapshot,
+        request: &FacetsRequest,
+    ) -> Result<Vec<FacetExplanation>, Error> {
         self.facets_of(snapshot.view(&self.catalog, self.keep), request).map(|(_, explained)| explained)
     }
 

@@ -36,7 +36,9 @@ impl<'e> WriteTxn<'e> {
         let mut attached = self.attached.take().unwrap_or_else(|| Attached::new(self.engine));
         let events = self.find_events(&mut attached);
         attached.writer.merge.take_if(|merge| merge.is_stuck());
-        let writes = self.buffer.rows() + self.deleted.len() + 1;
+        let changes = self.buffer.rows() + self.deleted.len();
+        let writes = changes + 1;
+        let number = attached.snapshot.write() + u64::from(changes > 0);
         let mut budget = Budget {
             values: MERGE_STEP.saturating_mul(writes),
             keys: KEY_STEP.saturating_mul(writes),
@@ -52,15 +54,15 @@ impl<'e> WriteTxn<'e> {
                 if let Some(work) = &mut writer.keys {
                     work.step(index, &mut budget.keys);
                 }
-                self.stage_in_head(attached)
+                self.stage_in_head(attached, number)
             }
-            _ => self.stage_sealed(attached, budget),
+            _ => self.stage_sealed(attached, budget, number),
         };
         StagedWrite { events, ..staged }
     }
 
-    /// Adds the cases and deletions to the head.
-    fn stage_in_head(self, attached: Attached<'e>) -> StagedWrite<'e> {
+    /// Adds the cases and deletions to the head. `number` is the number of the write.
+    fn stage_in_head(self, attached: Attached<'e>, number: u64) -> StagedWrite<'e> {
         let Attached { writer, snapshot: before } = attached;
         let mut head = before.head.clone();
         let first = head.rows();
@@ -78,13 +80,14 @@ impl<'e> WriteTxn<'e> {
         let cases = before.cases() + self.ids.len() - self.deleted.len();
         head.extend(&rows, self.deleted.into_keys().chain(own_deleted));
         update.head = rows;
-        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(&before));
+        let after = Snapshot::new(Arc::clone(&before.base), head, cases).following(&before).numbered(number);
+        let after = Arc::new(after);
         StagedWrite { engine: self.engine, writer, after, released: self.released, update, events: None }
     }
 
     /// Seals the old head. Also adds the batches of the transaction to the view; if the transaction has no batches, its cases start
-    /// a new head.
-    fn stage_sealed(mut self, attached: Attached<'e>, mut budget: Budget) -> StagedWrite<'e> {
+    /// a new head. `number` is the number of the write.
+    fn stage_sealed(mut self, attached: Attached<'e>, mut budget: Budget, number: u64) -> StagedWrite<'e> {
         let Attached { mut writer, snapshot } = attached;
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
@@ -130,7 +133,7 @@ impl<'e> WriteTxn<'e> {
             head.extend(&rows, in_head(&self.own_deleted, head.id, 0));
             update.head = rows;
         }
-        let after = Arc::new(Snapshot::new(Arc::new(view), head, cases + own_cases));
+        let after = Arc::new(Snapshot::new(Arc::new(view), head, cases + own_cases).numbered(number));
         StagedWrite { engine, writer, after, released: self.released, update, events: None }
     }
 

@@ -1,0 +1,177 @@
+//! The command `erase`: removes an applicant or cases so that no byte of them is left in the database.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+#[cfg(feature = "service")]
+use casefilter::domain::erasure_of_applicant;
+use casefilter::{Catalog, Erased, Erasure, Store, StoreOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::commands::leftovers;
+use crate::input::admin::{Admin, Opened};
+use crate::input::catalog::stored;
+use crate::input::database::close_written;
+use crate::output::ending::{AS_IMPORTED, check_database};
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, failed, note};
+use crate::output::figures::counted;
+use crate::output::part::Part;
+use crate::output::progress::Working;
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+
+/// The route of a service for erasures.
+const ERASURES: &str = "/erasures";
+
+/// Erase an applicant or cases, so that no byte of them is left in the database
+///
+/// With --applicant: the record of the applicant, its documents, its AML cases, its share tokens, and all cases whose
+/// applicantReference.applicantId is this id. With --case: these cases. Both remove earlier versions of the cases (see `--history`), and
+/// their ids in the events of standing filters.
+///
+/// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from what
+/// remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. If nothing is
+/// found, it does so too, because the file may have bytes of a case that was deleted before.
+///
+/// It cannot reach backups and copies that were made before, exports, the audit log (which has filters and ids of applicants), the logs of
+/// the service, names of standing filters, imports that run at the same time, and blocks that the file system has freed. Standing filters
+/// whose text has an id are not changed; they are listed. A value that other cases have too, such as a shared address, stays there.
+///
+/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a service has
+/// the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter erase --db cases.db --applicant 6512f0
+  casefilter erase --db cases.db --case c-17,c-18 --yes")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(long, value_name = "FILE")]
+    db: PathBuf,
+
+    /// The id of an applicant
+    #[arg(long, value_name = "ID", required_unless_present = "cases")]
+    applicant: Option<String>,
+
+    /// Ids of cases
+    #[arg(long = "case", value_name = "ID,…", value_delimiter = ',')]
+    cases: Vec<String>,
+
+    /// Erase without asking
+    #[arg(short, long)]
+    yes: bool,
+
+    #[command(flatten)]
+    admin: Admin,
+
+    /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+/// An erasure that a service executes.
+#[derive(Serialize)]
+struct Question<'a> {
+    applicant: Option<&'a str>,
+    cases: &'a [String],
+}
+
+/// The result, which is printed as JSON.
+#[derive(Serialize, Deserialize)]
+struct Done {
+    #[serde(flatten)]
+    erased: Erased,
+    standing_filters: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    check_database(&args.db, AS_IMPORTED)?;
+    if args.applicant.is_some() {
+        Part::Service.require("`erase --applicant`")?;
+    }
+    let catalog = stored(&args.db, &args.admin)?;
+    let open = || Store::open(&args.db, catalog.clone(), StoreOptions::default());
+    let opened = args.admin.open(&args.db, open)?;
+    args.confirm()?;
+    let working = Working::on("writing the database again");
+    let done = match opened {
+        Opened::Local(store) => {
+            let erased = store.erase(&args.erasure(&catalog)).map_err(|error| failed(&error))?;
+            let ids = args.applicant.iter().chain(&args.cases).map(String::as_str);
+            let done = Done { erased, standing_filters: store.standing_filters_naming(ids) };
+            close_written(store)?;
+            done
+        }
+        Opened::Served(mut service) => {
+            let question = Question { applicant: args.applicant.as_deref(), cases: &args.cases };
+            service.post(ERASURES, &question)?
+        }
+    };
+    drop(working);
+    leftovers::warn(&args.db);
+    if !done.standing_filters.is_empty() {
+        let names = escape(&done.standing_filters.join(", ")).into_owned();
+        note(format!(
+            "warning: these standing filters have an erased id in their text, and still exist: {names}\n"
+        ));
+    }
+    let mut out = Output::new();
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&done)?,
+        Format::Table => {
+            let Erased { cases, records, history, events, .. } = done.erased;
+            out.line(&format!(
+                "{}, {}, {} and the ids of {} erased",
+                counted(cases, "case"),
+                counted(records, "record"),
+                counted(history, "earlier document"),
+                counted(events, "event")
+            ))?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+impl Args {
+    #[cfg(feature = "service")]
+    fn erasure(&self, catalog: &Catalog) -> Erasure {
+        let erasure = match &self.applicant {
+            Some(id) => erasure_of_applicant(&catalog.extended(), id),
+            None => Erasure::new(),
+        };
+        erasure.with_ids(self.cases.iter().cloned())
+    }
+
+    #[cfg(not(feature = "service"))]
+    fn erasure(&self, _: &Catalog) -> Erasure {
+        Erasure::new().with_ids(self.cases.iter().cloned())
+    }
+
+    /// Asks for confirmation, unless --yes was given.
+    fn confirm(&self) -> Result<(), Failure> {
+        if self.yes {
+            return Ok(());
+        }
+        let what = match (&self.applicant, self.cases.len() as u64) {
+            (Some(id), 0) => format!("the applicant {}", escape(id)),
+            (Some(id), cases) => format!("the applicant {} and {}", escape(id), counted(cases, "case")),
+            (None, cases) => counted(cases, "case"),
+        };
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            let message =
+                "nothing was erased: --yes is required, because there is no terminal on which to ask";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let database = escape(&self.db.display().to_string()).into_owned();
+        let _ = write!(io::stderr().lock(), "Erase {what} from {database}? It cannot be undone. [y/N] ");
+        let mut answer = String::new();
+        let read = io::stdin().lock().read_line(&mut answer);
+        read.map_err(|error| Failure::io("cannot read", "standard input", &error))?;
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(Failure::Failed("nothing was erased".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Erasures on the admin socket. The command `erase` sends them if a running service has the database open.
+//!
+//! The body of `POST /erasures` is a JSON object:
+//!
+//! | member | value |
+//! |---|---|
+//! | `applicant` | the id of an applicant, whose records and cases are erased |
+//! | `cases` | ids of cases |
+//!
+//! The response has the numbers of what was erased, and the names of the standing filters that test one of the ids.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::erasure_of_applicant;
+use crate::service::audit::record::Note;
+use crate::service::http::errors::{Failure, json};
+use crate::service::state::ServiceState;
+use crate::store::{Erased, Erasure};
+
+/// The JSON body of an erasure.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AdminErasure {
+    applicant: Option<String>,
+    #[serde(default)]
+    cases: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    erased: Erased,
+    standing_filters: Vec<String>,
+}
+
+/// Erases, and returns the response. It has the note for the audit log as an extension.
+pub(super) async fn answer(shared: &Arc<ServiceState>, erasure: AdminErasure) -> Result<Response, Failure> {
+    if erasure.applicant.is_none() && erasure.cases.is_empty() {
+        return Err(Failure::new(StatusCode::BAD_REQUEST, "expected `applicant` or `cases`"));
+    }
+    let run = move |shared: &ServiceState| {
+        let AdminErasure { applicant, cases } = erasure;
+        let catalog = shared.store.catalog().extended();
+        let erasure = match &applicant {
+            Some(id) => erasure_of_applicant(&catalog, id),
+            None => Erasure::new(),
+        };
+        let erased = shared.store.erase(&erasure.with_ids(cases.iter().cloned()));
+        let erased = erased.map_err(|error| Failure::of_store(&error))?;
+        let ids = applicant.iter().chain(&cases).map(String::as_str);
+        let standing_filters = shared.store.standing_filters_naming(ids);
+        let note = Note::default();
+        note.erased(&erased, applicant.as_deref(), &cases);
+        Ok((Answer { erased, standing_filters }, note))
+    };
+    let (answer, note) = shared.admin_write(run).await?;
+    let body = serde_json::to_vec(&answer).map_err(|error| Failure::internal(error.to_string()))?;
+    let mut response = json(body);
+    response.extensions_mut().insert(Arc::new(note));
+    Ok(response)
+}

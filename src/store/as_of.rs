@@ -1,0 +1,129 @@
+//! The moment whose documents a search is asked for, and the error for a moment that is not known.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::value::{Clock, Timestamp};
+
+/// A moment whose documents a search is asked for; see [`Store::as_of`](crate::Store::as_of).
+///
+/// Its text is the number of a write, such as `1204`, or a time: in the form of the interface (`2026-11-27 08:00:00`, in UTC or with an
+/// offset), in RFC 3339, or a day in UTC, which stands for its last moment.
+///
+/// ```
+/// use casefilter::{AsOf, Timestamp};
+/// assert_eq!("1204".parse(), Ok(AsOf::Write(1204)));
+/// let noon = Timestamp::parse("2026-11-27 12:00:00")?;
+/// assert_eq!("2026-11-27 12:00:00".parse(), Ok(AsOf::Time(noon)));
+/// assert_eq!("2026-11-27T13:00:00+01:00".parse(), Ok(AsOf::Time(noon)));
+/// assert!("2026-11-27".parse::<AsOf>()? > AsOf::Time(noon));
+/// assert!("yesterday".parse::<AsOf>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AsOf {
+    /// The moment after the write with this number. 0 is the moment before the first write.
+    Write(u64),
+    /// The moment after the last write that is not later than this time.
+    Time(Timestamp),
+}
+
+impl fmt::Display for AsOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(write) => write!(f, "{write}"),
+            Self::Time(time) => f.write_str(&text_of(*time)),
+        }
+    }
+}
+
+/// Returns a time as text that [`AsOf`] reads, also with milliseconds.
+fn text_of(time: Timestamp) -> String {
+    time.to_rfc3339().unwrap_or_else(|| time.to_string())
+}
+
+impl FromStr for AsOf {
+    type Err = ParseAsOfError;
+
+    fn from_str(text: &str) -> Result<Self, ParseAsOfError> {
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().map(Self::Write).map_err(|_| ParseAsOfError);
+        }
+        // An interval is no moment.
+        let moment = Clock::default().parse(text).ok().filter(|_| !text.contains('/'));
+        moment.map(|(_, last)| Self::Time(last)).ok_or(ParseAsOfError)
+    }
+}
+
+/// The error for a text that is no moment.
+///
+/// ```
+/// let error = "now".parse::<casefilter::AsOf>().unwrap_err();
+/// assert!(error.to_string().starts_with("expected the number of a write, or a time"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParseAsOfError;
+
+impl fmt::Display for ParseAsOfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "expected the number of a write, or a time such as `2026-11-27 08:00:00`, `2026-11-27T08:00:00Z` or `2026-11-27`",
+        )
+    }
+}
+
+impl std::error::Error for ParseAsOfError {}
+
+/// The moments of a store whose documents are known, in an error for another moment.
+///
+/// ```
+/// use casefilter::{AsOf, Catalog, Store, StoreErrorKind, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+/// store.upsert_many(br#"[{"id":"a"}]"#)?;
+/// let error = store.as_of(AsOf::Write(0)).unwrap_err();
+/// assert_eq!(error.kind(), StoreErrorKind::HistoryGone);
+/// assert_eq!(error.history_gone().map(|gone| (gone.oldest, gone.last)), Some((None, 1)));
+/// assert!(error.to_string().contains("keeps no history"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryGone {
+    /// The moment that was asked for.
+    pub asked: AsOf,
+    /// The number and the time of the oldest write after which the documents are known. `None` if the store keeps no history: only the
+    /// documents of now are known.
+    pub oldest: Option<(u64, Timestamp)>,
+    /// The number of the last write.
+    pub last: u64,
+    /// True if the moment is in the future.
+    pub is_future: bool,
+}
+
+impl fmt::Display for HistoryGone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, oldest, last, is_future } = self;
+        let asked = match asked {
+            AsOf::Write(_) => format!("write {asked}"),
+            AsOf::Time(_) => format!("the time {asked}"),
+        };
+        match oldest {
+            _ if *is_future => write!(f, "{asked} has not come yet; the last write is {last}"),
+            Some((write, time)) => {
+                let time = text_of(*time);
+                write!(
+                    f,
+                    "the cases as of {asked} are not kept; the oldest moment kept is write {write}, of {time}"
+                )
+            }
+            None => write!(
+                f,
+                "the cases as of {asked} are not known, because the database keeps no history; the last write is {last}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for HistoryGone {}

@@ -1,0 +1,212 @@
+//! The history of a store: the documents as of an earlier write.
+//!
+//! A snapshot as of an earlier write shares all batches of the current snapshot, without the rows of newer documents. The documents that
+//! later writes replaced or deleted are read from the history, and become further batches. So it takes memory and time for the changes
+//! since then, and not for all documents.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::as_of::{AsOf, HistoryGone};
+use super::database::Store;
+use super::documents::{Documents, OldDocuments};
+use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::history_bytes::WriteCounters;
+use super::history_tables::{History, put_counters, set_time};
+use super::snapshot::StoreSnapshot;
+use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
+use crate::engine::EngineSnapshot;
+use crate::ingest::{DocumentTemplate, read_by_template};
+use crate::stop::StopConditions;
+use crate::value::Timestamp;
+
+impl Store {
+    /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from the
+    /// documents as they were at any moment within this time. On disk when the call returns.
+    ///
+    /// The file keeps this setting: later writes keep replaced documents, whichever program makes them. The history begins now. Zero
+    /// ends it, and removes what was kept. A shorter time removes older documents with the next writes.
+    ///
+    /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older ones, so that they
+    /// stay while nothing is written.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use casefilter::{AsOf, Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.set_history(Duration::from_secs(7 * 24 * 3600))?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Synced)?;
+    /// store.delete("a", Durability::Synced)?;
+    /// assert_eq!((store.as_of(AsOf::Write(1))?.len(), store.len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version. Returns an error if the file cannot be
+    /// written, as [`upsert`](Self::upsert) does.
+    pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
+        // The greatest time is far longer than any file exists.
+        let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
+        let mut log = self.lock_log();
+        self.ready(&mut log)?;
+        if log.writes.history_ms == history_ms {
+            return Ok(());
+        }
+        if !self.is_packed {
+            let detail =
+                "its format version keeps no history; export the cases, and import them into a new file";
+            return Err(self.error(Fault::new(StoreErrorKind::OldFormat, detail)));
+        }
+        let mut writes = log.writes;
+        let committed = guarded(|| {
+            let transaction = self.file.write(true)?;
+            set_time(&transaction, &mut writes, history_ms, (self.clock)(), &log.state)?;
+            put_counters(&transaction, writes)?;
+            transaction.commit()?;
+            // The reader of the current snapshot has the tables of the state before.
+            self.engine.attach(Arc::new(Documents::of(&self.file)?));
+            Ok(())
+        });
+        self.settle(&mut log, committed)?;
+        log.writes = writes;
+        log.synced();
+        Ok(())
+    }
+
+    /// Returns the time for which the store keeps documents that a write replaced or deleted. Returns zero if it keeps no history.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use casefilter::{Catalog, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// let day = Duration::from_secs(24 * 3600);
+    /// Store::create(&path, Catalog::cases(), StoreOptions::default().history(day))?.close()?;
+    /// assert_eq!(Store::open(&path, Catalog::cases(), StoreOptions::default())?.history(), day);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn history(&self) -> Duration {
+        Duration::from_millis(self.lock_log().writes.history_ms)
+    }
+
+    /// Returns the documents as they were at an earlier moment, for any number of searches. The moment is the number of a write, as
+    /// [`StoreSnapshot::last_write`] and [`SearchAnswer::last_write`](crate::SearchAnswer::last_write) return it, or a time.
+    ///
+    /// The current moment is always known. Earlier ones are known if the store keeps a [history](Self::set_history). Searches of the
+    /// result give the answers that the same searches gave then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use casefilter::{AsOf, Catalog, Durability, Filter, SearchRequest, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let options = StoreOptions::default().history(Duration::from_secs(3600));
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), options)?;
+    /// store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced)?;
+    /// let vip = SearchRequest::new(Filter::compile_text(store.catalog(), "tags = vip")?);
+    /// let before = store.search(&vip)?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Synced)?;
+    /// assert!(store.search(&vip)?.is_empty());
+    /// let moment = AsOf::Write(before.last_write().unwrap_or_default());
+    /// assert_eq!(store.as_of(moment)?.search(&vip)?.to_json(), before.to_json());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`HistoryGone`](StoreErrorKind::HistoryGone) if the moment is not kept any more, or has not come yet;
+    /// [`StoreError::history_gone`] names the oldest moment. Returns an error if the file cannot be read or is damaged.
+    ///
+    /// # Complexity
+    /// Parses each document that was replaced or deleted since the moment, and keeps its columns in memory while the result exists.
+    pub fn as_of(&self, moment: AsOf) -> Result<StoreSnapshot<'_>, StoreError> {
+        self.as_of_with(moment, &StopConditions::default())
+    }
+
+    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop.
+    pub(crate) fn as_of_with(
+        &self,
+        moment: AsOf,
+        stop: &StopConditions,
+    ) -> Result<StoreSnapshot<'_>, StoreError> {
+        let find = || self.find_moment(moment, stop);
+        let snapshot = self.reading(self.file.generation(), find, find)?;
+        Ok(StoreSnapshot::new(self, snapshot))
+    }
+
+    fn find_moment(&self, moment: AsOf, stop: &StopConditions) -> Result<EngineSnapshot, Fault> {
+        let now = self.engine.snapshot();
+        let last = now.last_write();
+        if self.is_packed && moment == AsOf::Write(last) {
+            return Ok(now);
+        }
+        let attachment = now.inner().attached();
+        let documents = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>());
+        let documents = documents.ok_or_else(|| Fault::corrupt("a snapshot without documents"))?;
+        let (counters, history) =
+            documents.history().map_err(|fault| fault.of_generation(documents.generation))?;
+        if self.is_packed && counters.last != last {
+            return Err(Fault::corrupt("the counters of writes are not of this state"));
+        }
+        let write = find_write(moment, (last, (self.clock)()), history.as_ref())?;
+        let Some(history) = history.filter(|_| write != last) else { return Ok(now) };
+        let next_document = history.row(write)?.next_document;
+        let (old, batches) = self.read_old(&history, documents, (write, next_document), stop)?;
+        let attachment = Arc::new(documents.with_old(old));
+        Ok(self.engine.earlier_snapshot(&now, write, next_document, batches, attachment))
+    }
+
+    /// Reads the documents after a write that later writes removed, and makes batches of them.
+    fn read_old(
+        &self,
+        history: &History,
+        documents: &Documents,
+        (write, next_document): (u64, u64),
+        stop: &StopConditions,
+    ) -> Result<(OldDocuments, Vec<Batch>), Fault> {
+        let catalog = self.engine.catalog();
+        let limits = self.options.limits.clone().for_stored_documents();
+        let mut template = DocumentTemplate::default();
+        let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
+        let (mut removed, mut batches) = (Vec::new(), Vec::new());
+        history.each_after(Some(write), next_document, |write, number, bytes| {
+            stop.verdict_now().map_err(Fault::stopped)?;
+            if builder.is_full() || builder.rows() >= self.options.batch_rows {
+                batches.push(builder.seal());
+            }
+            removed.push((number, write));
+            documents.dictionaries().decode(number, bytes, |place, text| {
+                let mut row = Row::default();
+                read_by_template(text, catalog, &limits, &mut template, &mut row)
+                    .map_err(|error| Fault::corrupt(format!("document {number} of the history: {error}")))?;
+                builder.push(&row, Document::Number { number, size_bytes: text.len() }, place);
+                Ok(())
+            })?
+        })?;
+        if builder.rows() > 0 {
+            batches.push(builder.seal());
+        }
+        Ok((OldDocuments::new(removed), batches))
+    }
+}
+
+/// Returns the number of the last write at a moment.
+fn find_write(moment: AsOf, (last, now): (u64, Timestamp), history: Option<&History>) -> Result<u64, Fault> {
+    let gone = |is_future| {
+        let oldest = history.map(|history| {
+            let WriteCounters { oldest, .. } = *history.counters();
+            Ok::<_, Fault>((oldest, history.row(oldest)?.time))
+        });
+        match oldest.transpose() {
+            Ok(oldest) => Fault::history_gone(HistoryGone { asked: moment, oldest, last, is_future }),
+            Err(fault) => fault,
+        }
+    };
+    match (moment, history) {
+        (AsOf::Write(write), _) if write > last => Err(gone(true)),
+        (AsOf::Time(time), _) if time > now => Err(gone(true)),
+        (AsOf::Write(write), Some(history)) if write >= history.counters().oldest => Ok(write),
+        (AsOf::Time(time), Some(history)) => history.write_at(time)?.ok_or_else(|| gone(false)),
+        (AsOf::Write(_), _) | (AsOf::Time(_), None) => Err(gone(false)),
+    }
+}

@@ -1,0 +1,318 @@
+//! The tables of the history: keeps, finds, forgets, checks and copies documents that were replaced or deleted.
+//!
+//! `writes` has a row for each write from the oldest one on after which the documents are known. `history` has the documents that later
+//! writes removed, in the order of these writes. So the documents after write *n* are the documents of now, and those that writes after
+//! *n* removed, both without the documents that are newer than write *n*.
+
+use redb::{
+    ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableDefinition, TableError, WriteTransaction,
+};
+
+use super::dictionary::Dictionaries;
+use super::error::Fault;
+use super::file::Reading;
+use super::history_bytes::{WriteCounters, WriteRow};
+use super::tables::{DOCUMENTS, HISTORY, META, StoreCounters, WRITE_COUNTERS, WRITES};
+use crate::batch::Row;
+use crate::catalog::Catalog;
+use crate::ingest::read_case;
+use crate::limits::Limits;
+use crate::value::Timestamp;
+
+/// The key of a document in the history: the number of the write that removed it, and the number of the document.
+pub(super) type Key = (u64, u64);
+
+/// Takes the documents that a write removes.
+pub(super) struct Keeper<'t> {
+    table: Table<'t, Key, &'static [u8]>,
+    write: u64,
+    /// The number of the first document of the write.
+    first_document: u64,
+}
+
+impl<'t> Keeper<'t> {
+    /// Returns `None` if there is no history.
+    pub(super) fn open(
+        transaction: &'t WriteTransaction,
+        counters: &WriteCounters,
+        (write, first_document): (u64, u64),
+    ) -> Result<Option<Self>, Fault> {
+        if !counters.has_history() {
+            return Ok(None);
+        }
+        Ok(Some(Self { table: transaction.open_table(HISTORY)?, write, first_document }))
+    }
+
+    /// Keeps a document, given the bytes of its entry in the table of documents. Does not keep a document of this write itself, because
+    /// no search has seen it.
+    pub(super) fn keep(&mut self, number: u64, bytes: &[u8]) -> Result<(), Fault> {
+        if number < self.first_document {
+            self.table.insert((self.write, number), bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Stores the counters.
+pub(super) fn put_counters(transaction: &WriteTransaction, counters: WriteCounters) -> Result<(), Fault> {
+    transaction.open_table(META)?.insert(WRITE_COUNTERS, counters.to_bytes().as_slice())?;
+    Ok(())
+}
+
+/// Counts a write. If there is a history, stores its row, and forgets what is older than the history: at most `most` rows and documents.
+/// Does not store the counters.
+pub(super) fn note_write(
+    transaction: &WriteTransaction,
+    counters: &mut WriteCounters,
+    (write, next_document): (u64, u64),
+    now: Timestamp,
+    most: u64,
+) -> Result<(), Fault> {
+    let before = std::mem::replace(&mut counters.last, write);
+    if !counters.has_history() {
+        return Ok(());
+    }
+    let mut rows = transaction.open_table(WRITES)?;
+    let time = row(&rows, before)?.time.max(now);
+    rows.insert(write, WriteRow { time, next_document }.to_bytes(write).as_slice())?;
+    forget(transaction, &mut rows, counters, now, most)
+}
+
+fn forget(
+    transaction: &WriteTransaction,
+    rows: &mut Table<'_, u64, &'static [u8]>,
+    counters: &mut WriteCounters,
+    now: Timestamp,
+    most: u64,
+) -> Result<(), Fault> {
+    let age = i64::try_from(counters.history_ms).unwrap_or(i64::MAX);
+    let since = now.as_millis().saturating_sub(age);
+    let mut left = most;
+    // The documents at the time `since` are those after the last write that is not later.
+    while left > 0 && counters.oldest < counters.last {
+        let next = counters.oldest.saturating_add(1);
+        if row(rows, next)?.time.as_millis() > since {
+            break;
+        }
+        rows.remove(counters.oldest)?;
+        counters.oldest = next;
+        left = left.saturating_sub(1);
+    }
+    let mut history = transaction.open_table(HISTORY)?;
+    while left > 0 {
+        let first = history.first()?.map(|(key, _)| key.value());
+        if first.is_none_or(|(write, _)| write > counters.oldest) {
+            break;
+        }
+        history.pop_first()?;
+        left = left.saturating_sub(1);
+    }
+    counters.documents = history.len()?;
+    Ok(())
+}
+
+/// Sets the time for which documents are kept. 0 forgets the whole history. Does not store the counters.
+pub(super) fn set_time(
+    transaction: &WriteTransaction,
+    counters: &mut WriteCounters,
+    history_ms: u64,
+    now: Timestamp,
+    state: &StoreCounters,
+) -> Result<(), Fault> {
+    if history_ms == 0 {
+        transaction.delete_table(WRITES)?;
+        transaction.delete_table(HISTORY)?;
+        *counters = WriteCounters { last: counters.last, ..WriteCounters::default() };
+        return Ok(());
+    }
+    if !counters.has_history() {
+        let (write, next_document) = (counters.last, state.next_document);
+        let row = WriteRow { time: now, next_document }.to_bytes(write);
+        transaction.open_table(WRITES)?.insert(write, row.as_slice())?;
+        transaction.open_table(HISTORY)?;
+        counters.oldest = write;
+    }
+    counters.history_ms = history_ms;
+    Ok(())
+}
+
+/// The tables of the history in a read transaction.
+pub(super) struct History {
+    rows: ReadOnlyTable<u64, &'static [u8]>,
+    documents: ReadOnlyTable<Key, &'static [u8]>,
+    counters: WriteCounters,
+}
+
+impl History {
+    /// Opens the history. Returns `None` if there is none. Checks that its counts are as counted.
+    pub(super) fn open(reading: &Reading, counters: WriteCounters) -> Result<Option<Self>, Fault> {
+        let opened = (|| Ok((reading.open_table(WRITES)?, reading.open_table(HISTORY)?)))();
+        let (rows, documents) = match opened {
+            Ok(tables) if counters.has_history() => tables,
+            Err(TableError::TableDoesNotExist(_)) if !counters.has_history() => return Ok(None),
+            Ok(_) | Err(TableError::TableDoesNotExist(_)) => {
+                return Err(Fault::corrupt("the tables of the history are not as counted"));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let found = (rows.len()?, documents.len()?);
+        if found != (counters.rows(), counters.documents) {
+            return Err(Fault::corrupt(format!(
+                "a history of {} writes and {} documents, counted as {} and {}",
+                found.0,
+                found.1,
+                counters.rows(),
+                counters.documents
+            )));
+        }
+        Ok(Some(Self { rows, documents, counters }))
+    }
+
+    pub(super) fn counters(&self) -> &WriteCounters {
+        &self.counters
+    }
+
+    /// Returns the row of a write.
+    pub(super) fn row(&self, write: u64) -> Result<WriteRow, Fault> {
+        row(&self.rows, write)
+    }
+
+    /// Returns the number of the last write that is not later than a time. Returns `None` if it is not known any more.
+    pub(super) fn write_at(&self, time: Timestamp) -> Result<Option<u64>, Fault> {
+        let WriteCounters { oldest, last, .. } = self.counters;
+        if self.row(oldest)?.time > time {
+            return Ok(None);
+        }
+        // The write `from` is not later, and the writes after `to` are later.
+        let (mut from, mut to) = (oldest, last);
+        while from < to {
+            let middle = from.saturating_add(to.saturating_sub(from).div_ceil(2));
+            match self.row(middle)?.time <= time {
+                true => from = middle,
+                false => to = middle.saturating_sub(1),
+            }
+        }
+        Ok(Some(from))
+    }
+
+    /// Passes each document to `take` that a write after `write` removed, and that is older than the document `next_document`: the
+    /// number of the removing write, the number of the document, and its bytes. Without `write`, passes those of all writes.
+    pub(super) fn each_after(
+        &self,
+        write: Option<u64>,
+        next_document: u64,
+        mut take: impl FnMut(u64, u64, &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut last = None;
+        let first = write.map_or(0, |write| write.saturating_add(1));
+        for entry in self.documents.range((first, 0)..)? {
+            let (key, bytes) = entry?;
+            let key = key.value();
+            in_order(&mut last, key)?;
+            if key.1 < next_document {
+                take(key.0, key.1, bytes.value())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks that the keys of the history ascend. The pages of a damaged file may form a cycle.
+fn in_order(last: &mut Option<Key>, key: Key) -> Result<(), Fault> {
+    if last.replace(key).is_some_and(|last| last >= key) {
+        return Err(Fault::corrupt(format!("the document {} of the history is not in its place", key.1)));
+    }
+    Ok(())
+}
+
+fn row(rows: &impl ReadableTable<u64, &'static [u8]>, write: u64) -> Result<WriteRow, Fault> {
+    let bytes = rows.get(write)?;
+    let bytes = bytes.ok_or_else(|| Fault::corrupt(format!("no row of write {write}")))?;
+    WriteRow::from_bytes(write, bytes.value())
+}
+
+/// Reads and checks the whole history. Returns the number of its documents.
+pub(super) fn verify(
+    reading: &Reading,
+    catalog: &Catalog,
+    dictionaries: &Dictionaries,
+    (counters, state): (WriteCounters, &StoreCounters),
+) -> Result<u64, Fault> {
+    let Some(history) = History::open(reading, counters)? else { return Ok(0) };
+    let mut before: Option<WriteRow> = None;
+    for write in counters.oldest..=counters.last {
+        let own = history.row(write)?;
+        let is_later =
+            before.is_none_or(|old| old.time <= own.time && old.next_document <= own.next_document);
+        if !is_later {
+            return Err(Fault::corrupt(format!("the row of write {write} is before that of the last one")));
+        }
+        before = Some(own);
+    }
+    if before.map(|last| last.next_document) != Some(state.next_document) {
+        return Err(Fault::corrupt("the row of the last write is not of this state"));
+    }
+    let documents = reading.open_table(DOCUMENTS)?;
+    let limits = Limits::default().for_stored_documents();
+    let mut last = None;
+    for entry in history.documents.iter()? {
+        let (key, bytes) = entry?;
+        let (write, number) = key.value();
+        in_order(&mut last, (write, number))?;
+        let wrong = |what: &str| Fault::corrupt(format!("the document {number} of the history {what}"));
+        // Documents of older writes are forgotten, but still there.
+        let end = match write > counters.oldest && write <= counters.last {
+            true => history.row(write.saturating_sub(1))?.next_document,
+            false => state.next_document,
+        };
+        if write > counters.last || number >= end || documents.get(number)?.is_some() {
+            return Err(wrong("is not of its write"));
+        }
+        dictionaries.decode(number, bytes.value(), |place, text| {
+            let mut row = Row::default();
+            read_case(text, catalog, &limits, &mut row)
+                .map_err(|error| wrong(&format!("is none: {error}")))?;
+            if place < state.next_place { Ok(()) } else { Err(wrong("is not of this state")) }
+        })??;
+    }
+    Ok(counters.documents)
+}
+
+/// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then returns
+/// false.
+pub(super) fn copy(
+    from: &Reading,
+    to: &WriteTransaction,
+    dictionaries: Option<&Dictionaries>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<bool, Fault> {
+    let Some(rows) = open(from, WRITES)? else { return Ok(true) };
+    let mut copied = to.open_table(WRITES)?;
+    for entry in rows.iter()? {
+        let (write, bytes) = entry?;
+        copied.insert(write.value(), bytes.value())?;
+    }
+    let Some(documents) = open(from, HISTORY)? else { return Ok(true) };
+    let mut copied = to.open_table(HISTORY)?;
+    for entry in documents.iter()? {
+        if !goes_on() {
+            return Ok(false);
+        }
+        let (key, bytes) = entry?;
+        let (key, bytes) = (key.value(), bytes.value());
+        let repacked = dictionaries.and_then(|own| own.repack(key.1, bytes));
+        copied.insert(key, repacked.as_deref().unwrap_or(bytes))?;
+    }
+    Ok(true)
+}
+
+fn open<K: redb::Key + 'static>(
+    reading: &Reading,
+    table: TableDefinition<'static, K, &'static [u8]>,
+) -> Result<Option<ReadOnlyTable<K, &'static [u8]>>, Fault> {
+    match reading.open_table(table) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

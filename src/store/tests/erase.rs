@@ -1,0 +1,175 @@
+//! Looks for the bytes of erased cases: in the file, in its free pages, and in everything that zstd compressed there.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use redb::{Database, ReadableDatabase, ReadableTable};
+
+use super::super::tables::DICTIONARIES;
+use super::*;
+use crate::facet::{Facet, FacetsRequest};
+
+/// The first bytes of a frame of zstd.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Returns the dictionaries of a closed file.
+fn dictionaries(path: &Path) -> Vec<Vec<u8>> {
+    let database = Database::open(path).unwrap();
+    let table = database.begin_read().unwrap().open_table(DICTIONARIES).unwrap();
+    table.iter().unwrap().map(|entry| entry.unwrap().1.value()[8..].to_vec()).collect()
+}
+
+/// Returns the readable bytes of all files of a folder: as they are, and what is in frames of zstd at any place, with any of the
+/// dictionaries, also in cut frames.
+fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        for start in memchr::memmem::find_iter(&bytes, &MAGIC) {
+            let none: &[u8] = &[];
+            for dictionary in dictionaries.iter().map(Vec::as_slice).chain([none]) {
+                let frame = &bytes[start..bytes.len().min(start + (1 << 20))];
+                let decoder = zstd::stream::read::Decoder::with_dictionary(frame, dictionary);
+                let mut decoder = decoder.unwrap().single_frame();
+                let mut text = Vec::new();
+                let mut part = [0; 512];
+                while let Ok(read @ 1..) = decoder.read(&mut part) {
+                    text.extend_from_slice(&part[..read]);
+                }
+                all.push(text);
+            }
+        }
+        all.push(bytes);
+    }
+    all
+}
+
+fn has(readable: &[Vec<u8>], text: &str) -> bool {
+    readable.iter().any(|bytes| memchr::memmem::find(bytes, text.as_bytes()).is_some())
+}
+
+/// Texts of the person to erase: the values of all documents, of the newest ones, of replaced ones, of a record, and the id of a case.
+const SECRETS: [&str; 5] =
+    ["Quetzalcoatlus", "Xylophonist", "Zwiebelkuchen", "Rhabarbergruetze", "person-17"];
+
+fn fill(path: &Path, is_large: bool, history: Duration) {
+    let options = StoreOptions::default().history(history).batch_rows(512);
+    let store = Store::create(path, catalog(), options).unwrap();
+    store.insert_standing([standing("f", 1)]).unwrap();
+    let others = if is_large { 1500 } else { 40 };
+    let other = |number: u64| {
+        format!(
+            "{{\"id\":\"other-{number}\",\"state\":\"s{}\",\"amount\":{number},\"tags\":[\"a long tag of many cases\",\"t{}\"],\"note\":\"some text that many documents have\"}}\n",
+            number % 5,
+            number % 7
+        )
+    };
+    let own = |number: u64, secret: &str| {
+        format!(
+            "{{\"id\":\"person-{number}\",\"state\":\"Quetzalcoatlus\",\"amount\":900,\"tags\":[\"{secret}\"],\"note\":\"some text that many documents have, by Quetzalcoatlus\"}}\n"
+        )
+    };
+    let mut lines = String::new();
+    for number in 0..others {
+        lines += &other(number);
+        if number < 40 {
+            lines += &own(number, "Zwiebelkuchen");
+        }
+    }
+    store.upsert_many(lines.as_bytes()).unwrap();
+    store.checkpoint().unwrap();
+    for number in 0..30 {
+        store.upsert(own(number, "Xylophonist").trim().as_bytes(), Durability::Grouped).unwrap();
+    }
+    store.delete("person-39", Durability::Synced).unwrap();
+    store.write_records(|records| records.put("kind", "person", "Rhabarbergruetze")).unwrap();
+    store.write_records(|records| records.put("kind", "other", "Other")).unwrap();
+    store.close().unwrap();
+}
+
+#[test]
+fn no_byte_of_an_erased_case_is_left_in_any_file() {
+    for (is_large, history) in
+        [(false, Duration::ZERO), (true, Duration::ZERO), (true, Duration::from_secs(900))]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        fill(&path, is_large, history);
+        let mut known = dictionaries(&path);
+        assert_eq!(known.len(), usize::from(is_large));
+        let before = readable(folder.path(), &known);
+        for secret in SECRETS {
+            assert!(has(&before, secret), "{secret}");
+        }
+        // Neither deleting nor compacting is enough.
+        let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+        let held = store.snapshot();
+        let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
+        let cases = store.len();
+        let filter = Filter::compile_text(store.catalog(), "state = Quetzalcoatlus").unwrap();
+        let erasure = Erasure::new()
+            .with_cases(filter)
+            .with_ids(["person-39"])
+            .with_records(|kind, key, _| (kind, key) == ("kind", "person"));
+        let erased = store.erase(&erasure).unwrap();
+        assert_eq!((erased.cases, erased.records), (39, 1));
+        // Each own case entered the filter, 30 changed, and one left it.
+        assert_eq!(erased.events, 71);
+        assert_eq!(erased.history, if history.is_zero() { 0 } else { 31 });
+        // A search that began before still has its cases.
+        assert_eq!(held.search(&all).unwrap().len(), cases);
+        drop(held);
+        let check = |store: &Store| {
+            assert_eq!(store.len(), cases - 39);
+            let found = store.search(&all).unwrap();
+            assert!(found.ids().all(|id| id.starts_with("other-")));
+            let facets = FacetsRequest::new(Filter::all(store.catalog()))
+                .with_facet(Facet::values(store.catalog(), "state").unwrap());
+            assert!(!store.facets(&facets).unwrap().to_json().contains("Quetz"));
+            assert_eq!(store.records().unwrap().with_prefix("kind", "").unwrap().len(), 1);
+            let events = store.events_after(0, 10_000).unwrap();
+            assert_eq!(events.iter().filter(|event| event.id.is_empty()).count(), 71);
+            assert!(events.iter().all(|event| !event.id.starts_with("person")));
+            store.validate().unwrap();
+        };
+        check(&store);
+        let again = store.erase(&erasure).unwrap();
+        assert_eq!(again, Erased::default());
+        store.upsert(br#"{"id":"later","amount":1000}"#, Durability::Synced).unwrap();
+        store.delete("later", Durability::Synced).unwrap();
+        if !history.is_zero() {
+            let early = store.as_of(AsOf::Write(1)).unwrap();
+            assert_eq!(early.len(), cases - 39);
+        }
+        store.close().unwrap();
+        Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
+        check(&Store::open_read_only(&path, catalog(), StoreOptions::default()).unwrap());
+        known.extend(dictionaries(&path));
+        let after = readable(folder.path(), &known);
+        assert!(has(&after, "other-7") && has(&after, "some text that many documents have"));
+        for secret in SECRETS {
+            assert!(!has(&after, secret), "{secret} is still there, large: {is_large}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn an_erasure_that_fails_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["cases.db", "other.db"].map(|name| folder.path().join(name));
+    fill(&path, false, Duration::ZERO);
+    // The other name would still refer to the old file.
+    fs::hard_link(&path, &other).unwrap();
+    let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+    let (before, write) = (all(&store).unwrap(), store.snapshot().last_write());
+    let erasure = Erasure::new().with_ids(["person-1"]);
+    assert_eq!(store.erase(&erasure).unwrap_err().kind(), StoreErrorKind::Exists);
+    assert_eq!((all(&store).unwrap(), store.snapshot().last_write()), (before, write));
+    fs::remove_file(&other).unwrap();
+    assert_eq!(store.erase(&erasure).unwrap().cases, 1);
+    assert_eq!(store.snapshot().last_write(), write.map(|write| write + 1));
+    store.upsert(br#"{"id":"person-1"}"#, Durability::Synced).unwrap();
+    store.validate().unwrap();
+}
