@@ -125,6 +125,8 @@ mod load;
 mod log;
 mod members;
 mod options;
+#[cfg(feature = "service")]
+mod owned_standing;
 mod packed_part;
 #[cfg(feature = "service")]
 mod page;
@@ -152,6 +154,8 @@ pub use database::Store;
 pub use error::{StoreError, StoreErrorKind};
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
+#[cfg(feature = "service")]
+pub(crate) use owned_standing::{NewOwnedFilter, OwnedEvents, OwnedFilter};
 #[cfg(feature = "service")]
 pub(crate) use page::FoundPage;
 #[cfg(all(test, feature = "service"))]

@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::filter::Filter;
 use crate::ingest::MAX_ID_BYTES;
-use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter};
+use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter, has_form, split_key};
 use crate::value::Timestamp;
 
 const STANDING_SEED: u64 = 0x7374_616e_6469_6e67;
@@ -78,8 +78,8 @@ impl StandingCounters {
     }
 }
 
-fn filter_seed(name: &str) -> u64 {
-    xxh3_64_with_seed(name.as_bytes(), STANDING_SEED)
+fn filter_seed(key: &str) -> u64 {
+    xxh3_64_with_seed(key.as_bytes(), STANDING_SEED)
 }
 
 fn short(number: usize) -> u16 {
@@ -114,28 +114,65 @@ impl Fields {
     }
 }
 
-/// Encodes a standing filter: its fields, and its normal form as a filter text.
-pub(super) fn filter_to_bytes(filter: &StandingFilter) -> Vec<u8> {
+/// Encodes a standing filter: its fields, and its normal form as a filter text. The filter of an owner also has the body that the
+/// owner has given for it.
+pub(super) fn filter_to_bytes(filter: &StandingFilter, body: &str) -> Vec<u8> {
     let mut out = ByteWriter::default();
     write_fields(filter.fields(), &mut out);
+    if filter.owner().is_some() {
+        // A body is shorter than 4 GiB.
+        out.all(&[u32::try_from(body.len()).unwrap_or(u32::MAX)]);
+        out.bytes(body.as_bytes());
+    }
     out.bytes(filter.filter().to_text().as_bytes());
-    with_checksum(filter_seed(filter.name()), &out.into_bytes())
+    with_checksum(filter_seed(&filter.key()), &out.into_bytes())
 }
 
-/// Decodes the standing filter with this name.
+/// The bytes of a standing filter, decoded. Its filter is not compiled yet.
+pub(super) struct StoredFilter<'b> {
+    pub(super) fields: Vec<FieldId>,
+    /// The body that its owner has given. Empty without an owner.
+    pub(super) body: &'b str,
+    text: &'b str,
+}
+
+/// Decodes the standing filter with this key, without its filter.
+pub(super) fn stored_filter<'b>(
+    key: &str,
+    bytes: &'b [u8],
+    fields: &Fields,
+) -> Result<StoredFilter<'b>, Fault> {
+    let wrong = |what: String| Fault::corrupt(format!("the standing filter {key:?}: {what}"));
+    let contents = checked(filter_seed(key), bytes).ok_or_else(|| wrong("a wrong checksum".to_owned()))?;
+    stored_filter_of(key, contents, fields).map_err(wrong)
+}
+
+fn stored_filter_of<'b>(key: &str, contents: &'b [u8], fields: &Fields) -> Result<StoredFilter<'b>, String> {
+    let mut reader = ByteReader::new(contents);
+    let fields = fields.read(&mut reader)?;
+    let text = |bytes| str::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
+    let (owner, _) = split_key(key);
+    let body = match owner {
+        None => "",
+        Some(_) => {
+            let body_bytes: u32 = reader.one()?;
+            text(reader.bytes(body_bytes as usize)?)?
+        }
+    };
+    Ok(StoredFilter { fields, body, text: text(reader.rest())? })
+}
+
+/// Decodes the standing filter with this key.
 pub(super) fn filter_from_bytes(
-    name: &str,
+    key: &str,
     bytes: &[u8],
     catalog: &Catalog,
     fields: &Fields,
 ) -> Result<StandingFilter, Fault> {
-    let wrong = |what: String| Fault::corrupt(format!("the standing filter {name:?}: {what}"));
-    let contents = checked(filter_seed(name), bytes).ok_or_else(|| wrong("a wrong checksum".to_owned()))?;
-    let mut reader = ByteReader::new(contents);
-    let fields = fields.read(&mut reader).map_err(wrong)?;
-    let text = str::from_utf8(reader.rest()).map_err(|_| wrong("not UTF-8".to_owned()))?;
-    let filter = Filter::of_stored_text(catalog, text).map_err(|errors| wrong(errors.to_string()))?;
-    Ok(StandingFilter::new(name, &filter).with_fields(fields))
+    let StoredFilter { fields, text, .. } = stored_filter(key, bytes, fields)?;
+    let filter = Filter::of_stored_text(catalog, text)
+        .map_err(|errors| Fault::corrupt(format!("the standing filter {key:?}: {errors}")))?;
+    Ok(StandingFilter::of_key(key, &filter).with_fields(fields))
 }
 
 /// Returns the size that an event counts for in its entry, in bytes.
@@ -174,7 +211,7 @@ impl EntryWriter {
         self.count = self.count.saturating_add(1);
         self.bytes = self.bytes.saturating_add(event_bytes(event.filter, fields.unwrap_or_default()));
         self.events.u8(kind);
-        // A name has at most 128 bytes.
+        // A key has at most 255 bytes.
         self.events.u8(u8::try_from(event.filter.len()).unwrap_or(u8::MAX));
         self.events.bytes(event.filter.as_bytes());
         if let Some(fields) = fields {
@@ -239,7 +276,8 @@ fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) ->
         let kind = reader.u8()?;
         let name_bytes = reader.u8()?;
         let name = text(reader.bytes(usize::from(name_bytes))?)?;
-        if name.is_empty() || name.len() > StandingFilter::MAX_NAME_BYTES {
+        let (owner, own_name) = split_key(name);
+        if !has_form(owner, own_name, StandingFilter::MAX_NAME_BYTES) {
             return Err(format!("a name of {name_bytes} bytes"));
         }
         let mut changed = Vec::new();
@@ -298,7 +336,7 @@ mod tests {
         let text = "state in (\"a b\", open) and not n > 5";
         let filter = Filter::compile_text(&catalog, text).unwrap();
         let filter = StandingFilter::new("é", &filter).with_fields(catalog.find("n"));
-        let bytes = filter_to_bytes(&filter);
+        let bytes = filter_to_bytes(&filter, "");
         assert_eq!(filter_from_bytes("é", &bytes, &catalog, &fields).unwrap(), filter);
         assert!(filter_from_bytes("e", &bytes, &catalog, &fields).is_err());
         for at in 0..bytes.len() {
