@@ -77,6 +77,14 @@ pub struct ServiceOptions {
     /// The default is far above the time of any usual search of ten million cases. It stops searches with thousands of criteria,
     /// which would otherwise keep a processor from other requests.
     pub search_timeout: Duration,
+    /// The maximum number of standing filters of each token. Further ones get 400.
+    pub standing_filters: usize,
+    /// The maximum size of the bodies of all standing filters of each token, in bytes. Further ones get 400.
+    pub standing_bytes: usize,
+    /// The maximum number of requests that read events at the same time: those that wait, and streams. Further requests get 503.
+    pub event_listeners: usize,
+    /// The maximum number of such requests of each token. Further requests get 429.
+    pub event_listeners_per_token: usize,
     /// The time between the start of a shutdown and the closing of the port. `/readyz` becomes 503 at the start.
     ///
     /// In this time, load balancers can notice the shutdown. The default is 0, for a service without a load balancer.
@@ -104,6 +112,10 @@ impl Default for ServiceOptions {
             write_timeout: Duration::from_secs(30),
             write_queue_timeout: Duration::from_secs(10),
             search_timeout: Duration::from_secs(10),
+            standing_filters: 1_000,
+            standing_bytes: 16 << 20,
+            event_listeners: 256,
+            event_listeners_per_token: 16,
             shutdown_delay: Duration::ZERO,
             shutdown_timeout: Duration::from_secs(30),
         }

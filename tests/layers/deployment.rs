@@ -210,6 +210,10 @@ fn the_security_policy_lists_the_default_options_of_the_service() {
         ("write-timeout", seconds(options.write_timeout)),
         ("turn-timeout", seconds(options.write_queue_timeout)),
         ("search-timeout", seconds(options.search_timeout)),
+        ("standing-filters", grouped(options.standing_filters)),
+        ("standing-bytes", mebibytes(options.standing_bytes)),
+        ("event-listeners", options.event_listeners.to_string()),
+        ("event-listeners-per-token", options.event_listeners_per_token.to_string()),
         ("drain", seconds(options.shutdown_delay)),
         ("grace", seconds(options.shutdown_timeout)),
     ];

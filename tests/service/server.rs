@@ -25,6 +25,9 @@ use super::tables;
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
 pub(crate) const FACETS: &str = "/resources/api/caseManagement/v2/cases/facets";
 pub(crate) const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
+pub(crate) const STANDING: &str = "/resources/api/caseManagement/v2/cases/standingFilters";
+pub(crate) const EVENTS: &str = "/resources/api/caseManagement/v2/cases/events";
+pub(crate) const STREAM: &str = "/resources/api/caseManagement/v2/cases/events/stream";
 pub(crate) const PREVIEW: &str = "/resources/applicants/-/import/preview";
 
 pub(crate) fn status_of(applicant: &str) -> String {
@@ -125,13 +128,14 @@ impl Database {
     }
 }
 
-pub(crate) const PERMISSIONS: [&str; 6] = [
+pub(crate) const PERMISSIONS: [&str; 7] = [
     "viewCases",
     "viewApplicants",
     "createApplicants",
     "viewAmlScreening",
     "changePersonalData",
     "viewPersonalData",
+    "manageFilters",
 ];
 
 /// Returns the key of a token in [`tokens`].

@@ -238,16 +238,17 @@ fn the_examples_of_the_openapi_document_are_valid() {
                 assert!(responses.contains_key(status), "{method} {path} lacks {status}");
             }
             assert!(responses["200"]["headers"].get("X-Correlation-Id").is_some(), "{method} {path}");
-            assert!(
-                responses["200"]["content"]["application/json"].get("example").is_some(),
-                "{method} {path} has no example"
-            );
+            let content = responses["200"]["content"].as_object().unwrap().values().next().unwrap();
+            assert!(content.get("example").is_some(), "{method} {path} has no example");
             let media = &operation["requestBody"]["content"]["application/json"];
             let many = media["examples"].as_object().into_iter().flat_map(|all| all.values());
             let examples: Vec<&Value> = many.map(|own| &own["value"]).chain(media.get("example")).collect();
-            assert_eq!(examples.is_empty(), method == "get", "{method} {path}");
-            for example in examples {
-                let target = path.replace("{applicantId}", "anna");
+            let has_no_body = ["get", "delete"].contains(&method.as_str());
+            assert_eq!(examples.is_empty(), has_no_body, "{method} {path}");
+            // PostgreSQL gives no events.
+            let is_left_out = server.database.source().is_some() && path.contains("standingFilters");
+            for example in examples.into_iter().filter(|_| !is_left_out) {
+                let target = path.replace("{applicantId}", "anna").replace("{name}", "urgent");
                 client.call(&all, &method.to_uppercase(), &target, example.to_string().as_bytes()).good();
             }
         }

@@ -108,7 +108,7 @@ async fn share_token(State(admin): Context, body: Body) -> Result<Response, Fail
         let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(create_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };
-    let token = admin.shared.admin_write(mint).await?;
+    let token = admin.shared.own_write(mint).await?;
     answer(&Minted { token })
 }
 
@@ -190,7 +190,7 @@ async fn compact(State(admin): Context, body: Body) -> Result<Response, Failure>
         let compacted = shared.store.compact_online();
         compacted.map_err(|error| Failure::of_store(&error))
     };
-    let compacted = admin.shared.admin_write(compact).await?;
+    let compacted = admin.shared.own_write(compact).await?;
     answer(&Compacted { bytes_before: compacted.bytes_before, bytes_after: compacted.bytes_after })
 }
 
@@ -244,7 +244,7 @@ async fn import(
         }
         Some(kind) => {
             let run = move |shared: &_| import::records(shared, &spool, kind, mode, &cancellation);
-            answer(&admin.shared.admin_write(run).await?)
+            answer(&admin.shared.own_write(run).await?)
         }
     }
 }

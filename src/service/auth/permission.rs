@@ -19,17 +19,24 @@ pub enum Permission {
     ChangePersonalData,
     /// The permission to see reviewer names and vendor data in AML cases.
     ViewPersonalData,
+    /// The permission to keep standing filters, and to read their events. It shows the ids of the cases that any criteria select, as
+    /// [`ViewCases`](Self::ViewCases) does.
+    ///
+    /// There is no separate permission for reading events. A token reads only the events of its own filters, so neither of two such
+    /// permissions would be of use without the other.
+    ManageFilters,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ViewCases,
         Self::ViewApplicants,
         Self::CreateApplicants,
         Self::ViewAmlScreening,
         Self::ChangePersonalData,
         Self::ViewPersonalData,
+        Self::ManageFilters,
     ];
 
     /// Returns the name that token files use.
@@ -42,6 +49,7 @@ impl Permission {
             Self::ViewAmlScreening => "viewAmlScreening",
             Self::ChangePersonalData => "changePersonalData",
             Self::ViewPersonalData => "viewPersonalData",
+            Self::ManageFilters => "manageFilters",
         }
     }
 
@@ -49,7 +57,7 @@ impl Permission {
     /// restrict such permissions.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
-            Self::ViewCases | Self::ViewPersonalData => false,
+            Self::ViewCases | Self::ViewPersonalData | Self::ManageFilters => false,
             Self::ViewApplicants
             | Self::CreateApplicants
             | Self::ViewAmlScreening

@@ -42,6 +42,11 @@ impl<'s> RequestLog<'s> {
         Self { shared, id, start, caller: Caller::default(), is_ended: false }
     }
 
+    /// Returns the correlation id.
+    pub(in crate::service) fn id(&self) -> CorrelationId {
+        self.id
+    }
+
     /// Sets the name of the operation.
     pub(in crate::service) fn of(mut self, operation: &'static str) -> Self {
         self.caller.operation = Some(operation);

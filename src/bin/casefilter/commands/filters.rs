@@ -68,6 +68,8 @@ struct Add {
 }
 
 /// List the standing filters, one line of JSON each, as `add` reads them
+///
+/// The filters of a service's tokens come last. They also have "owner":…, which `remove --owner` takes and `add` does not.
 #[derive(clap::Args)]
 struct List {
     /// The database
@@ -77,12 +79,16 @@ struct List {
 
 /// Remove standing filters by their names
 ///
-/// Stops at the first name that no filter has. If the output is not a terminal, prints JSON: {"removed":…}.
+/// Stops at the first name that no filter has. A token that was revoked leaves its filters: remove them by --owner. If the output is not a terminal, prints JSON: {"removed":…}.
 #[derive(clap::Args)]
 struct Remove {
     /// The database
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
+
+    /// The owner of the filters, as `list` prints it [default: filters without an owner]
+    #[arg(long)]
+    owner: Option<String>,
 
     /// The names
     #[arg(value_name = "NAME", required = true)]
@@ -108,6 +114,9 @@ struct Removed {
 #[derive(Serialize)]
 struct Line<'f> {
     name: &'f str,
+    /// The owner, for a filter of a token of a service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'f str>,
     #[serde(rename = "where")]
     text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -161,12 +170,17 @@ fn list(args: &List) -> Result<Status, Failure> {
     let store = open_to_read(&args.db, &catalog).map_err(|error| failed(&error))?;
     let mut filters: Vec<StandingFilter> = store.standing_filters().collect();
     store.close().map_err(|error| failed(&error))?;
-    filters.sort_by(|a, b| a.name().cmp(b.name()));
+    filters.sort_by(|a, b| (a.owner(), a.name()).cmp(&(b.owner(), b.name())));
     let mut out = Output::new();
     for filter in &filters {
         let field = |id: &casefilter::FieldId| catalog.get(*id).map(casefilter::Field::name);
         let fields = filter.fields().iter().filter_map(field).collect();
-        out.json(&Line { name: filter.name(), text: filter.filter().to_text(), fields })?;
+        out.json(&Line {
+            name: filter.name(),
+            owner: filter.owner(),
+            text: filter.filter().to_text(),
+            fields,
+        })?;
     }
     out.finish()?;
     Ok(Status::Fine)
@@ -176,7 +190,11 @@ fn remove(args: &Remove) -> Result<Status, Failure> {
     let catalog = catalog_of(&args.db)?;
     let store = Store::open(&args.db, catalog, StoreOptions::default()).map_err(|error| failed(&error))?;
     for name in &args.names {
-        if !store.remove_standing(name).map_err(|error| failed(&error))? {
+        let removed = match &args.owner {
+            Some(owner) => store.remove_standing_of(owner, name),
+            None => store.remove_standing(name),
+        };
+        if !removed.map_err(|error| failed(&error))? {
             let database = args.db.display().to_string();
             let message = format!("{}: no standing filter {}", escape(&database), quote(name));
             close_written(store)?;

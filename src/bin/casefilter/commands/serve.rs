@@ -207,6 +207,38 @@ pub(crate) struct Args {
     #[arg(long, value_name = VALUE, env = "CASEFILTER_SEARCH_TIMEOUT", default_value = "10s", value_parser = seconds)]
     search_timeout: Duration,
 
+    /// Maximum number of standing filters per token; further ones get 400
+    #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_FILTERS", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().standing_filters)]
+    standing_filters: usize,
+
+    /// Maximum size of the bodies of all standing filters of a token, in bytes; further ones get 400
+    #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_BYTES", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().standing_bytes)]
+    standing_bytes: usize,
+
+    /// Maximum number of requests that wait for events or follow them; further requests get 503
+    ///
+    /// Each of them also is an open connection.
+    #[arg(long, value_name = "N", env = "CASEFILTER_EVENT_LISTENERS", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().event_listeners)]
+    event_listeners: usize,
+
+    /// Maximum number of such requests per token; further requests get 429
+    #[arg(long, value_name = "N", env = "CASEFILTER_EVENT_LISTENERS_PER_TOKEN", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().event_listeners_per_token)]
+    event_listeners_per_token: usize,
+
+    /// Number of events that the database keeps, of all tokens together; a client that comes later gets 410
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CASEFILTER_KEEP_EVENTS",
+        help_heading = "Standing filters",
+        default_value_t = 1_000_000
+    )]
+    keep_events: u64,
+
     /// Time after SIGTERM in which new connections are still served while /readyz returns 503, so that a load balancer notices
     ///
     /// Use 0 if there is no load balancer. Otherwise, use a few seconds more than the time between two checks of /readyz, such as
@@ -293,6 +325,10 @@ impl Args {
             write_timeout: at_least_some(self.write_timeout),
             write_queue_timeout: self.turn_timeout,
             search_timeout: self.search_timeout,
+            standing_filters: self.standing_filters,
+            standing_bytes: self.standing_bytes,
+            event_listeners: self.event_listeners,
+            event_listeners_per_token: self.event_listeners_per_token,
             shutdown_delay: self.drain,
             shutdown_timeout: self.grace,
             ..ServiceOptions::default()
@@ -400,7 +436,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
-    let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
+    let store_options = StoreOptions::default()
+        .cache_bytes(cache_bytes)
+        .keep_events(args.keep_events)
+        .limits(options.limits.clone());
     let store = Store::open(&args.db, catalog.clone(), store_options);
     let store = store.map_err(|error| failed(&error))?;
     warn_of_readers(&args.db, "the cases in it");

@@ -24,7 +24,7 @@ const EVENTS: usize = 10_000;
 /// Print which standing filters cases enter and leave, and follow
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
-/// "entered", "left" or "changed"; a changed case also has "fields":[…]. Then waits for further events, until it is interrupted.
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. Then waits for further events, until it is interrupted.
 ///
 /// While another process has the database open for writing, waits until it closes the database. So this command does not follow the
 /// writes of a running service.
@@ -53,6 +53,8 @@ struct Line<'e> {
     number: u64,
     time: Option<String>,
     filter: &'e str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'e str>,
     id: &'e str,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +68,7 @@ impl<'e> Line<'e> {
             number: event.number,
             time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
             filter: &event.filter,
+            owner: event.owner.as_deref(),
             id: &event.id,
             kind: event.kind.name(),
             fields: match &event.kind {
