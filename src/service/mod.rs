@@ -227,8 +227,8 @@
 //! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
 //! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
-//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `token share`, `backup` and
-//! `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1
+//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `filters`, `watch`, `token share`,
+//! `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1
 //! with the error envelope:
 //! | request | meaning |
 //! |---|---|
@@ -241,6 +241,10 @@
 //! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it, as for the commit of an import |
 //! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches, with higher limits on filters and without a maximum `limit`; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
 //! | `POST /facets` | `{"body":…,"by":[…]}` counts by value; `by` has facets such as `createdAt:month`; filters have higher limits |
+//! | `GET /standing-filters` | lists all standing filters, also those of tokens, with their owners |
+//! | `POST /standing-filters` | `{"filters":[{"name":…,"where":…,"fields":[…]}],"entering":…}` stores standing filters, all or none |
+//! | `POST /standing-filters/removals` | `{"owner":…,"names":[…]}` removes standing filters, until a name that none has (`unknown`) |
+//! | `POST /events` | `{"after":…,"limit":…,"wait_ms":…}` returns events of all owners, and waits if there are none |
 //! | `POST /deletions` | `{"body":…,"expected":…}` deletes the selected cases, if `expected` is their number; without `expected`, only counts them |
 //!
 //! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -631,4 +632,84 @@ fn filters_and_told_events_are_recorded() {
     let verify =
         casefilter().current_dir(world.database.folder()).args(["audit", "verify", "audit.ndjson"]).output();
     assert!(verify.unwrap().status.success());
+}
+
+/// Returns the exit status of a command, its standard output and its standard error.
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = casefilter().current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn commands_use_the_service_that_has_the_database_open() {
+    let mut world = World::new(&[]);
+    let folder = world.database.folder().to_owned();
+    let good = |arguments: &[&str]| {
+        let (status, out, told) = run(&folder, arguments);
+        assert_eq!(status, Some(0), "{arguments:?}: {told}");
+        out
+    };
+    let db = ["--db", "cases.db"];
+    let with = |start: &[&'static str], more: &[&'static str]| [start, &db[..], more].concat();
+    fs::write(
+        world.database.folder().join("filters.ndjson"),
+        "{\"name\":\"x\",\"where\":\"tags = x\",\"fields\":[\"clientId\"]}\n{\"name\":\"none\",\"where\":\"id = none\"}\n",
+    )
+    .unwrap();
+    let add = with(&["filters", "add"], &["filters.ndjson"]);
+    assert_eq!(good(&add), "{\"added\":2,\"replaced\":0}\n");
+    world.put(&key("all"), "x", &tagged("x"));
+    world.write(&["1 c x"]);
+    let entering = with(&["filters", "add"], &["filters.ndjson", "--entering"]);
+    assert_eq!(good(&entering), "{\"added\":0,\"replaced\":2}\n");
+    let once = with(&["watch"], &["--once"]);
+    let events = good(&once);
+    let lines: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().map(|line| line["number"].as_u64().unwrap()).eq(1..=3), "{events}");
+    assert_eq!(lines.iter().filter(|line| line["owner"].is_string()).count(), 1, "{events}");
+    let later = run(&folder, &with(&["watch"], &["--once", "--after", "99"]));
+    assert!(later.0 == Some(1) && later.2.contains("no event has number 99 yet"), "{later:?}");
+
+    // Events are printed as soon as they happen, and after a restart of the service.
+    let mut follower = casefilter();
+    follower.current_dir(world.database.folder()).args(with(&["watch"], &["--after", "3"]));
+    let mut child = follower.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut next = || {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    thread::sleep(Duration::from_millis(300));
+    let start = Instant::now();
+    world.write(&["2 c x"]);
+    let told = [next(), next()];
+    assert!(told.iter().all(|line| line["id"] == "2" && line["kind"] == "entered"), "{told:?}");
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    let list = good(&with(&["filters", "list"], &[]));
+    world.process.terminate();
+    assert_eq!(list.lines().count(), 3);
+    assert_eq!(good(&with(&["filters", "list", "--wait", "30s"], &[])), list);
+    assert!(good(&once).starts_with(&events));
+    world.process = Process::run(casefilter(), &world.database, &[], None);
+    world.write(&["2 d x"]);
+    let told = next();
+    assert_eq!((&told["kind"], &told["fields"]), (&json!("changed"), &json!(["clientId"])));
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let owner: Value = serde_json::from_str(list.lines().next_back().unwrap()).unwrap();
+    let owner = owner["owner"].as_str().unwrap();
+    let removed = run(&folder, &["filters", "remove", "--db", "cases.db", "--owner", owner, "x"]);
+    assert_eq!(removed.1, "{\"removed\":1}\n", "{removed:?}");
+    let unknown = run(&folder, &with(&["filters", "remove"], &["none", "unknown", "x"]));
+    assert!(unknown.0 == Some(1) && unknown.2.contains("no standing filter `unknown`"), "{unknown:?}");
+    assert_eq!(good(&with(&["filters", "list"], &[])).lines().count(), 1);
+    fs::write(world.database.folder().join("bad.ndjson"), "{\"name\":\"\\u0000x\",\"where\":\"tags = x\"}\n")
+        .unwrap();
+    let refused = run(&folder, &with(&["filters", "add"], &["bad.ndjson"]));
+    assert_eq!(refused.0, Some(2), "{refused:?}");
+    let log = world.process.terminate();
+    assert!(log.contains("POST /standing-filters"), "{log}");
 }

@@ -17,6 +17,7 @@ mod routes;
 mod search;
 pub(super) mod server;
 mod socket;
+mod standing;
 mod upload;
 
 pub use socket::AdminSocket;

@@ -21,6 +21,7 @@ use super::download::FileBody;
 use super::facets;
 use super::import::{self, Cancellation};
 use super::search;
+use super::standing;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
 use crate::catalog::Catalog;
 use crate::domain::{RecordKind, create_share_token};
@@ -58,6 +59,9 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/deletions", post(deletions))
         .route("/facets", post(facets))
         .route("/searches", post(searches))
+        .route("/standing-filters", get(standing_filters).post(store_filters))
+        .route("/standing-filters/removals", post(remove_filters))
+        .route("/events", post(events))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "unknown path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not support this method")
@@ -207,6 +211,25 @@ async fn facets(State(admin): Context, body: Body) -> Result<Response, Failure> 
 async fn searches(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let search = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
     search::answer(&admin.shared, search).await
+}
+
+async fn standing_filters(State(admin): Context) -> Result<Response, Failure> {
+    standing::list(&admin.shared).await
+}
+
+async fn store_filters(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let filters = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    standing::store(&admin.shared, filters).await
+}
+
+async fn remove_filters(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let removals = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    standing::remove(&admin.shared, removals).await
+}
+
+async fn events(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let asked = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
+    standing::events(&admin.shared, asked).await
 }
 
 #[derive(Serialize)]

@@ -38,7 +38,7 @@ const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 const UNRECORDED: [&str; 2] = ["GET /", "GET /metrics"];
 
 /// The paths whose requests change nothing on this machine. They end when the operator disconnects.
-const READS: [&str; 3] = ["/searches", "/facets", "/copies"];
+const READS: [&str; 4] = ["/searches", "/facets", "/copies", "/events"];
 
 /// The state that all connections of the admin socket share.
 pub(in crate::service) struct AdminServer {
@@ -170,7 +170,11 @@ impl AdminServer {
         }
         match status {
             500.. => event!(error),
-            _ if ["GET /", "GET /metrics", "POST /searches"].contains(&&*summary) => event!(debug),
+            _ if ["GET /", "GET /metrics", "GET /standing-filters", "POST /searches", "POST /events"]
+                .contains(&&*summary) =>
+            {
+                event!(debug)
+            }
             // Requests that change or copy data are logged with the default log level.
             _ => event!(info),
         }

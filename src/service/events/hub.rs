@@ -43,7 +43,7 @@ struct Seen {
     by_token: HashMap<String, u64>,
 }
 
-/// What a request that waits has to do.
+/// The next step of a request that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// There may be events of the token.

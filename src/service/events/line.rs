@@ -37,6 +37,12 @@ impl<'e> EventLine<'e> {
         }
     }
 
+    /// Creates the JSON that operators see.
+    #[cfg(unix)]
+    pub(in crate::service) fn of_operator(event: &'e Event) -> Self {
+        Self { owner: event.owner.as_deref(), ..Self::of_client(event) }
+    }
+
     /// Returns the JSON.
     pub(in crate::service) fn to_json(&self) -> String {
         // Serialising strings and numbers cannot fail.

@@ -19,7 +19,7 @@ use crate::store::{OwnedEvents, StoreError};
 /// The time after which a request that waits checks if its token is still in force. A token can expire without a change of the file.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// Why a request has ended its waiting. The numbers are those of the last events that need not be read again.
+/// The reason for which a request has ended its waiting. The numbers are those of the last events that need not be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::service) enum Waited {
     /// There may be events of the token.
@@ -95,6 +95,22 @@ impl ServiceState {
             }
             let pause = end.saturating_duration_since(now).min(CHECK);
             // The sender lives as long as the service.
+            let _ = tokio::time::timeout(pause, signal.changed()).await;
+        }
+    }
+}
+
+#[cfg(unix)]
+impl ServiceState {
+    /// Waits until there is an event of any owner after the event `after`, until the service drains, or until `end`.
+    pub(in crate::service) async fn wait_for_any_event(&self, after: u64, end: Instant) {
+        let mut signal = self.events.subscribe();
+        while self.store.last_event() <= after && !self.is_draining() {
+            let pause = end.saturating_duration_since(Instant::now()).min(CHECK);
+            if pause.is_zero() {
+                return;
+            }
+            // A service on PostgreSQL has no thread that signals events, so this also looks at the store.
             let _ = tokio::time::timeout(pause, signal.changed()).await;
         }
     }

@@ -69,7 +69,7 @@ async fn events(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failu
     let (events, last) = tokio::select! {
         biased;
         read = reading => read?,
-        // Nobody waits for the response any more.
+        // The client has disconnected.
         () = call.client.gone_while_waiting() => (Vec::new(), after),
     };
     answer(&shared, &call, &events, last)

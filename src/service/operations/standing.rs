@@ -59,7 +59,7 @@ struct Shown<'f> {
     body: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<&'f str>,
-    /// Why the filter selects no case at the moment: the body does not compile under the present restrictions of the token.
+    /// The reason for which the filter selects no case at the moment: the body does not compile under the present restrictions of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }

@@ -45,8 +45,8 @@ use crate::output::status::Status;
 /// the service read the token file again.
 ///
 /// While the service has the database open, these commands use its socket, which is beside the database: `search`, `stats`,
-/// `why`, `match`, `explain`, `bench`, `import`, `delete`, `export`, `verify`, `backup`, `compact` and `token share`. Only the
-/// user that the service runs as may open the socket.
+/// `why`, `match`, `explain`, `bench`, `import`, `delete`, `filters`, `watch`, `export`, `verify`, `backup`, `compact` and `token
+/// share`. Only the user that the service runs as may open the socket.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Args {
