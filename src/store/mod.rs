@@ -138,6 +138,7 @@ mod snapshot;
 mod spool;
 mod standing;
 mod standing_bytes;
+mod standing_check;
 mod standing_tables;
 mod tables;
 #[cfg(test)]
@@ -163,6 +164,8 @@ pub(crate) use record_table::reads;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
 pub use snapshot::StoreSnapshot;
+#[doc(hidden)]
+pub use standing_check::check_stored_standing;
 #[doc(hidden)]
 pub use tables::check_same_columns;
 pub use verify::VerifyReport;

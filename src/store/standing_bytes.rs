@@ -133,7 +133,7 @@ pub(super) struct StoredFilter<'b> {
     pub(super) fields: Vec<FieldId>,
     /// The body that its owner has given. Empty without an owner.
     pub(super) body: &'b str,
-    text: &'b str,
+    pub(super) text: &'b str,
 }
 
 /// Decodes the standing filter with this key, without its filter.
@@ -147,7 +147,11 @@ pub(super) fn stored_filter<'b>(
     stored_filter_of(key, contents, fields).map_err(wrong)
 }
 
-fn stored_filter_of<'b>(key: &str, contents: &'b [u8], fields: &Fields) -> Result<StoredFilter<'b>, String> {
+pub(super) fn stored_filter_of<'b>(
+    key: &str,
+    contents: &'b [u8],
+    fields: &Fields,
+) -> Result<StoredFilter<'b>, String> {
     let mut reader = ByteReader::new(contents);
     let fields = fields.read(&mut reader)?;
     let text = |bytes| str::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
@@ -225,13 +229,19 @@ impl EntryWriter {
     }
 
     /// Returns the number of the first event, and the bytes of the entry.
-    pub(super) fn finish(mut self, time: Timestamp, id: &str) -> (u64, Vec<u8>) {
+    pub(super) fn finish(self, time: Timestamp, id: &str) -> (u64, Vec<u8>) {
+        let first = self.first;
+        (first, with_checksum(first ^ EVENTS_SEED, &self.contents(time, id)))
+    }
+
+    /// Returns the bytes of the entry after its checksum.
+    pub(super) fn contents(mut self, time: Timestamp, id: &str) -> Vec<u8> {
         self.head.all(&[time.as_millis()]);
         // The id is a part of a document, which is shorter than 4 GiB.
         self.head.all(&[self.count, u32::try_from(id.len()).unwrap_or(u32::MAX)]);
         self.head.bytes(id.as_bytes());
         self.head.bytes(&self.events.into_bytes());
-        (self.first, with_checksum(self.first ^ EVENTS_SEED, &self.head.into_bytes()))
+        self.head.into_bytes()
     }
 }
 
@@ -254,7 +264,12 @@ pub(super) fn events_from_bytes(
     events_of(first, contents, catalog, fields).map_err(wrong)
 }
 
-fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) -> Result<Vec<Event>, String> {
+pub(super) fn events_of(
+    first: u64,
+    contents: &[u8],
+    catalog: &Catalog,
+    fields: &Fields,
+) -> Result<Vec<Event>, String> {
     let mut reader = ByteReader::new(contents);
     let time = Timestamp::from_millis(reader.one()?);
     let (count, id_bytes): (u32, u32) = (reader.one()?, reader.one()?);

@@ -131,6 +131,10 @@ fn readers_see_events_that_are_on_disk() {
     let last = usize::try_from(store.last_event()).unwrap();
     assert!([1, 2].contains(&last));
     assert_eq!(told(&store, 0), all[..last]);
+    // The next write gives the next number, also if a lost event had it.
+    upsert(&store, "2", "x", Durability::Synced);
+    assert_eq!(told(&store, last as u64), ["x entered 2"]);
+    assert_eq!(store.last_event(), last as u64 + 1);
 }
 
 #[test]
