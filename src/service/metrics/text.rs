@@ -137,9 +137,14 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let memory = shared.store.memory();
     out.one("cases", "gauge", "Cases in the database.", memory.documents);
     out.one("batches", "gauge", "Batches of cases in memory.", memory.batches);
-    out.head("memory_bytes", "gauge", "Memory used by the cases, without their documents, by part.");
+    out.head(
+        "memory_bytes",
+        "gauge",
+        "Memory used by the cases, without their documents, and by standing filters, by part.",
+    );
     out.line("memory_bytes", "part=\"columns\"", memory.columns_bytes);
     out.line("memory_bytes", "part=\"indexes\"", memory.index_bytes);
+    out.line("memory_bytes", "part=\"standing\"", memory.standing_bytes);
     process::write(&mut out.0);
     out.0
 }
