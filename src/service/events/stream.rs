@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(text.matches("\n\n").count(), count);
         let start = "id: 1\nevent: changed\ndata: {\"number\":1,\"time\":\"1970-01-01T00:00:00.000Z\",\"filter\":\"name\",\"id\":\"line\\n";
         assert!(text.starts_with(start), "{text}");
-        assert!(text.lines().next_back().is_some_and(|line| line.is_empty()));
+        assert!(text.lines().next_back().is_some_and(str::is_empty));
         assert_eq!(piece(&events[..1]).1, 1);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::Parameters;
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::{Catalog, Field, FieldId};
 use crate::domain::Room;
 use crate::envelope::error_codes;
 use crate::error::{Error, ErrorKind, Errors, quote};
@@ -220,7 +220,7 @@ fn shown<'f>(stored: &'f OwnedFilter, call: &'f Call) -> Shown<'f> {
 /// Returns the names of the fields that a token may see.
 fn names<'c>(fields: &[FieldId], catalog: &'c Catalog) -> Vec<&'c str> {
     let visible = fields.iter().filter(|field| catalog.is_visible(**field));
-    visible.filter_map(|field| catalog.get(*field)).map(|field| field.name()).collect()
+    visible.filter_map(|field| catalog.get(*field)).map(Field::name).collect()
 }
 
 fn delete(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
