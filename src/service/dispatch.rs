@@ -16,7 +16,7 @@ use super::http::correlation::CorrelationId;
 use super::http::errors::{Failure, json};
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
-use super::http::request_log::{Caller, RequestLog};
+use super::http::request_log::{Caller, Origin, RequestLog};
 use super::http::write_timeout::ResponseDeadline;
 use super::operations::endpoint::{BlockingHandler, Call, Endpoint, Handler};
 use super::operations::parameters;
@@ -40,6 +40,7 @@ pub(super) async fn answer(
     if !endpoint.survives_disconnect() {
         return answer_and_log(&shared, endpoint, id, request).await;
     }
+    let origin = Origin::of(request.headers(), request.extensions());
     // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
     let write = async move {
@@ -47,7 +48,10 @@ pub(super) async fn answer(
         answer_and_log(&own, endpoint, id, request).await
     };
     tokio::spawn(write).await.unwrap_or_else(|error| {
-        RequestLog::since(start, &shared).of(endpoint.name).end(Err(Failure::internal(error.to_string())))
+        RequestLog::since(start, &shared)
+            .from(origin)
+            .of(endpoint.name)
+            .end(Err(Failure::internal(error.to_string())))
     })
 }
 
@@ -57,7 +61,8 @@ async fn answer_and_log(
     id: PathId,
     request: Request,
 ) -> Response {
-    let mut log = RequestLog::since(Instant::now(), shared).of(endpoint.name);
+    let origin = Origin::of(request.headers(), request.extensions());
+    let mut log = RequestLog::since(Instant::now(), shared).from(origin).of(endpoint.name);
     if shared.is_unrecorded() {
         return log.end(Err(Failure::unrecorded().closing()));
     }
@@ -93,6 +98,10 @@ async fn call(
     let (token, signature) = signed.verify(verified_s)?;
     token.note_use(verified_s);
     caller.token = Some(Arc::clone(token));
+    let most = shared.options.requests_per_second;
+    if !token.state.rate.take(Instant::now(), most) {
+        return Err(Failure::too_fast(most));
+    }
     if let (Some(note), true, Ok(id) | Err(id)) = (&caller.note, endpoint.names_applicant(), &id) {
         note.applicant(id);
     }

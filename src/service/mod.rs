@@ -126,6 +126,7 @@
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
 //!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
 //!   gets at most half of `concurrency`.
+//! - **Rate.** A token that sends more than [`requests_per_second`](ServiceOptions::requests_per_second) gets 429.
 //! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search is also
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
@@ -283,7 +284,7 @@
 //!
 //! `/metrics` is text in the format of Prometheus. It is not on the public port. From counters such as
 //! `casefilter_rows_examined_total`, a client could learn if cases outside its filter have a certain value. `/metrics` is on a
-//! separate listener ([`Service::with_metrics`], `casefilter serve --metrics-listen`) and on the admin socket. The `process_*`
+//! separate listener ([`Service::with_metrics`], `casefilter serve --ops-listen`) and on the admin socket. The `process_*`
 //! metrics exist only on Linux.
 //!
 //! # Query parameters

@@ -36,6 +36,10 @@ pub struct ServiceOptions {
     /// The same number of updates may additionally wait for other writes. If there are several tokens, each token gets at most
     /// half.
     pub concurrency: usize,
+    /// The maximum number of requests of each token per second, with a valid signature. Further requests get 429. Zero means no limit.
+    ///
+    /// A token that has sent no request for a second may send as many at once.
+    pub requests_per_second: u32,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
     /// One half is divided equally among the connections. The other half is for the rest of larger bodies whose signature is
@@ -103,6 +107,7 @@ impl Default for ServiceOptions {
             connections: 1024,
             connections_per_peer: 256,
             concurrency: 128,
+            requests_per_second: 0,
             buffered_bytes: 64 << 20,
             spooled_bytes: 1 << 30,
             spool_folder: None,

@@ -34,9 +34,13 @@ fn the_public_port_has_no_metrics() {
     // The metrics listener, for operators only, has them.
     assert!(server.metrics().text().contains("\ncasefilter_rows_examined_total "));
     let mut metrics = server.metrics_client();
-    for target in ["/healthz", "/readyz", "/openapi.json", "/", SEARCH] {
+    for target in ["/openapi.json", "/", SEARCH] {
         metrics.get(target).failure(404);
     }
+    // Probes can use it, too.
+    assert_eq!(metrics.get("/healthz").good(), json!({"status": "ok"}));
+    assert_eq!(metrics.get("/readyz").good(), json!({"status": "ready"}));
+    metrics.call(&own, "POST", "/readyz", b"{}").failure(405);
     let refused = metrics.call(&own, "POST", "/metrics", b"{}");
     refused.failure(405);
     assert_eq!(refused.header("allow"), Some("GET,HEAD"));
@@ -234,7 +238,8 @@ fn the_examples_of_the_openapi_document_are_valid() {
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().unwrap() {
             let responses = operation["responses"].as_object().unwrap();
-            for status in ["200", "400", "401", "403", "408", "413", "414", "431", "500", "501", "503"] {
+            for status in ["200", "400", "401", "403", "408", "413", "414", "429", "431", "500", "501", "503"]
+            {
                 assert!(responses.contains_key(status), "{method} {path} lacks {status}");
             }
             assert!(responses["200"]["headers"].get("X-Correlation-Id").is_some(), "{method} {path}");

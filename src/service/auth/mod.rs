@@ -2,6 +2,7 @@
 
 pub(super) mod permission;
 pub(super) mod projection;
+pub(super) mod rate;
 pub(super) mod replays;
 pub(super) mod signature;
 pub(super) mod standing_owner;

@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::permission::Permission;
 use super::projection::Projection;
+use super::rate::Rate;
 use super::replays::ReplayCache;
 use super::standing_owner::StandingOwner;
 use super::token_file::{LEAST_SECRET_BYTES, Secret, TokenFile};
@@ -100,6 +101,8 @@ pub(in crate::service) struct TokenState {
     pub(in crate::service) replays: OnceLock<ReplayCache>,
     /// The time of the last request with a valid signature, in seconds since the Unix epoch. 0 before the first such request.
     last_use_s: AtomicI64,
+    /// The rate of its requests.
+    pub(in crate::service) rate: Rate,
     /// The permits for requests that read events.
     pub(in crate::service) listeners: OnceLock<Arc<Semaphore>>,
 }

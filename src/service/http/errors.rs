@@ -84,6 +84,13 @@ impl Failure {
         Self::new(StatusCode::TOO_MANY_REQUESTS, description)
     }
 
+    /// Creates a 429 error for a token that has sent more than `most` requests in a second.
+    pub(in crate::service) fn too_fast(most: u32) -> Self {
+        let description =
+            format!("the token has sent more than {most} requests in a second, try again in a moment");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, description)
+    }
+
     /// Creates a 503 error for an update that waited too long for other writes.
     pub(in crate::service) fn no_turn() -> Self {
         let description = "other writes are still running, try again in a moment; nothing was changed";

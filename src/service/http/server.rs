@@ -24,8 +24,8 @@ use tokio::sync::Semaphore;
 use super::client_watch::{ClientWatch, WatchedStream};
 use super::errors::Failure;
 use super::metrics_server::MetricsServer;
-use super::peers::{Peer, Peers};
-use super::request_log::RequestLog;
+use super::peers::{ClientAddress, Peer, Peers};
+use super::request_log::{Origin, RequestLog};
 use super::router::router;
 use super::tls::Tls;
 use super::write_timeout::{ResponseDeadline, WriteTimeout};
@@ -156,7 +156,8 @@ impl Service {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Serves `/metrics` on a separate listener, without TLS and without signatures, until the service has stopped.
+    /// Serves `/metrics`, `/healthz` and `/readyz` on a separate listener, without TLS and without signatures, until the service has
+    /// stopped.
     ///
     /// The counters include the cases of all tokens, so clients must not be able to reach this listener. The public port does not
     /// serve `/metrics`.
@@ -433,7 +434,8 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
         server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             let _slots = (slot, of_peer);
-            server.serve(stream, peer, watcher, is_admitted).await;
+            let address = ClientAddress(address.ip().to_canonical());
+            server.serve(stream, (peer, address), watcher, is_admitted).await;
             server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -469,7 +471,13 @@ fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
 
 impl Server {
     /// Serves one connection, from its TLS handshake (if TLS is enabled) to its end.
-    async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, is_admitted: bool) {
+    async fn serve(
+        &self,
+        stream: TcpStream,
+        peer: (Peer, ClientAddress),
+        watcher: Watcher,
+        is_admitted: bool,
+    ) {
         // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
@@ -491,13 +499,14 @@ impl Server {
     async fn serve_http(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        (peer, deadline, watch): (Peer, ResponseDeadline, ClientWatch),
+        ((peer, address), deadline, watch): ((Peer, ClientAddress), ResponseDeadline, ClientWatch),
         watcher: Watcher,
         timeout: Duration,
         is_admitted: bool,
     ) {
         let service = service_fn(|mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(address);
             request.extensions_mut().insert(deadline.clone());
             request.extensions_mut().insert(watch.clone());
             self.respond(request, is_admitted)
@@ -532,6 +541,7 @@ impl Server {
         is_admitted: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
+        let origin = Origin::of(request.headers(), request.extensions());
         let mut response = if !is_admitted {
             Failure::overloaded().closing().into_response()
         } else if !has_one_host(&request) {
@@ -551,7 +561,7 @@ impl Server {
             Some(failure) => Err(failure),
             None => Ok(response),
         };
-        let mut response = RequestLog::since(start, &self.shared).end(result);
+        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result);
         if let Some(allowed) = allowed {
             response.headers_mut().insert(header::ALLOW, allowed);
         }

@@ -77,12 +77,12 @@ pub(crate) struct Args {
           value_parser = address)]
     listen: SocketAddr,
 
-    /// Separate address to listen on for /metrics: an IP address and a port [default: /metrics is not served]
+    /// Separate address to listen on for /metrics, /healthz and /readyz: an IP address and a port [default: /metrics is not served]
     ///
     /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases, and the
     /// names of tokens.
-    #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
-    metrics_listen: Option<SocketAddr>,
+    #[arg(long, visible_alias = "metrics-listen", value_name = "ADDR", env = "CASEFILTER_OPS_LISTEN", value_parser = address)]
+    ops_listen: Option<SocketAddr>,
 
     /// The file of app tokens, as `token app` writes it
     ///
@@ -160,6 +160,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
+
+    /// Maximum number of requests per second of each token; further requests get 429; 0 means no limit
+    #[arg(long, value_name = "N", env = "CASEFILTER_REQUESTS_PER_SECOND",
+          default_value_t = ServiceOptions::default().requests_per_second)]
+    requests_per_second: u32,
 
     /// Maximum memory for all request bodies, in bytes; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
@@ -286,7 +291,7 @@ Example:
   casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
 
 Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json need no signature. Prometheus finds /metrics on the
-listener of --metrics-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
+listener of --ops-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
 is named with it.";
 
 /// Returns the timeout, or one second if the timeout is zero.
@@ -316,6 +321,7 @@ impl Args {
             connections: self.connections,
             connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
+            requests_per_second: self.requests_per_second,
             buffered_bytes: self.buffered_bytes,
             spooled_bytes: self.spooled_bytes,
             spool_folder: self.spool_dir.clone(),
@@ -456,7 +462,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             .await
             .map_err(|error| Failure::io("cannot listen on", &args.listen.to_string(), &error))?;
         let address = listener.local_addr().unwrap_or(args.listen);
-        let metrics = match args.metrics_listen {
+        let metrics = match args.ops_listen {
             None => None,
             Some(address) => Some(
                 TcpListener::bind(address)
