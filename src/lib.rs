@@ -194,7 +194,7 @@ pub mod internal {
     pub use crate::facet::{FacetDefaults, parse_facet};
     pub use crate::ingest::check_text;
     #[cfg(feature = "store")]
-    pub use crate::store::check_same_columns;
+    pub use crate::store::{check_same_columns, check_stored_standing};
 }
 
 /// Runs the examples of the README as tests.

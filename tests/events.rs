@@ -599,3 +599,95 @@ fn parsed_documents_give_the_same_events() {
     engine.upsert_document(&document).unwrap();
     assert_eq!(told(&engine, 0), ["open entered a"]);
 }
+
+/// An import that is large enough for its worker threads, with several batches. Each id occurs twice in it, and some are stored already.
+#[test]
+fn a_large_import_gives_the_differences_of_its_cases() {
+    const STORED: usize = 3_000;
+    const IMPORTED: usize = 70_000;
+    let catalog = Catalog::new([Field::new("state", FieldType::String)]).unwrap();
+    let filters = Arc::new(FilterSet::new(&catalog));
+    let clock = || Timestamp::from_millis(0);
+    let engine = Engine::builder(catalog.clone()).watch(&filters, 1_000_000, clock).unwrap().build();
+    let document = |id: usize, state: &str| format!("{{\"id\":\"{id:0>5}\",\"state\":\"{state}\"}}\n");
+    let import = |text: String| {
+        let mut import = engine.import(ImportMode::Strict);
+        import.push(text.as_bytes()).unwrap();
+        import.commit().unwrap();
+    };
+    import((0..STORED).map(|id| document(id, "x")).collect());
+    let filter = |state: &str| {
+        let filter = Filter::compile_text(&catalog, &format!("state = {state}")).unwrap();
+        StandingFilter::new(state, &filter)
+    };
+    engine.insert_standing([filter("x"), filter("y")]).unwrap();
+    let after = |id: usize| ["x", "y", "z"][id % 3];
+    let first = (0..IMPORTED).map(|id| document(id, "y"));
+    import(first.chain((0..IMPORTED).map(|id| document(id, after(id)))).collect());
+    let mut expected = Vec::new();
+    for id in 0..IMPORTED {
+        let before = if id < STORED { "x" } else { "" };
+        for filter in ["x", "y"] {
+            let kind = match (before == filter, after(id) == filter) {
+                (false, true) => EventKind::Entered,
+                (true, false) => EventKind::Left,
+                _ => continue,
+            };
+            expected.push((format!("{id:0>5}"), filter.to_owned(), kind));
+        }
+    }
+    let events = engine.events_after(0, usize::MAX).unwrap();
+    assert!(events.iter().map(|event| event.number).eq(1..=expected.len() as u64));
+    let mut found: Vec<_> = events.into_iter().map(|event| (event.id, event.filter, event.kind)).collect();
+    // The events are in the order of the cases. Those of one case are in no particular order.
+    assert!(found.is_sorted_by_key(|(id, ..)| id.clone()));
+    found.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn an_event_is_seen_with_its_write_while_filters_change() {
+    const WRITES: usize = 3_000;
+    let catalog = Catalog::new([Field::new("state", FieldType::String)]).unwrap();
+    let filters = Arc::new(FilterSet::new(&catalog));
+    let clock = || Timestamp::from_millis(0);
+    let engine = Engine::builder(catalog.clone()).watch(&filters, 1_000_000, clock).unwrap().build();
+    let filter = |name: &str| StandingFilter::new(name, &Filter::all(&catalog));
+    engine.insert_standing([filter("kept")]).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let goes_on = || !is_over.load(std::sync::atomic::Ordering::Relaxed);
+    let times = thread::scope(|scope| {
+        scope.spawn(|| {
+            while goes_on() {
+                let cases = engine.len() as u64;
+                assert!(engine.last_event() >= cases, "a case is seen before its event");
+            }
+        });
+        let changing = scope.spawn(|| {
+            let mut times = Vec::new();
+            while goes_on() {
+                let before = engine.last_event();
+                engine.insert_standing([filter("passing")]).unwrap();
+                thread::yield_now();
+                assert!(engine.remove_standing("passing"));
+                times.push((before, engine.last_event()));
+            }
+            times
+        });
+        for id in 0..WRITES {
+            engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()).unwrap();
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        changing.join().unwrap()
+    });
+    let events = engine.events_after(0, usize::MAX).unwrap();
+    assert_eq!(events.iter().filter(|event| event.filter == "kept").count(), WRITES);
+    let passing: Vec<u64> =
+        events.iter().filter(|event| event.filter == "passing").map(|event| event.number).collect();
+    // A filter gives events only between its insertion and its removal.
+    let mut times = times.into_iter().peekable();
+    for number in passing {
+        while times.next_if(|(_, end)| *end < number).is_some() {}
+        assert!(times.peek().is_some_and(|(start, _)| *start < number), "{number}");
+    }
+}

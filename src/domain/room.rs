@@ -23,7 +23,7 @@ impl<'r> Room<'r> {
     ///
     /// # Errors
     /// Returns [`Busy`](super::DomainErrorKind::Busy) if the reserved bytes exceed the budget.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), DomainError> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), DomainError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if (self.has_room)(self.bytes) { Ok(()) } else { Err(DomainError::no_room()) }
     }

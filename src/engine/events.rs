@@ -200,7 +200,7 @@ impl Engine {
         time: Timestamp,
         most: u64,
     ) -> Result<WriteEvents, Error> {
-        let names = filters.iter().map(|filter| filter.name().into()).collect();
+        let names = filters.iter().map(|filter| filter.key().into()).collect();
         let mut events = WriteEvents::entering(names, time, most);
         for (name, filter) in filters.iter().enumerate() {
             let request = SearchRequest::new(filter.filter().clone()).with_limit(u64::MAX);

@@ -25,6 +25,9 @@ pub struct MemoryUsage {
     pub index_bytes: u64,
     /// The size of the documents and of their offsets.
     pub documents_bytes: u64,
+    /// The size of the [standing filters](Engine::standing), with their texts and their index.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub standing_bytes: u64,
     /// The memory of each field that requests may name, in the order of the catalogue.
     pub fields: Vec<FieldMemory>,
 }
@@ -65,7 +68,10 @@ impl Engine {
         };
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
-        MemoryUsage::new(view, writer_bytes, &self.catalog)
+        let standing = self.standing().map(|filters| filters.memory());
+        let standing_bytes =
+            standing.map_or(0, |memory| memory.texts_bytes.saturating_add(memory.index_bytes));
+        MemoryUsage { standing_bytes, ..MemoryUsage::new(view, writer_bytes, &self.catalog) }
     }
 }
 
@@ -99,6 +105,7 @@ impl MemoryUsage {
             .saturating_add(catalog.field_ids().map(index).sum::<u64>())
             .saturating_add(writer_bytes as u64),
             documents_bytes: sum(&|slot| slot.batch.documents_bytes()),
+            standing_bytes: 0,
             fields,
         }
     }

@@ -70,12 +70,26 @@ pub(crate) const NO_AML_CASE: ErrorCode = row(
     404,
     "operation 4: the applicant has no active AML case, or is unknown",
 );
+pub(crate) const NO_STANDING_FILTER: ErrorCode =
+    row(4043, "StandingFilterNotFoundException", 404, "the token has no standing filter of this name");
+pub(crate) const NO_STANDING: ErrorCode = row(
+    4044,
+    "NoStandingFiltersException",
+    404,
+    "the service has no standing filters: it searches PostgreSQL, or its database has an earlier format",
+);
 const METHOD_NOT_ALLOWED: ErrorCode =
     row(4050, "MethodNotAllowedException", 405, "the path does not support the method");
 const TIMEOUT: ErrorCode = row(4080, "RequestTimeoutException", 408, "the body did not arrive in time");
 const CONFLICT: ErrorCode =
     row(4090, "ConflictException", 409, "admin socket: another database, or a file that already exists");
 const TOO_LARGE: ErrorCode = row(4130, "PayloadTooLargeException", 413, "the body is over the limit");
+pub(crate) const EVENTS_GONE: ErrorCode = row(
+    4140,
+    "EventsGoneException",
+    410,
+    "events that are not kept any more, that have not happened yet, or that were found under other restrictions of the token",
+);
 const MEDIA_TYPE: ErrorCode =
     row(4150, "UnsupportedMediaTypeException", 415, "admin socket: the format cannot be imported");
 const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was rejected");
@@ -119,6 +133,8 @@ impl ErrorCode {
         NOT_FOUND,
         NO_APPLICANT,
         NO_AML_CASE,
+        NO_STANDING_FILTER,
+        NO_STANDING,
         METHOD_NOT_ALLOWED,
         TIMEOUT,
         CONFLICT,
@@ -152,7 +168,7 @@ impl ErrorCode {
         parameters(
             4119,
             ErrorKind::BadInteger,
-            "an `offset` or `limit` that is not a number or does not fit",
+            "an `offset`, `limit`, `after` or `wait` that is not a number or does not fit",
         ),
         parameters(
             4120,
@@ -178,6 +194,8 @@ impl ErrorCode {
         parameters(4133, ErrorKind::BadCursor, "an `after` that is not a cursor of this order"),
         parameters(4134, ErrorKind::TooManyFacets, "more facets than the limit"),
         parameters(4135, ErrorKind::TooManyBuckets, "a histogram with more buckets than the limit"),
+        parameters(4136, ErrorKind::TooManyFilters, "more standing filters than the limit, or longer ones"),
+        EVENTS_GONE,
         MEDIA_TYPE,
         UNPROCESSABLE,
         TOO_MANY,
@@ -268,7 +286,6 @@ mod tests {
             "bad_id",
             "case_too_large",
             "too_many_batches",
-            "too_many_filters",
             "bad_file",
             "catalog_mismatch",
             "no_folded_column",

@@ -4,25 +4,29 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::Body;
 use axum::extract::Request;
+use axum::http::HeaderName;
 use axum::response::Response;
 
 use super::auth::replays::ReplayCache;
 use super::auth::signature::SignatureCheck;
 use super::http::body;
 use super::http::budget::{Account, Reservation};
+use super::http::correlation::CorrelationId;
 use super::http::errors::{Failure, json};
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
-use super::http::request_log::{Caller, RequestLog};
+use super::http::request_log::{Caller, Origin, RequestLog};
 use super::http::write_timeout::ResponseDeadline;
 use super::operations::endpoint::{BlockingHandler, Call, Endpoint, Handler};
 use super::operations::parameters;
 use super::state::{ServiceState, now};
 use crate::domain::Room;
 
-/// The applicant id in the path of a request. Empty if the path of the endpoint has no id. If the segment does not decode to UTF-8,
+/// The header by which clients of server-sent events continue.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The id in the path of a request. Empty if the path of the endpoint has no id. If the segment does not decode to UTF-8,
 /// `Err` contains the raw segment.
 pub(super) type PathId = Result<String, String>;
 
@@ -30,45 +34,51 @@ pub(super) type PathId = Result<String, String>;
 pub(super) async fn answer(
     shared: Arc<ServiceState>,
     endpoint: &'static Endpoint,
-    applicant: PathId,
+    id: PathId,
     request: Request,
 ) -> Response {
     if !endpoint.survives_disconnect() {
-        return answer_and_log(&shared, endpoint, applicant, request).await;
+        return answer_and_log(&shared, endpoint, id, request).await;
     }
+    let origin = Origin::of(request.headers(), request.extensions());
     // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
     let write = async move {
         let _change = own.changes.acquire().await;
-        answer_and_log(&own, endpoint, applicant, request).await
+        answer_and_log(&own, endpoint, id, request).await
     };
     tokio::spawn(write).await.unwrap_or_else(|error| {
-        RequestLog::since(start, &shared).of(endpoint.name).end(Err(Failure::internal(error.to_string())))
+        RequestLog::since(start, &shared)
+            .from(origin)
+            .of(endpoint.name)
+            .end(Err(Failure::internal(error.to_string())))
     })
 }
 
 async fn answer_and_log(
     shared: &Arc<ServiceState>,
     endpoint: &'static Endpoint,
-    applicant: PathId,
+    id: PathId,
     request: Request,
 ) -> Response {
-    let mut log = RequestLog::since(Instant::now(), shared).of(endpoint.name);
+    let origin = Origin::of(request.headers(), request.extensions());
+    let mut log = RequestLog::since(Instant::now(), shared).from(origin).of(endpoint.name);
     if shared.is_unrecorded() {
         return log.end(Err(Failure::unrecorded().closing()));
     }
     log.caller.note = shared.audit.as_ref().map(|_| Arc::default());
-    let result = call(shared, endpoint, applicant, request, &mut log.caller).await;
-    log.end(result.map(json))
+    let correlation_id = log.id();
+    let result = call(shared, endpoint, (id, correlation_id), request, &mut log.caller).await;
+    log.end(result)
 }
 
 async fn call(
     shared: &Arc<ServiceState>,
     endpoint: &'static Endpoint,
-    applicant: PathId,
+    (id, correlation_id): (PathId, CorrelationId),
     request: Request,
     caller: &mut Caller,
-) -> Result<Body, Failure> {
+) -> Result<Response, Failure> {
     let (head, body) = request.into_parts();
     // A change of the tokens affects only later requests.
     let tokens = shared.tokens.load();
@@ -88,7 +98,11 @@ async fn call(
     let (token, signature) = signed.verify(verified_s)?;
     token.note_use(verified_s);
     caller.token = Some(Arc::clone(token));
-    if let (Some(note), true, Ok(id) | Err(id)) = (&caller.note, endpoint.names_applicant(), &applicant) {
+    let most = shared.options.requests_per_second;
+    if !token.state.rate.take(Instant::now(), most) {
+        return Err(Failure::too_fast(most));
+    }
+    if let (Some(note), true, Ok(id) | Err(id)) = (&caller.note, endpoint.names_applicant(), &id) {
         note.applicant(id);
     }
     let memory = shared.bodies.reserve(Account { token: token.address(), peer: None });
@@ -100,7 +114,7 @@ async fn call(
     if !token.may(endpoint.permission) {
         return Err(Failure::forbidden(endpoint.permission));
     }
-    let applicant_id = applicant.map_err(|raw| (endpoint.invalid_applicant_id)(&raw))?;
+    let path_id = id.map_err(|raw| (endpoint.invalid_id)(&raw))?;
     if !matches!(endpoint.handler, Handler::Search(_)) {
         // A search reports these errors itself, together with the errors in its body.
         parameters::check(&endpoint.parameters, head.uri.query())?;
@@ -109,15 +123,21 @@ async fn call(
     let deadline = deadline.unwrap_or_else(|| ResponseDeadline::new(shared.options.write_timeout));
     let call = Call {
         token: Arc::clone(token),
-        applicant_id,
+        path_id,
         query: head.uri.query().map(str::to_owned),
         body: body.bytes.clone(),
         deadline,
         note: caller.note.clone(),
+        last_event_id: head
+            .headers
+            .get(LAST_EVENT_ID)
+            .map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned()),
+        id: correlation_id,
         client: head.extensions.get().cloned().unwrap_or_default(),
     };
     let answer = match endpoint.handler {
-        Handler::Search(search) => return search(Arc::clone(shared), call).await,
+        Handler::Search(search) => return search(Arc::clone(shared), call).await.map(json),
+        Handler::Events(events) => return events(Arc::clone(shared), call).await,
         Handler::Now(answer) => (answer(&call), shared.outgoing.reserve(token)),
         Handler::Read(read) => {
             shared.run_on_worker(token, move |shared| answer_within_room(shared, &call, read)).await??
@@ -127,7 +147,7 @@ async fn call(
         }
     };
     let (answer, reservation) = answer;
-    Outgoing::body(reservation, answer)
+    Outgoing::body(reservation, answer).map(json)
 }
 
 /// A response body, and the memory reservation for it.

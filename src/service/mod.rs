@@ -13,6 +13,10 @@
 //! | 1, cases by filters | `POST /resources/api/caseManagement/v2/cases/byFilter` | `viewCases` |
 //! | 1, counts by value | `POST /resources/api/caseManagement/v2/cases/facets` | `viewCases` |
 //! | 1, the fields to filter by | `GET /resources/api/caseManagement/v2/cases/filters` | `viewCases` |
+//! | standing filters | `PUT` `GET` `DELETE /resources/api/caseManagement/v2/cases/standingFilters/{name}` | `manageFilters` |
+//! | list of standing filters | `GET /resources/api/caseManagement/v2/cases/standingFilters` | `manageFilters` |
+//! | events | `GET /resources/api/caseManagement/v2/cases/events` | `manageFilters` |
+//! | stream of events | `GET /resources/api/caseManagement/v2/cases/events/stream` | `manageFilters` |
 //! | 2, required documents status | `GET /resources/applicants/{applicantId}/requiredIdDocsStatus` | `viewApplicants` |
 //! | 3, preview by share token | `GET /resources/applicants/-/import/preview?shareToken=…` | `createApplicants` |
 //! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
@@ -68,6 +72,20 @@
 //! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
 //! value of `createdByType`. Hide both fields or neither.
 //!
+//! # Standing filters
+//!
+//! A token with the permission `manageFilters` stores [standing filters](crate::StandingFilter), and reads their events: after a
+//! number, by a request that may wait, or as server-sent events. Each token has filters and events of its own. `filter`, `fields` and
+//! `clients` of the token are a part of each stored filter, so its events are about cases that the token may see. If they change, the
+//! filters are stored anew, without events. Events that were found before are not told, but answered with 410: the client reads the
+//! cases of its filters again. An event that was found under the present restrictions is told even if its case is no longer visible,
+//! because it was visible then. The interface document has none of this.
+//!
+//! One thread reads each new event once, and wakes the requests that wait. Such a request takes no thread, no permit of
+//! [`concurrency`](ServiceOptions::concurrency) and no transaction of the store. Events are read in the queue of large pages.
+//! [`event_listeners`](ServiceOptions::event_listeners) limits these requests. A stream reads its next piece, of about 16 KiB, when the
+//! connection can accept it. A service [on PostgreSQL](#source-of-cases) has no standing filters.
+//!
 //! # Signatures
 //!
 //! `X-App-Access-Sig` is the HMAC-SHA256 in hexadecimal. The hashed bytes are the timestamp, the method, the path with
@@ -108,9 +126,12 @@
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
 //!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
 //!   gets at most half of `concurrency`.
+//! - **Rate.** A token that sends more than [`requests_per_second`](ServiceOptions::requests_per_second) gets 429.
 //! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search is also
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
+//! - **Standing filters.** A token has at most [`standing_filters`](ServiceOptions::standing_filters), whose bodies have at most
+//!   [`standing_bytes`](ServiceOptions::standing_bytes) together. Requests for events over the limits get 429 or 503.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
 //!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest of
 //!   a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into
@@ -125,7 +146,7 @@
 //!   with the error code 5001, because a retry would fail, too. The log says which `outgoing_bytes` is needed.
 //!   `casefilter_outgoing_bytes` reports the reserved memory.
 //!
-//! Each 503 response has the header `Retry-After`.
+//! Each 429 and 503 response has the header `Retry-After`.
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A
@@ -191,9 +212,10 @@
 //! 1. `/readyz` becomes 503 immediately. The service still accepts connections for
 //!    [`shutdown_delay`](ServiceOptions::shutdown_delay). In this time, load balancers can notice the shutdown and stop sending
 //!    requests.
-//! 2. The port is closed. Connections without a request are closed after 250 ms. In this time, a request that has already arrived
+//! 2. Requests that wait for events are answered, and streams end, already at the start.
+//! 3. The port is closed. Connections without a request are closed after 250 ms. In this time, a request that has already arrived
 //!    is still read.
-//! 3. Running requests are answered, for at most [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Then the store makes a
+//! 4. Running requests are answered, for at most [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Then the store makes a
 //!    checkpoint.
 //!
 //! # TLS
@@ -206,8 +228,8 @@
 //! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
 //! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
-//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `token share`, `backup` and
-//! `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1
+//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `filters`, `watch`, `token share`,
+//! `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1
 //! with the error envelope:
 //! | request | meaning |
 //! |---|---|
@@ -220,6 +242,10 @@
 //! | `POST /compactions` | `{}` replaces the database by a copy without free pages, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it, as for the commit of an import |
 //! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches, with higher limits on filters and without a maximum `limit`; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body` is a filter as JSON text, absent for all cases; a page is sent in frames |
 //! | `POST /facets` | `{"body":…,"by":[…]}` counts by value; `by` has facets such as `createdAt:month`; filters have higher limits |
+//! | `GET /standing-filters` | lists all standing filters, also those of tokens, with their owners |
+//! | `POST /standing-filters` | `{"filters":[{"name":…,"where":…,"fields":[…]}],"entering":…}` stores standing filters, all or none |
+//! | `POST /standing-filters/removals` | `{"owner":…,"names":[…]}` removes standing filters, until a name that none has (`unknown`) |
+//! | `POST /events` | `{"after":…,"limit":…,"wait_ms":…}` returns events of all owners, and waits if there are none |
 //! | `POST /deletions` | `{"body":…,"expected":…}` deletes the selected cases, if `expected` is their number; without `expected`, only counts them |
 //!
 //! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,
@@ -258,7 +284,7 @@
 //!
 //! `/metrics` is text in the format of Prometheus. It is not on the public port. From counters such as
 //! `casefilter_rows_examined_total`, a client could learn if cases outside its filter have a certain value. `/metrics` is on a
-//! separate listener ([`Service::with_metrics`], `casefilter serve --metrics-listen`) and on the admin socket. The `process_*`
+//! separate listener ([`Service::with_metrics`], `casefilter serve --ops-listen`) and on the admin socket. The `process_*`
 //! metrics exist only on Linux.
 //!
 //! # Query parameters
@@ -285,6 +311,8 @@
 //! | 4040 | `NotFoundException` | 404 | unknown path |
 //! | 4041 | `ApplicantNotFoundException` | 404 | operation 2: no applicant has the id |
 //! | 4042 | `AmlCaseNotFoundException` | 404 | operation 4: the applicant has no active AML case, or is unknown |
+//! | 4043 | `StandingFilterNotFoundException` | 404 | the token has no standing filter of this name |
+//! | 4044 | `NoStandingFiltersException` | 404 | the service has no standing filters: it searches PostgreSQL, or its database has an earlier format |
 //! | 4050 | `MethodNotAllowedException` | 405 | the path does not support the method |
 //! | 4080 | `RequestTimeoutException` | 408 | the body did not arrive in time |
 //! | 4090 | `ConflictException` | 409 | admin socket: another database, or a file that already exists |
@@ -307,7 +335,7 @@
 //! | 4116 | `InvalidParametersException` | 400 | a value that is not `true` or `false` |
 //! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
 //! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
-//! | 4119 | `InvalidParametersException` | 400 | an `offset` or `limit` that is not a number or does not fit |
+//! | 4119 | `InvalidParametersException` | 400 | an `offset`, `limit`, `after` or `wait` that is not a number or does not fit |
 //! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page, or a `limit` of a facet above its limit |
 //! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` or `pageCursor` that is not `true` or `false` |
 //! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
@@ -324,6 +352,8 @@
 //! | 4133 | `InvalidParametersException` | 400 | an `after` that is not a cursor of this order |
 //! | 4134 | `InvalidParametersException` | 400 | more facets than the limit |
 //! | 4135 | `InvalidParametersException` | 400 | a histogram with more buckets than the limit |
+//! | 4136 | `InvalidParametersException` | 400 | more standing filters than the limit, or longer ones |
+//! | 4140 | `EventsGoneException` | 410 | events that are not kept any more, that have not happened yet, or that were found under other restrictions of the token |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
@@ -343,6 +373,7 @@ mod admin;
 mod audit;
 mod auth;
 mod dispatch;
+mod events;
 mod http;
 mod metrics;
 mod openapi;

@@ -7,7 +7,7 @@ use crate::catalog::{Catalog, Field, FieldType, IdType, TimestampForm};
 /// The OpenAPI document for the catalogue of cases.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// The reference in the OpenAPI document from the search to the schema of its body.
+/// The reference in the OpenAPI document from searches and standing filters to the schema of their body.
 const BODY: &str = "\"#/components/schemas/CaseFilter\"";
 
 /// The replacement for [`BODY`] if the catalogue is extended.
@@ -28,6 +28,9 @@ const FACETS: &str = "/resources/api/caseManagement/v2/cases/facets";
 /// The path of the list of fields.
 const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
 
+/// The path of a standing filter.
+const STANDING: &str = "/resources/api/caseManagement/v2/cases/standingFilters/{name}";
+
 /// The names of the fields that the examples in `openapi.json` use.
 const EXAMPLE_FIELDS: [&str; 7] =
     ["id", "status", "caseReview.status", "tags", "totalAmountInDefaultCurrency", "createdAt", "priority"];
@@ -35,7 +38,7 @@ const EXAMPLE_FIELDS: [&str; 7] =
 /// Returns the OpenAPI document of a service with this catalogue. For the catalogue of cases, this is the text of `openapi.json`.
 pub(super) fn document(catalog: &Catalog) -> String {
     let text = match catalog.is_extended() {
-        true => OPENAPI.replacen(BODY, EXTENDED_BODY, 1).replacen(FACETS_BODY, EXTENDED_FACETS_BODY, 1),
+        true => OPENAPI.replace(BODY, EXTENDED_BODY).replacen(FACETS_BODY, EXTENDED_FACETS_BODY, 1),
         false => OPENAPI.to_owned(),
     };
     if *catalog == Catalog::cases() {
@@ -92,6 +95,9 @@ fn describe(document: &mut Value, catalog: &Catalog) {
     if EXAMPLE_FIELDS.iter().any(|name| catalog.find(name).is_none()) {
         let body = format!("{operation}/requestBody/content/application~1json/examples");
         set(document, &body, request_examples(catalog));
+        let standing =
+            format!("/paths/{}/put/requestBody/content/application~1json/examples", path(STANDING));
+        set(document, &standing, request_examples(catalog));
         let answer = format!("{operation}/responses/200/content/application~1json/example");
         let page_info = json!({"limit": 20, "offset": 0});
         let list = json!({"items": [example_item(catalog)], "totalItems": 1, "pageInfo": page_info});
@@ -335,7 +341,7 @@ mod tests {
     fn the_document_of_cases_is_the_file() {
         assert_eq!(document(&Catalog::cases()), OPENAPI);
         let extended = document(&Catalog::cases().extended());
-        let plain = extended.replacen("ExtendedCaseFilter", "CaseFilter", 1);
+        let plain = extended.replacen(EXTENDED_BODY, BODY, 2);
         assert_eq!(plain.replacen("ExtendedFacetedCaseFilter", "FacetedCaseFilter", 1), OPENAPI);
     }
 

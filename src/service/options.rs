@@ -36,6 +36,10 @@ pub struct ServiceOptions {
     /// The same number of updates may additionally wait for other writes. If there are several tokens, each token gets at most
     /// half.
     pub concurrency: usize,
+    /// The maximum number of requests of each token per second, with a valid signature. Further requests get 429. Zero means no limit.
+    ///
+    /// A token that has sent no request for a second may send as many at once.
+    pub requests_per_second: u32,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
     /// One half is divided equally among the connections. The other half is for the rest of larger bodies whose signature is
@@ -77,6 +81,14 @@ pub struct ServiceOptions {
     /// The default is far above the time of any usual search of ten million cases. It stops searches with thousands of criteria,
     /// which would otherwise keep a processor from other requests.
     pub search_timeout: Duration,
+    /// The maximum number of standing filters of each token. Further ones get 400.
+    pub standing_filters: usize,
+    /// The maximum size of the bodies of all standing filters of each token, in bytes. Further ones get 400.
+    pub standing_bytes: usize,
+    /// The maximum number of requests that read events at the same time: those that wait, and streams. Further requests get 503.
+    pub event_listeners: usize,
+    /// The maximum number of such requests of each token. Further requests get 429.
+    pub event_listeners_per_token: usize,
     /// The time between the start of a shutdown and the closing of the port. `/readyz` becomes 503 at the start.
     ///
     /// In this time, load balancers can notice the shutdown. The default is 0, for a service without a load balancer.
@@ -95,6 +107,7 @@ impl Default for ServiceOptions {
             connections: 1024,
             connections_per_peer: 256,
             concurrency: 128,
+            requests_per_second: 0,
             buffered_bytes: 64 << 20,
             spooled_bytes: 1 << 30,
             spool_folder: None,
@@ -104,6 +117,10 @@ impl Default for ServiceOptions {
             write_timeout: Duration::from_secs(30),
             write_queue_timeout: Duration::from_secs(10),
             search_timeout: Duration::from_secs(10),
+            standing_filters: 1_000,
+            standing_bytes: 16 << 20,
+            event_listeners: 256,
+            event_listeners_per_token: 16,
             shutdown_delay: Duration::ZERO,
             shutdown_timeout: Duration::from_secs(30),
         }

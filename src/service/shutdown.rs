@@ -9,6 +9,8 @@ use super::state::ServiceState;
 impl ServiceState {
     pub(super) fn begin_draining(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
+        // Requests that wait for events end.
+        self.events.wake();
     }
 
     /// Returns true if unfinished work must be abandoned: after the shutdown was aborted, or at the end of the grace period.

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::audit::AuditLog;
 use super::auth::tokens::{SharedTokens, Tokens};
+use super::events::hub::EventHub;
 use super::http::body_spool::BodySpool;
 use super::http::budget::Budget;
 use super::http::correlation::CorrelationIds;
@@ -58,6 +59,8 @@ pub(super) struct ServiceState {
     /// The number of bytes that every body may use without a reservation.
     pub(super) body_allowance: usize,
     pub(super) outgoing: Outgoing,
+    /// The events of standing filters, and the requests that read them.
+    pub(super) events: EventHub,
     pub(super) is_draining: AtomicBool,
     /// True after the grace period of a shutdown has ended, or after the shutdown was aborted.
     pub(super) is_cut_off: AtomicBool,
@@ -89,6 +92,7 @@ impl ServiceState {
             max_page_reads,
             spool: BodySpool::new(options.spool_folder.clone(), store.folder(), options.spooled_bytes),
             outgoing: Outgoing::new(options.outgoing_bytes),
+            events: EventHub::new(store.last_event(), &options),
             store,
             source: CaseSource::Store,
             tokens: Arc::new(SharedTokens::new(tokens)),

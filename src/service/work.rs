@@ -75,12 +75,11 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Runs a write for the admin socket, while no other write runs. It waits for other writes without a timeout.
+    /// Runs a write of the service itself or of an operator, while no other write runs. It waits for other writes without a timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.
-    #[cfg(unix)]
-    pub(super) async fn admin_write<T: Send + 'static>(
+    pub(super) async fn own_write<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {

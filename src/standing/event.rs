@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::key::split_key;
 use crate::catalog::{Catalog, FieldId};
 use crate::value::Timestamp;
 
@@ -26,6 +27,9 @@ pub struct Event {
     pub time: Timestamp,
     /// The name of the standing filter.
     pub filter: String,
+    /// The [owner](crate::StandingFilter::owner) of the standing filter, if it has one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub owner: Option<String>,
     /// The id of the case.
     pub id: String,
     /// The kind of the change.
@@ -47,8 +51,11 @@ pub enum EventKind {
 }
 
 impl Event {
-    pub(crate) fn new(number: u64, time: Timestamp, filter: &str, id: &str, kind: EventKind) -> Self {
-        Self { number, time, filter: filter.to_owned(), id: id.to_owned(), kind }
+    /// Creates an event of the standing filter with this key.
+    pub(crate) fn new(number: u64, time: Timestamp, key: &str, id: &str, kind: EventKind) -> Self {
+        let (owner, filter) = split_key(key);
+        let owner = owner.map(str::to_owned);
+        Self { number, time, filter: filter.to_owned(), owner, id: id.to_owned(), kind }
     }
 }
 

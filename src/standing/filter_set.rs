@@ -1,5 +1,6 @@
 //! The type [`FilterSet`]: named filters, and which of them select a case.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -170,10 +171,10 @@ impl FilterSet {
                 error.path = format!("filters[{number}]{rest}{}", error.path);
                 error
             })?;
-            match places.get(filter.name()).and_then(|place| checked.get_mut(*place)) {
+            match places.get(&*filter.key()).and_then(|place| checked.get_mut(*place)) {
                 Some(earlier) => *earlier = filter,
                 None => {
-                    places.insert(filter.name().into(), checked.len());
+                    places.insert(filter.key().into(), checked.len());
                     checked.push(filter);
                 }
             }
@@ -181,7 +182,8 @@ impl FilterSet {
         Ok(checked)
     }
 
-    fn check(&self, filter: &StandingFilter) -> Result<(), Error> {
+    /// Checks the name, the filter and the fields of a standing filter.
+    pub(crate) fn check(&self, filter: &StandingFilter) -> Result<(), Error> {
         filter.filter().catalog().check_within(&self.catalog, "filter set")?;
         if let Some(field) = filter.fields().iter().find(|field| self.catalog.get(**field).is_none()) {
             let found = format!("field {} of another catalogue", field.index());
@@ -205,7 +207,7 @@ impl FilterSet {
     #[cfg(feature = "store")]
     pub(crate) fn check_room(&self, filters: &[StandingFilter]) -> Result<(), Error> {
         let snapshot = self.shared.load();
-        let new = filters.iter().filter(|filter| snapshot.find(&self.hasher, filter.name()).is_none());
+        let new = filters.iter().filter(|filter| snapshot.find(&self.hasher, &filter.key()).is_none());
         self.check_len(snapshot.len().saturating_add(new.count()))
     }
 
@@ -234,12 +236,22 @@ impl FilterSet {
 
     /// Inserts filters with different names. Returns the number of filters of the set that were replaced.
     fn insert_checked(&self, filters: Vec<StandingFilter>) -> Result<usize, Error> {
+        self.exchange(&[], filters)
+    }
+
+    /// Removes the filters with these keys, and inserts filters with different names, which were [checked](Self::checked). Matches see
+    /// either none of this or all. Returns the number of filters of the set that were removed or replaced.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::TooManyFilters`], and then changes nothing.
+    pub(crate) fn exchange(&self, removed: &[String], filters: Vec<StandingFilter>) -> Result<usize, Error> {
         let writing = self.shared.write();
         let mut next = Snapshot::clone(&writing.current());
         let before = next.len();
         let mut replaced: usize = 0;
-        for filter in &filters {
-            if let Some(place) = next.find(&self.hasher, filter.name()) {
+        let inserted = filters.iter().map(StandingFilter::key);
+        for key in removed.iter().map(|key| Cow::Borrowed(key.as_str())).chain(inserted) {
+            if let Some(place) = next.find(&self.hasher, &key) {
                 next.remove(place);
                 replaced = replaced.saturating_add(1);
             }
@@ -309,7 +321,7 @@ impl FilterSet {
             }
         };
         let fields: &[FieldId] = watched.unwrap_or_default();
-        Some(StandingFilter::new(snapshot.name(place), &filter).with_fields(fields.iter().copied()))
+        Some(StandingFilter::of_key(snapshot.name(place), &filter).with_fields(fields.iter().copied()))
     }
 
     /// Returns all filters, in no particular order. Later insertions and removals do not change them. The iterator compiles filters

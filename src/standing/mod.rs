@@ -17,6 +17,7 @@
 //! |---|---|
 //! | the set and its methods; a filter with its name; the names that match | `filter_set`; `standing_filter`; `matches` |
 //! | the filters at one moment, and when segments are merged | `snapshot` |
+//! | what identifies a filter: its name, or its owner and its name | `key` |
 //! | the pointer to the snapshot, and the writer lock | `shared`, tested by `interleavings` |
 //! | removed names of a segment | `removed` |
 //! | the index | `segment` |
@@ -28,6 +29,7 @@ mod filter_set;
 mod hasher;
 #[cfg(test)]
 mod interleavings;
+mod key;
 mod matches;
 mod reads;
 mod removed;
@@ -41,6 +43,10 @@ mod write_events;
 
 pub use self::event::{Event, EventKind, EventsGone};
 pub use self::filter_set::{FilterSet, FilterSetMemory, Inserted};
+#[cfg(feature = "service")]
+pub(crate) use self::key::MARK;
+#[cfg(feature = "store")]
+pub(crate) use self::key::{has_form, key_of, split_key};
 pub use self::matches::Matches;
 pub(crate) use self::ring::EventRing;
 pub use self::standing_filter::StandingFilter;

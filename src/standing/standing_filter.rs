@@ -1,5 +1,8 @@
 //! The type [`StandingFilter`]: a filter with a name.
 
+use std::borrow::Cow;
+
+use super::key::{has_form, key_of, split_key};
 use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind};
 use crate::filter::Filter;
@@ -15,6 +18,7 @@ use crate::filter::Filter;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingFilter {
+    owner: Option<Box<str>>,
     name: Box<str>,
     filter: Filter,
     fields: Vec<FieldId>,
@@ -27,7 +31,19 @@ impl StandingFilter {
     /// Creates a standing filter. [`FilterSet::insert`](crate::FilterSet::insert) checks the name and the filter.
     #[must_use]
     pub fn new(name: &str, filter: &Filter) -> Self {
-        Self { name: name.into(), filter: filter.clone(), fields: Vec::new() }
+        Self { owner: None, name: name.into(), filter: filter.clone(), fields: Vec::new() }
+    }
+
+    /// Creates the standing filter of an owner. Filters of different owners may have the same name.
+    #[cfg(feature = "service")]
+    pub(crate) fn owned(owner: &str, name: &str, filter: &Filter) -> Self {
+        Self { owner: Some(owner.into()), ..Self::new(name, filter) }
+    }
+
+    /// Creates the standing filter with this key.
+    pub(crate) fn of_key(key: &str, filter: &Filter) -> Self {
+        let (owner, name) = split_key(key);
+        Self { owner: owner.map(Into::into), ..Self::new(name, filter) }
     }
 
     /// Sets the fields whose changes are of interest while the filter selects a case.
@@ -57,6 +73,23 @@ impl StandingFilter {
         &self.name
     }
 
+    /// Returns the owner, if the filter has one: the filters of the tokens of a [service](crate::guide::service) have. Different owners
+    /// may use the same name. A filter that a program or `casefilter filters` has inserted has no owner.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, StandingFilter};
+    /// assert_eq!(StandingFilter::new("all", &Filter::all(&Catalog::cases())).owner(), None);
+    /// ```
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// Returns the key, which identifies the filter in a set.
+    pub(crate) fn key(&self) -> Cow<'_, str> {
+        key_of(self.owner(), &self.name)
+    }
+
     /// Returns the filter.
     #[must_use]
     pub fn filter(&self) -> &Filter {
@@ -70,7 +103,7 @@ impl StandingFilter {
     }
 
     pub(super) fn into_parts(self) -> (Box<str>, Filter, Vec<FieldId>) {
-        (self.name, self.filter, self.fields)
+        (self.key().into(), self.filter, self.fields)
     }
 
     /// Checks the name, and that the filter does not depend on the current time.
@@ -84,6 +117,10 @@ impl StandingFilter {
             let found = format!("a name of {} bytes", self.name.len());
             let expected = format!("at most {} bytes", Self::MAX_NAME_BYTES);
             return Err(Error::new(ErrorKind::StringTooLong, 0, found, expected).at("name"));
+        }
+        if !has_form(self.owner(), &self.name, Self::MAX_NAME_BYTES) {
+            let found = "a name that begins with the character U+0000";
+            return Err(Error::new(ErrorKind::BadValue, 0, found, "another name").at("name"));
         }
         match self.filter.relative_time() {
             None => Ok(()),

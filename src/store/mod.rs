@@ -132,6 +132,8 @@ mod load;
 mod log;
 mod members;
 mod options;
+#[cfg(feature = "service")]
+mod owned_standing;
 mod packed_part;
 #[cfg(feature = "service")]
 mod page;
@@ -143,6 +145,7 @@ mod snapshot;
 mod spool;
 mod standing;
 mod standing_bytes;
+mod standing_check;
 mod standing_tables;
 mod tables;
 #[cfg(test)]
@@ -162,12 +165,16 @@ pub use error::{StoreError, StoreErrorKind};
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]
+pub(crate) use owned_standing::{NewOwnedFilter, OwnedEvents, OwnedFilter};
+#[cfg(feature = "service")]
 pub(crate) use page::FoundPage;
 #[cfg(all(test, feature = "service"))]
 pub(crate) use record_table::reads;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
 pub use snapshot::StoreSnapshot;
+#[doc(hidden)]
+pub use standing_check::check_stored_standing;
 #[doc(hidden)]
 pub use tables::check_same_columns;
 pub use verify::VerifyReport;

@@ -11,7 +11,7 @@ use super::standing_tables::{
 };
 use super::tables::EVENTS;
 use crate::error::Error;
-use crate::standing::{Event, FilterSet, StandingFilter, WriteEvents};
+use crate::standing::{Event, FilterSet, StandingFilter, WriteEvents, key_of};
 
 impl Store {
     /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event): which
@@ -94,7 +94,9 @@ impl Store {
         };
         self.change_filters(
             &mut log,
-            |transaction, counters| put_filters(transaction, &filters, counters),
+            |transaction, counters| {
+                put_filters(transaction, filters.iter().map(|filter| (filter, "")), counters)
+            },
             events.as_ref(),
             |set| set.insert_many(filters.iter().cloned()),
         )
@@ -115,21 +117,42 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn remove_standing(&self, name: &str) -> Result<bool, StoreError> {
+        self.remove_key(name)
+    }
+
+    /// Like [`remove_standing`](Self::remove_standing), for a filter that has an [owner](StandingFilter::owner), such as a token of a
+    /// service that was revoked.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// assert!(!store.remove_standing_of("unknown", "name")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`remove_standing`](Self::remove_standing).
+    pub fn remove_standing_of(&self, owner: &str, name: &str) -> Result<bool, StoreError> {
+        self.remove_key(&key_of(Some(owner), name))
+    }
+
+    fn remove_key(&self, key: &str) -> Result<bool, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        if !self.filters.contains(name) {
+        if !self.filters.contains(key) {
             return Ok(false);
         }
         self.change_filters(
             &mut log,
-            |transaction, counters| remove_filter(transaction, name, counters),
+            |transaction, counters| remove_filter(transaction, key, counters),
             None,
-            |set| Ok(set.remove(name)),
+            |set| Ok(set.remove(key)),
         )
     }
 
     /// Commits a change of the filters, and then makes it in memory.
-    fn change_filters<T>(
+    pub(super) fn change_filters<T>(
         &self,
         log: &mut Log,
         change: impl FnOnce(&redb::WriteTransaction, &mut StandingCounters) -> Result<(), Fault>,
@@ -304,7 +327,7 @@ impl Store {
         self.change_filters(&mut log, forget, None, |_| Ok(()))
     }
 
-    fn check_format(&self) -> Result<(), StoreError> {
+    pub(super) fn check_format(&self) -> Result<(), StoreError> {
         if self.is_packed {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::filter::Filter;
 use crate::ingest::MAX_ID_BYTES;
-use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter};
+use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter, has_form, split_key};
 use crate::value::Timestamp;
 
 const STANDING_SEED: u64 = 0x7374_616e_6469_6e67;
@@ -78,8 +78,8 @@ impl StandingCounters {
     }
 }
 
-fn filter_seed(name: &str) -> u64 {
-    xxh3_64_with_seed(name.as_bytes(), STANDING_SEED)
+fn filter_seed(key: &str) -> u64 {
+    xxh3_64_with_seed(key.as_bytes(), STANDING_SEED)
 }
 
 fn short(number: usize) -> u16 {
@@ -114,28 +114,70 @@ impl Fields {
     }
 }
 
-/// Encodes a standing filter: its fields, and its normal form as a filter text.
-pub(super) fn filter_to_bytes(filter: &StandingFilter) -> Vec<u8> {
+/// Encodes a standing filter: its fields, and its normal form as a filter text. The filter of an owner also has the body that the
+/// owner has given for it.
+pub(super) fn filter_to_bytes(filter: &StandingFilter, body: &str) -> Vec<u8> {
     let mut out = ByteWriter::default();
     write_fields(filter.fields(), &mut out);
+    if filter.owner().is_some() {
+        // A body is shorter than 4 GiB.
+        out.all(&[u32::try_from(body.len()).unwrap_or(u32::MAX)]);
+        out.bytes(body.as_bytes());
+    }
     out.bytes(filter.filter().to_text().as_bytes());
-    with_checksum(filter_seed(filter.name()), &out.into_bytes())
+    with_checksum(filter_seed(&filter.key()), &out.into_bytes())
 }
 
-/// Decodes the standing filter with this name.
+/// The bytes of a standing filter, decoded. Its filter is not compiled yet.
+pub(super) struct StoredFilter<'b> {
+    pub(super) fields: Vec<FieldId>,
+    /// The body that its owner has given. Empty without an owner.
+    #[cfg_attr(not(feature = "service"), expect(dead_code, reason = "only the service reads bodies"))]
+    pub(super) body: &'b str,
+    pub(super) text: &'b str,
+}
+
+/// Decodes the standing filter with this key, without its filter.
+pub(super) fn stored_filter<'b>(
+    key: &str,
+    bytes: &'b [u8],
+    fields: &Fields,
+) -> Result<StoredFilter<'b>, Fault> {
+    let wrong = |what: String| Fault::corrupt(format!("the standing filter {key:?}: {what}"));
+    let contents = checked(filter_seed(key), bytes).ok_or_else(|| wrong("a wrong checksum".to_owned()))?;
+    stored_filter_of(key, contents, fields).map_err(wrong)
+}
+
+pub(super) fn stored_filter_of<'b>(
+    key: &str,
+    contents: &'b [u8],
+    fields: &Fields,
+) -> Result<StoredFilter<'b>, String> {
+    let mut reader = ByteReader::new(contents);
+    let fields = fields.read(&mut reader)?;
+    let text = |bytes| str::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
+    let (owner, _) = split_key(key);
+    let body = match owner {
+        None => "",
+        Some(_) => {
+            let body_bytes: u32 = reader.one()?;
+            text(reader.bytes(body_bytes as usize)?)?
+        }
+    };
+    Ok(StoredFilter { fields, body, text: text(reader.rest())? })
+}
+
+/// Decodes the standing filter with this key.
 pub(super) fn filter_from_bytes(
-    name: &str,
+    key: &str,
     bytes: &[u8],
     catalog: &Catalog,
     fields: &Fields,
 ) -> Result<StandingFilter, Fault> {
-    let wrong = |what: String| Fault::corrupt(format!("the standing filter {name:?}: {what}"));
-    let contents = checked(filter_seed(name), bytes).ok_or_else(|| wrong("a wrong checksum".to_owned()))?;
-    let mut reader = ByteReader::new(contents);
-    let fields = fields.read(&mut reader).map_err(wrong)?;
-    let text = str::from_utf8(reader.rest()).map_err(|_| wrong("not UTF-8".to_owned()))?;
-    let filter = Filter::of_stored_text(catalog, text).map_err(|errors| wrong(errors.to_string()))?;
-    Ok(StandingFilter::new(name, &filter).with_fields(fields))
+    let StoredFilter { fields, text, .. } = stored_filter(key, bytes, fields)?;
+    let filter = Filter::of_stored_text(catalog, text)
+        .map_err(|errors| Fault::corrupt(format!("the standing filter {key:?}: {errors}")))?;
+    Ok(StandingFilter::of_key(key, &filter).with_fields(fields))
 }
 
 /// Returns the size that an event counts for in its entry, in bytes.
@@ -174,7 +216,7 @@ impl EntryWriter {
         self.count = self.count.saturating_add(1);
         self.bytes = self.bytes.saturating_add(event_bytes(event.filter, fields.unwrap_or_default()));
         self.events.u8(kind);
-        // A name has at most 128 bytes.
+        // A key has at most 255 bytes.
         self.events.u8(u8::try_from(event.filter.len()).unwrap_or(u8::MAX));
         self.events.bytes(event.filter.as_bytes());
         if let Some(fields) = fields {
@@ -188,13 +230,19 @@ impl EntryWriter {
     }
 
     /// Returns the number of the first event, and the bytes of the entry.
-    pub(super) fn finish(mut self, time: Timestamp, id: &str) -> (u64, Vec<u8>) {
+    pub(super) fn finish(self, time: Timestamp, id: &str) -> (u64, Vec<u8>) {
+        let first = self.first;
+        (first, with_checksum(first ^ EVENTS_SEED, &self.contents(time, id)))
+    }
+
+    /// Returns the bytes of the entry after its checksum.
+    pub(super) fn contents(mut self, time: Timestamp, id: &str) -> Vec<u8> {
         self.head.all(&[time.as_millis()]);
         // The id is a part of a document, which is shorter than 4 GiB.
         self.head.all(&[self.count, u32::try_from(id.len()).unwrap_or(u32::MAX)]);
         self.head.bytes(id.as_bytes());
         self.head.bytes(&self.events.into_bytes());
-        (self.first, with_checksum(self.first ^ EVENTS_SEED, &self.head.into_bytes()))
+        self.head.into_bytes()
     }
 }
 
@@ -239,7 +287,12 @@ pub(super) fn events_from_bytes(
     events_of(first, contents, catalog, fields).map_err(wrong)
 }
 
-fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) -> Result<Vec<Event>, String> {
+pub(super) fn events_of(
+    first: u64,
+    contents: &[u8],
+    catalog: &Catalog,
+    fields: &Fields,
+) -> Result<Vec<Event>, String> {
     let mut reader = ByteReader::new(contents);
     let time = Timestamp::from_millis(reader.one()?);
     let (count, id_bytes): (u32, u32) = (reader.one()?, reader.one()?);
@@ -261,7 +314,8 @@ fn events_of(first: u64, contents: &[u8], catalog: &Catalog, fields: &Fields) ->
         let kind = reader.u8()?;
         let name_bytes = reader.u8()?;
         let name = text(reader.bytes(usize::from(name_bytes))?)?;
-        if name.is_empty() || name.len() > StandingFilter::MAX_NAME_BYTES {
+        let (owner, own_name) = split_key(name);
+        if !has_form(owner, own_name, StandingFilter::MAX_NAME_BYTES) {
             return Err(format!("a name of {name_bytes} bytes"));
         }
         let mut changed = Vec::new();
@@ -320,7 +374,7 @@ mod tests {
         let text = "state in (\"a b\", open) and not n > 5";
         let filter = Filter::compile_text(&catalog, text).unwrap();
         let filter = StandingFilter::new("é", &filter).with_fields(catalog.find("n"));
-        let bytes = filter_to_bytes(&filter);
+        let bytes = filter_to_bytes(&filter, "");
         assert_eq!(filter_from_bytes("é", &bytes, &catalog, &fields).unwrap(), filter);
         assert!(filter_from_bytes("e", &bytes, &catalog, &fields).is_err());
         for at in 0..bytes.len() {

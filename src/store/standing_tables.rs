@@ -36,7 +36,7 @@ pub(super) fn system_clock() -> Clock {
 type Entries<'t> = Table<'t, u64, &'static [u8]>;
 
 /// Opens a table in a read transaction. Returns `None` if the file has never had a standing filter.
-fn open<K: Key + 'static, V: Value + 'static>(
+pub(super) fn open<K: Key + 'static, V: Value + 'static>(
     reading: &Reading,
     table: TableDefinition<'static, K, V>,
 ) -> Result<Option<ReadOnlyTable<K, V>>, Fault> {
@@ -53,32 +53,33 @@ pub(super) fn put_counters(transaction: &WriteTransaction, counters: StandingCou
     Ok(())
 }
 
-/// Stores filters, or replaces those of the same names. Does not store the counters.
-pub(super) fn put_filters(
+/// Stores filters, or replaces those of the same names. Each filter has the body that its owner has given, or an empty one. Does not
+/// store the counters.
+pub(super) fn put_filters<'f>(
     transaction: &WriteTransaction,
-    filters: &[StandingFilter],
+    filters: impl IntoIterator<Item = (&'f StandingFilter, &'f str)>,
     counters: &mut StandingCounters,
 ) -> Result<(), Fault> {
     // Creates the other table.
     transaction.open_table(EVENTS)?;
     let mut table = transaction.open_table(STANDING)?;
-    for filter in filters {
-        table.insert(filter.name(), filter_to_bytes(filter).as_slice())?;
+    for (filter, body) in filters {
+        table.insert(&*filter.key(), filter_to_bytes(filter, body).as_slice())?;
     }
     counters.filters = table.len()?;
     counters.changes = counters.changes.saturating_add(1);
     Ok(())
 }
 
-/// Removes a filter. Does not store the counters.
+/// Removes the filter with this key. Does not store the counters.
 pub(super) fn remove_filter(
     transaction: &WriteTransaction,
-    name: &str,
+    key: &str,
     counters: &mut StandingCounters,
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(STANDING)?;
-    if table.remove(name)?.is_none() {
-        return Err(Fault::corrupt(format!("no standing filter {name:?}")));
+    if table.remove(key)?.is_none() {
+        return Err(Fault::corrupt(format!("no standing filter {key:?}")));
     }
     counters.filters = table.len()?;
     counters.changes = counters.changes.saturating_add(1);
@@ -181,7 +182,7 @@ pub(super) fn read_filters(
     for entry in table.iter()? {
         let (name, bytes) = entry?;
         // The pages of a damaged file may form a cycle, so the names must ascend.
-        if filters.last().is_some_and(|last| last.name() >= name.value()) {
+        if filters.last().is_some_and(|last| *last.key() >= *name.value()) {
             return Err(Fault::corrupt(format!(
                 "the standing filter {:?} is not in its place",
                 name.value()
@@ -196,17 +197,33 @@ pub(super) fn read_filters(
 pub(super) fn read_events(
     reading: &Reading,
     catalog: &Catalog,
-    (after, last): (u64, u64),
+    range: (u64, u64),
     most: usize,
 ) -> Result<Vec<Event>, Fault> {
+    let mut found = Vec::new();
+    each_event(reading, catalog, range, |event| {
+        if most > 0 {
+            found.push(event);
+        }
+        found.len() < most
+    })?;
+    Ok(found)
+}
+
+/// Calls `take` for each event after the event `after`, up to the event `last`, until it returns false.
+pub(super) fn each_event(
+    reading: &Reading,
+    catalog: &Catalog,
+    (after, last): (u64, u64),
+    mut take: impl FnMut(Event) -> bool,
+) -> Result<(), Fault> {
     let counters = read_standing(&reading.open_table(META)?)?;
     // The file may have later events, which a crash can still undo. So neither the check nor its error may name their numbers.
     let last = last.min(counters.last_event());
     let oldest = counters.first_event.min(last.saturating_add(1));
     EventsGone::check(after, oldest, last).map_err(Fault::events_gone)?;
-    let mut found = Vec::new();
-    if most == 0 || after >= last {
-        return Ok(found);
+    if after >= last {
+        return Ok(());
     }
     let missing = |number: u64| Fault::corrupt(format!("the event {number} is missing"));
     let first = after.saturating_add(1);
@@ -227,15 +244,12 @@ pub(super) fn read_events(
             if event.number > last {
                 break;
             }
-            if event.number > after {
-                found.push(event);
-                if found.len() >= most {
-                    return Ok(found);
-                }
+            if event.number > after && !take(event) {
+                return Ok(());
             }
         }
         if next > last {
-            return Ok(found);
+            return Ok(());
         }
     }
     Err(missing(next))

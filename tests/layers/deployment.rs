@@ -202,6 +202,7 @@ fn the_security_policy_lists_the_default_options_of_the_service() {
         ("connections", grouped(options.connections)),
         ("connections-per-peer", grouped(options.connections_per_peer)),
         ("concurrency", grouped(options.concurrency)),
+        ("requests-per-second", options.requests_per_second.to_string()),
         ("buffered-bytes", mebibytes(options.buffered_bytes)),
         ("spooled-bytes", mebibytes(options.spooled_bytes)),
         ("answer-bytes", mebibytes(options.max_response_bytes)),
@@ -210,6 +211,10 @@ fn the_security_policy_lists_the_default_options_of_the_service() {
         ("write-timeout", seconds(options.write_timeout)),
         ("turn-timeout", seconds(options.write_queue_timeout)),
         ("search-timeout", seconds(options.search_timeout)),
+        ("standing-filters", grouped(options.standing_filters)),
+        ("standing-bytes", mebibytes(options.standing_bytes)),
+        ("event-listeners", options.event_listeners.to_string()),
+        ("event-listeners-per-token", options.event_listeners_per_token.to_string()),
         ("drain", seconds(options.shutdown_delay)),
         ("grace", seconds(options.shutdown_timeout)),
     ];

@@ -7,7 +7,10 @@ use casefilter::service::{Envelope, ServiceOptions};
 use casefilter::{Catalog, Engine, FilterBuilder, ImportMode, SearchParams};
 use serde_json::{Value, json};
 
-use super::server::{FACETS, FILTERS, PREVIEW, SEARCH, Server, aml_of, data, info_of, key, status_of};
+use super::client::head;
+use super::server::{
+    FACETS, FILTERS, PREVIEW, SEARCH, STREAM, Server, aml_of, data, info_of, key, status_of,
+};
 
 /// Builds the query string from the parameters of a request in the vectors.
 fn query(request: &Value) -> (String, [Option<String>; 4]) {
@@ -359,13 +362,23 @@ fn every_endpoint_of_the_openapi_document_exists() {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys() {
             operations += 1;
-            let target = path.replace("{applicantId}", "anna");
+            let target = path.replace("{applicantId}", "anna").replace("{name}", "urgent");
+            if path == STREAM && server.database.source().is_none() {
+                // Its response has no end.
+                let mut client = server.client();
+                let request = head(&all, "GET", &target, b"") + "\r\n";
+                client.send(request.as_bytes()).unwrap();
+                assert_eq!(client.head_status(), 200);
+                continue;
+            }
             let answer = client.call(&all, &method.to_uppercase(), &target, b"{\"x\":1}");
-            assert!(![404, 405].contains(&answer.status), "{method} {path}: {}", answer.text());
+            // There is no standing filter yet.
+            let is_missing = answer.status == 404 && [4043, 4044].contains(&answer.code().0);
+            assert!(is_missing || ![404, 405].contains(&answer.status), "{method} {path}: {}", answer.text());
             let status = answer.status.to_string();
             assert!(methods[method]["responses"].get(&status).is_some(), "{method} {path}: {status}");
         }
     }
-    assert_eq!(operations, 7);
+    assert_eq!(operations, 13);
     server.stop();
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use casefilter::service::ServiceOptions;
 
 use super::client::{Client, Key, Response, now_s, sign};
-use super::server::{FILTERS, PERMISSIONS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
+use super::server::{
+    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, info_of, key, status_of,
+};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
 
@@ -173,15 +175,21 @@ fn each_operation_needs_its_permission() {
     let mut client = server.client();
     let preview = format!("{PREVIEW}?shareToken={}", server.database.share_token);
     let (status, aml, info) = (status_of("anna"), aml_of("anna"), info_of("anna"));
-    let calls: [(&str, &str, &[u8], &str); 6] = [
+    let calls: [(&str, &str, &[u8], &str); 8] = [
         ("POST", SEARCH, BODY, "viewCases"),
         ("GET", FILTERS, b"", "viewCases"),
         ("GET", &status, b"", "viewApplicants"),
         ("GET", &preview, b"", "createApplicants"),
         ("GET", &aml, b"", "viewAmlScreening"),
         ("PATCH", &info, b"{\"stateOfBirth\":\"x\"}", "changePersonalData"),
+        ("GET", STANDING, b"", "manageFilters"),
+        ("GET", EVENTS, b"", "manageFilters"),
     ];
     for (method, target, body, needed) in calls {
+        // PostgreSQL gives no events.
+        if needed == "manageFilters" && server.database.source().is_some() {
+            continue;
+        }
         for own in PERMISSIONS.into_iter().chain(["none", "all"]) {
             let answer = client.call(&key(own), method, target, body);
             if own == needed || own == "all" {

@@ -9,7 +9,7 @@ use casefilter::service::ServiceOptions;
 use serde_json::Value;
 
 use super::client::{Client, Key, head, now_s, sign};
-use super::server::{Database, SEARCH, Server, info_of, key, status_of};
+use super::server::{Database, FILTERS, SEARCH, Server, info_of, key, status_of};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
 
@@ -19,6 +19,28 @@ fn options() -> ServiceOptions {
 
 fn with(options: ServiceOptions) -> Server {
     Server::with("plain.cases.ndjson", options)
+}
+
+#[test]
+fn the_requests_of_a_token_per_second_are_limited() {
+    let options = ServiceOptions { requests_per_second: 5, ..ServiceOptions::default() };
+    let server = Server::with("plain.cases.ndjson", options);
+    let mut client = server.client();
+    let mut status = |name: &str| client.call(&key(name), "GET", FILTERS, b"");
+    let answers: Vec<_> = (0..30).map(|_| status("all")).collect();
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 429).collect();
+    assert!((20..=25).contains(&refused.len()), "{}", refused.len());
+    assert!(refused[0].failure(429).contains("more than 5 requests in a second"));
+    assert_eq!((refused[0].code().0, refused[0].header("retry-after")), (4290, Some("1")));
+    // Other tokens are not affected, and a wrong signature does not count.
+    assert_eq!(status("viewCases").status, 200);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let wrong = super::client::Key { secret: "a wrong secret of some length".to_owned(), ..key("all") };
+    for _ in 0..10 {
+        client.call(&wrong, "GET", FILTERS, b"").failure(401);
+    }
+    assert_eq!(client.call(&key("all"), "GET", FILTERS, b"").status, 200);
+    server.stop();
 }
 
 #[test]

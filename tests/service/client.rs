@@ -102,6 +102,17 @@ impl Client {
         status
     }
 
+    /// Reads one chunk of a response in chunks. Returns `None` at its end.
+    pub(crate) fn chunk(&mut self) -> io::Result<Option<String>> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        let length = usize::from_str_radix(line.trim_end(), 16).map_err(|_| io::ErrorKind::UnexpectedEof)?;
+        let mut chunk = vec![0; length + 2];
+        self.stream.read_exact(&mut chunk)?;
+        chunk.truncate(length);
+        Ok((length > 0).then(|| String::from_utf8(chunk).unwrap()))
+    }
+
     /// Sends a signed request and returns the response.
     pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Response {
         let mut request = head(key, method, target, body).into_bytes();

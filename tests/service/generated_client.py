@@ -16,6 +16,13 @@ import httpx
 from casefilter_client import Client
 from casefilter_client.api.applicants import aml_case, preview_profile, required_id_docs_status, update_info
 from casefilter_client.api.cases import case_filters, cases_by_filter
+from casefilter_client.api.events import (
+    case_events,
+    delete_standing_filter,
+    get_standing_filter,
+    list_standing_filters,
+    put_standing_filter,
+)
 from casefilter_client.models import (
     CaseFilter,
     ComplexCriterion,
@@ -91,6 +98,25 @@ def main():
     info = good(update_info.sync_detailed("anna", client=client, body=ExtractedInfoUpdate(last_name="Grün")))
     assert (info.last_name, info.last_name_en) == ("Grün", "Gruen"), info
 
+    # Standing filters, their events, and the beginning of the stream, which has no end.
+    begun = good(case_events.sync_detailed(client=client))
+    assert begun.events == [], begun
+    stored = good(put_standing_filter.sync_detailed("urgent", client=client, body=CaseFilter(criteria=criteria), fields="tags"))
+    assert (stored.name, stored.replaced) == ("urgent", False), stored
+    shown = good(get_standing_filter.sync_detailed("urgent", client=client))
+    assert shown.fields == ["tags"], shown
+    assert [own.name for own in good(list_standing_filters.sync_detailed(client=client)).filters] == ["urgent"]
+    later = good(case_events.sync_detailed(client=client, after=begun.last, wait=1, limit=5))
+    assert (later.events, later.last) == ([], begun.last), later
+    too_late = case_events.sync_detailed(client=client, after=begun.last + 1)
+    assert too_late.status_code == 410 and too_late.parsed.type_ == ErrorType.EVENTSGONEEXCEPTION, too_late
+    stream = f"http://{sys.argv[1]}/resources/api/caseManagement/v2/cases/events/stream"
+    with httpx.stream("GET", stream, auth=Signed(app)) as response:
+        assert response.headers["content-type"] == "text/event-stream", response.headers
+        lines = response.iter_lines()
+        assert [next(lines), next(lines)] == ["retry: 1000", f"id: {begun.last}"]
+    assert good(delete_standing_filter.sync_detailed("urgent", client=client)).name == "urgent"
+
     # Error responses are parsed, with their codes and types.
     rejected = cases_by_filter.sync_detailed(client=client, body=CaseFilter(ids=[]), order="statis")
     assert rejected.status_code == 400 and isinstance(rejected.parsed, Error), rejected
@@ -99,7 +125,7 @@ def main():
     missing = required_id_docs_status.sync_detailed("no-such-applicant", client=client)
     assert missing.status_code == 404, missing
     assert missing.parsed.type_ == ErrorType.APPLICANTNOTFOUNDEXCEPTION, missing
-    print("the generated client called 6 of 6 operations")
+    print("the generated client called 12 operations")
 
 
 main()

@@ -27,6 +27,8 @@ mod server;
 mod source;
 #[cfg(target_os = "linux")]
 mod spool;
+#[cfg(unix)]
+mod standing;
 mod surface;
 #[path = "../postgres/tables.rs"]
 mod tables;

@@ -215,6 +215,13 @@ fn the_log_has_every_request_and_no_secrets() {
     request += "\r\n{}";
     client.send(request.as_bytes()).unwrap();
     answers.push(client.receive().unwrap());
+    // A request that belongs to a trace, and one whose header has another form.
+    let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    for header in [format!("00-{trace}-{parent}-01"), format!("00-{trace}-{parent}-")] {
+        let request = head(&all, "GET", &status_of("anna"), b"") + &format!("traceparent: {header}\r\n\r\n");
+        client.send(request.as_bytes()).unwrap();
+        answers.push(client.receive().unwrap());
+    }
     let log = process.terminate();
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for answer in &answers {
@@ -231,6 +238,9 @@ fn the_log_has_every_request_and_no_secrets() {
     assert_eq!((&event(0)["operation"], &event(0)["token"]), (&json!("updateInfo"), &json!("all")));
     assert_eq!((&event(3)["token"], &event(5)["operation"]), (&json!("none"), &json!("other")));
     assert!(event(6).get("token").is_none_or(Value::is_null), "an unsigned request has no token");
+    assert_eq!((&event(8)["trace_id"], &event(8)["parent_id"]), (&json!(trace), &json!(parent)));
+    assert!(event(9)["trace_id"].is_null() && event(9)["parent_id"].is_null());
+    assert!((0..answers.len()).all(|answer| event(answer)["peer"] == "127.0.0.1"), "{log}");
     assert_eq!(events.last().unwrap()["message"], "everything is on disk");
     // The log contains no bodies, signatures, secrets or stored data.
     for secret in [&all.secret, &bad.secret, &all.token, &signature, &database.share_token, "Geheimrat", "Ян"]

@@ -57,14 +57,16 @@ fn the_quick_start_works_in_an_empty_folder_and_a_second_time() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     // The last call is `/readyz`.
-    let answers = &answers[answers.len() - 7..];
+    let answers = &answers[answers.len() - 9..];
     assert!(answers[0]["list"]["totalItems"].as_u64().unwrap() > 100, "{out}");
     assert_eq!(answers[0]["list"]["items"].as_array().unwrap().len(), 2);
     assert!(answers[1].as_array().unwrap().len() > 40);
     assert_eq!(answers[2]["IDENTITY"]["reviewResult"]["reviewAnswer"], "GREEN");
     assert_eq!(answers[3]["id"], "anna");
     assert_eq!(answers[4]["targetEntityId"], "anna");
-    assert_eq!(answers[5]["firstName"], "Юлия");
+    assert_eq!(answers[5]["name"], "urgent");
+    assert_eq!(answers[6]["events"], serde_json::json!([]));
+    assert_eq!(answers[7]["firstName"], "Юлия");
     assert!(out.contains("casefilter_build_info"), "{out}");
     assert!(administered.contains("\"cases\":10000") || administered.contains("10000"), "{administered}");
 

@@ -25,6 +25,9 @@ use super::tables;
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
 pub(crate) const FACETS: &str = "/resources/api/caseManagement/v2/cases/facets";
 pub(crate) const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
+pub(crate) const STANDING: &str = "/resources/api/caseManagement/v2/cases/standingFilters";
+pub(crate) const EVENTS: &str = "/resources/api/caseManagement/v2/cases/events";
+pub(crate) const STREAM: &str = "/resources/api/caseManagement/v2/cases/events/stream";
 pub(crate) const PREVIEW: &str = "/resources/applicants/-/import/preview";
 
 pub(crate) fn status_of(applicant: &str) -> String {
@@ -125,7 +128,7 @@ impl Database {
     }
 }
 
-pub(crate) const PERMISSIONS: [&str; 7] = [
+pub(crate) const PERMISSIONS: [&str; 8] = [
     "viewCases",
     "viewApplicants",
     "createApplicants",
@@ -133,6 +136,7 @@ pub(crate) const PERMISSIONS: [&str; 7] = [
     "changePersonalData",
     "viewPersonalData",
     "viewHistory",
+    "manageFilters",
 ];
 
 /// Returns the key of a token in [`tokens`].

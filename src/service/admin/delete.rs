@@ -40,7 +40,7 @@ struct Deleted {
 
 /// Counts the selected cases, or deletes them in one transaction.
 pub(super) async fn answer(shared: &Arc<ServiceState>, deletion: Deletion) -> Result<Response, Failure> {
-    let deleted = shared.admin_write(move |shared| run(shared, &deletion)).await?;
+    let deleted = shared.own_write(move |shared| run(shared, &deletion)).await?;
     serde_json::to_vec(&deleted).map(json).map_err(|error| Failure::internal(error.to_string()))
 }
 

@@ -18,6 +18,7 @@ mod routes;
 mod search;
 pub(super) mod server;
 mod socket;
+mod standing;
 mod upload;
 
 pub use socket::AdminSocket;

@@ -22,6 +22,7 @@ use super::erase;
 use super::facets;
 use super::import::{self, Cancellation};
 use super::search;
+use super::standing;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
 use crate::catalog::Catalog;
 use crate::domain::{RecordKind, create_share_token};
@@ -60,6 +61,9 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/erasures", post(erasures))
         .route("/facets", post(facets))
         .route("/searches", post(searches))
+        .route("/standing-filters", get(standing_filters).post(store_filters))
+        .route("/standing-filters/removals", post(remove_filters))
+        .route("/events", post(events))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "unknown path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not support this method")
@@ -110,7 +114,7 @@ async fn share_token(State(admin): Context, body: Body) -> Result<Response, Fail
         let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(create_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };
-    let token = admin.shared.admin_write(mint).await?;
+    let token = admin.shared.own_write(mint).await?;
     answer(&Minted { token })
 }
 
@@ -192,7 +196,7 @@ async fn compact(State(admin): Context, body: Body) -> Result<Response, Failure>
         let compacted = shared.store.compact_online();
         compacted.map_err(|error| Failure::of_store(&error))
     };
-    let compacted = admin.shared.admin_write(compact).await?;
+    let compacted = admin.shared.own_write(compact).await?;
     answer(&Compacted { bytes_before: compacted.bytes_before, bytes_after: compacted.bytes_after })
 }
 
@@ -214,6 +218,25 @@ async fn facets(State(admin): Context, body: Body) -> Result<Response, Failure> 
 async fn searches(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let search = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
     search::answer(&admin.shared, search).await
+}
+
+async fn standing_filters(State(admin): Context) -> Result<Response, Failure> {
+    standing::list(&admin.shared).await
+}
+
+async fn store_filters(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let filters = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    standing::store(&admin.shared, filters).await
+}
+
+async fn remove_filters(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let removals = read(body, SEARCH_BODY_BYTES, admin.shared.options.read_timeout).await?;
+    standing::remove(&admin.shared, removals).await
+}
+
+async fn events(State(admin): Context, body: Body) -> Result<Response, Failure> {
+    let asked = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
+    standing::events(&admin.shared, asked).await
 }
 
 #[derive(Serialize)]
@@ -251,7 +274,7 @@ async fn import(
         }
         Some(kind) => {
             let run = move |shared: &_| import::records(shared, &spool, kind, mode, &cancellation);
-            answer(&admin.shared.admin_write(run).await?)
+            answer(&admin.shared.own_write(run).await?)
         }
     }
 }

@@ -37,8 +37,11 @@ const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 /// The requests that the audit log does not contain: the state of the service, and its metrics.
 const UNRECORDED: [&str; 2] = ["GET /", "GET /metrics"];
 
+/// The requests that are logged at the level `debug`, because they change and copy nothing.
+const QUIET: [&str; 5] = ["GET /", "GET /metrics", "GET /standing-filters", "POST /searches", "POST /events"];
+
 /// The paths whose requests change nothing on this machine. They end when the operator disconnects.
-const READS: [&str; 3] = ["/searches", "/facets", "/copies"];
+const READS: [&str; 4] = ["/searches", "/facets", "/copies", "/events"];
 
 /// The state that all connections of the admin socket share.
 pub(in crate::service) struct AdminServer {
@@ -171,7 +174,7 @@ impl AdminServer {
         }
         match status {
             500.. => event!(error),
-            _ if ["GET /", "GET /metrics", "POST /searches"].contains(&&*summary) => event!(debug),
+            _ if QUIET.contains(&&*summary) => event!(debug),
             // Requests that change or copy data are logged with the default log level.
             _ => event!(info),
         }

@@ -9,6 +9,7 @@ use super::chain::digits;
 use super::event::time;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
+use crate::standing::Event;
 use crate::store::{AsOf, Erased};
 
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
@@ -91,6 +92,41 @@ impl Note {
             if !cases.is_empty() {
                 string(out, "casesHash", &audit_digest_of_ids(cases.iter().map(String::as_str)));
             }
+        });
+    }
+
+    /// Adds the name of a standing filter.
+    pub(in crate::service) fn standing(&self, name: &str) {
+        self.add(|out| string(out, "standingFilter", name));
+    }
+
+    /// Adds the filter of a standing filter that is stored, and the fields whose changes it reports.
+    pub(in crate::service) fn stored(&self, stored: &Filter, fields: &[&str]) {
+        self.add(|out| {
+            filter(out, stored);
+            if !fields.is_empty() {
+                out.push_str(",\"fields\":");
+                out.push_str(&serde_json::to_string(fields).unwrap_or_default());
+            }
+        });
+    }
+
+    /// Adds the number of the event after which events were asked for.
+    pub(in crate::service) fn after_event(&self, event: u64) {
+        self.add(|out| number(out, "afterEvent", event));
+    }
+
+    /// Adds events that are told: the numbers of the first and of the last one, their number, and the digest of the ids of their cases.
+    pub(in crate::service) fn events(&self, events: &[Event]) {
+        let mut ids = IdDigest::default();
+        events.iter().for_each(|event| ids.add(&event.id));
+        self.add(|out| {
+            if let (Some(first), Some(last)) = (events.first(), events.last()) {
+                number(out, "firstEvent", first.number);
+                number(out, "lastEvent", last.number);
+            }
+            number(out, "items", ids.count);
+            string(out, "ids", text(&digits(&ids.hash.finalize())));
         });
     }
 

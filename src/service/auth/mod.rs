@@ -2,8 +2,10 @@
 
 pub(super) mod permission;
 pub(super) mod projection;
+pub(super) mod rate;
 pub(super) mod replays;
 pub(super) mod signature;
+pub(super) mod standing_owner;
 mod token_file;
 pub(super) mod tokens;
 

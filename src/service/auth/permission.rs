@@ -21,11 +21,17 @@ pub enum Permission {
     ViewPersonalData,
     /// The permission to search cases as they were at an earlier moment. The token also needs the permission to search cases.
     ViewHistory,
+    /// The permission to keep standing filters, and to read their events. It shows the ids of the cases that any criteria select, as
+    /// [`ViewCases`](Self::ViewCases) does.
+    ///
+    /// There is no separate permission for reading events. A token reads only the events of its own filters, so neither of two such
+    /// permissions would be of use without the other.
+    ManageFilters,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ViewCases,
         Self::ViewApplicants,
         Self::CreateApplicants,
@@ -33,6 +39,7 @@ impl Permission {
         Self::ChangePersonalData,
         Self::ViewPersonalData,
         Self::ViewHistory,
+        Self::ManageFilters,
     ];
 
     /// Returns the name that token files use.
@@ -46,6 +53,7 @@ impl Permission {
             Self::ChangePersonalData => "changePersonalData",
             Self::ViewPersonalData => "viewPersonalData",
             Self::ViewHistory => "viewHistory",
+            Self::ManageFilters => "manageFilters",
         }
     }
 
@@ -53,7 +61,7 @@ impl Permission {
     /// restrict such permissions.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
-            Self::ViewCases | Self::ViewPersonalData | Self::ViewHistory => false,
+            Self::ViewCases | Self::ViewPersonalData | Self::ViewHistory | Self::ManageFilters => false,
             Self::ViewApplicants
             | Self::CreateApplicants
             | Self::ViewAmlScreening

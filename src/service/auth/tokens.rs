@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use arc_swap::ArcSwap;
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::permission::Permission;
 use super::projection::Projection;
+use super::rate::Rate;
 use super::replays::ReplayCache;
+use super::standing_owner::StandingOwner;
 use super::token_file::{LEAST_SECRET_BYTES, Secret, TokenFile};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::domain::{Clients, is_client_id};
@@ -59,6 +61,10 @@ pub struct Tokens {
 
 /// A token that the service accepts.
 pub(in crate::service) struct AppToken {
+    /// The text that clients send. It identifies the token, also after the token file has changed.
+    pub(in crate::service) text: String,
+    /// The owner of the token's standing filters.
+    pub(in crate::service) owner: StandingOwner,
     /// The name that logs show.
     pub(in crate::service) name: String,
     pub(in crate::service) mac: Hmac<Sha256>,
@@ -95,6 +101,10 @@ pub(in crate::service) struct TokenState {
     pub(in crate::service) replays: OnceLock<ReplayCache>,
     /// The time of the last request with a valid signature, in seconds since the Unix epoch. 0 before the first such request.
     last_use_s: AtomicI64,
+    /// The rate of its requests.
+    pub(in crate::service) rate: Rate,
+    /// The permits for requests that read events.
+    pub(in crate::service) listeners: OnceLock<Arc<Semaphore>>,
 }
 
 impl AppToken {
@@ -198,6 +208,7 @@ impl Tokens {
                 }
             };
             let projection = narrow.as_ref().map(Projection::new);
+            let owner = StandingOwner::new(&entry.token, bound.as_ref(), narrow.as_ref());
             let cache = if narrow.is_none() && bound.is_none() {
                 Arc::clone(&shared)
             } else {
@@ -213,6 +224,8 @@ impl Tokens {
             };
             let name = entry.name.unwrap_or_else(|| number.to_string());
             let token = AppToken {
+                text: entry.token.clone(),
+                owner,
                 name,
                 mac,
                 previous,
@@ -343,6 +356,8 @@ pub(in crate::service) struct SharedTokens {
     replacing: Mutex<()>,
     /// True if the last replacement failed.
     fails: AtomicBool,
+    /// The number of replacements.
+    replaced: watch::Sender<u64>,
 }
 
 impl SharedTokens {
@@ -351,7 +366,25 @@ impl SharedTokens {
             current: ArcSwap::from_pointee(tokens),
             replacing: Mutex::new(()),
             fails: AtomicBool::new(false),
+            replaced: watch::Sender::new(0),
         }
+    }
+
+    /// Returns a receiver that is told of each replacement.
+    pub(in crate::service) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.replaced.subscribe()
+    }
+
+    /// Returns the token with this text, if it is in force and has the permission.
+    pub(in crate::service) fn in_force(
+        &self,
+        text: &str,
+        permission: Permission,
+        now_s: i64,
+    ) -> Option<Arc<AppToken>> {
+        let tokens = self.load();
+        let token = tokens.find(text).0.filter(|token| token.is_live(now_s) && token.may(permission));
+        token.cloned()
     }
 
     /// Returns the tokens that are in force.
@@ -377,6 +410,7 @@ impl TokenUpdater {
         let tokens = tokens?.keeping(&self.shared.load());
         let count = tokens.len();
         self.shared.current.store(Arc::new(tokens));
+        self.shared.replaced.send_modify(|count| *count = count.saturating_add(1));
         Ok(count)
     }
 

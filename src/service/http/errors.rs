@@ -32,7 +32,7 @@ pub(in crate::service) struct Failure {
     closes: bool,
 }
 
-/// The value of `Retry-After` in 503 responses, in seconds.
+/// The value of `Retry-After` in 429 and 503 responses, in seconds.
 const RETRY_AFTER_S: &str = "1";
 
 impl Failure {
@@ -74,6 +74,21 @@ impl Failure {
 
     pub(in crate::service) fn overloaded() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
+    }
+
+    /// Creates a 429 error for a request for events, if the token has `most` such requests already.
+    pub(in crate::service) fn too_many_listeners(most: usize) -> Self {
+        let description = format!(
+            "the token has {most} requests for events already, which is the maximum; end one of them first"
+        );
+        Self::new(StatusCode::TOO_MANY_REQUESTS, description)
+    }
+
+    /// Creates a 429 error for a token that has sent more than `most` requests in a second.
+    pub(in crate::service) fn too_fast(most: u32) -> Self {
+        let description =
+            format!("the token has sent more than {most} requests in a second, try again in a moment");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, description)
     }
 
     /// Creates a 503 error for an update that waited too long for other writes.
@@ -242,7 +257,7 @@ impl Failure {
         // Serialising a struct of strings and numbers cannot fail.
         let mut response = json(serde_json::to_vec(envelope).unwrap_or_default());
         *response.status_mut() = status;
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
         }
         if closes {

@@ -18,7 +18,7 @@ use crate::service::state::ServiceState;
 /// Adds the unsigned endpoints of the public port.
 pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Arc<ServiceState>> {
     router
-        .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
+        .route("/healthz", get(async || alive()))
         .route("/readyz", get(readiness))
         .route("/openapi.json", get(openapi))
 }
@@ -29,9 +29,19 @@ async fn openapi(State(shared): State<Arc<ServiceState>>) -> Response {
     json(document.clone().into_bytes())
 }
 
-/// Handles `/readyz`: status 503 during a shutdown, while requests cannot be recorded in the audit log, and while the source of cases
-/// does not respond, otherwise 200.
+/// Returns the response of `/healthz`.
+pub(super) fn alive() -> Response {
+    json(br#"{"status":"ok"}"#.to_vec())
+}
+
+/// Handles `/readyz`.
 async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
+    ready(&shared).await.unwrap_or_else(Failure::into_response)
+}
+
+/// Returns the response of `/readyz`: status 503 during a shutdown, while requests cannot be recorded in the audit log, and while the source of cases
+/// does not respond, otherwise 200.
+pub(super) async fn ready(shared: &ServiceState) -> Result<Response, Failure> {
     let why = if shared.is_draining() {
         "the service is shutting down"
     } else if shared.is_unrecorded() {
@@ -40,11 +50,11 @@ async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
         "the cases cannot be searched; the log says why"
     } else if shared.writes_fail() {
         // The service is still ready, because searches work. A 503 would also stop the searches.
-        return json(br#"{"status":"ready","writes":"failing"}"#.to_vec());
+        return Ok(json(br#"{"status":"ready","writes":"failing"}"#.to_vec()));
     } else {
-        return json(br#"{"status":"ready"}"#.to_vec());
+        return Ok(json(br#"{"status":"ready"}"#.to_vec()));
     };
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+    Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, why))
 }
 
 /// Returns the response of `/metrics`, for the metrics listener and the admin socket.

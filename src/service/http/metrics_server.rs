@@ -1,4 +1,4 @@
-//! The server of the separate listener for `/metrics`.
+//! The server of the separate listener for operators: `/metrics`, `/healthz` and `/readyz`.
 //!
 //! The counters include the cases of all tokens. So clients must not be able to read them on the public port.
 
@@ -62,8 +62,9 @@ async fn accept(listener: TcpListener, shared: Arc<ServiceState>) {
 async fn serve(stream: TcpStream, shared: Arc<ServiceState>) {
     let transport = WriteTimeout::new(stream, ResponseDeadline::new(shared.options.write_timeout));
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let response = respond(&shared, request.method(), request.uri().path());
-        std::future::ready(Ok::<_, Infallible>(response))
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, Infallible>(respond(&shared, &method, &path).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -74,18 +75,26 @@ async fn serve(stream: TcpStream, shared: Arc<ServiceState>) {
     }
 }
 
-fn respond(shared: &ServiceState, method: &Method, path: &str) -> Response {
+async fn respond(shared: &ServiceState, method: &Method, path: &str) -> Response {
     let id = shared.correlation_ids.next();
     let reject = |status, description| Failure::new(status, description).respond(id.as_str().to_owned());
     let mut response = match (path, method) {
         ("/metrics", &Method::GET | &Method::HEAD) => health::metrics(shared),
-        ("/metrics", _) => {
+        ("/healthz", &Method::GET | &Method::HEAD) => health::alive(),
+        ("/readyz", &Method::GET | &Method::HEAD) => match health::ready(shared).await {
+            Ok(response) => response,
+            Err(failure) => failure.respond(id.as_str().to_owned()),
+        },
+        ("/metrics" | "/healthz" | "/readyz", _) => {
             let description = "the path does not support this method";
             let mut response = reject(StatusCode::METHOD_NOT_ALLOWED, description);
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
             response
         }
-        _ => reject(StatusCode::NOT_FOUND, "unknown path: this listener serves only /metrics"),
+        _ => reject(
+            StatusCode::NOT_FOUND,
+            "unknown path: this listener serves only /metrics, /healthz and /readyz",
+        ),
     };
     id.add_to(&mut response);
     response

@@ -9,7 +9,7 @@
 //! | bound the memory of requests and responses | `budget`, `outgoing` |
 //! | detect that a client has disconnected | `client_watch` |
 //! | unsigned endpoints; the separate listener for metrics | `health`; `metrics_server` |
-//! | log requests | `request_log`, with `correlation` and `log_limit` |
+//! | log requests | `request_log`, with `correlation`, `trace` and `log_limit` |
 
 pub(super) mod body;
 pub(super) mod body_spool;
@@ -26,6 +26,7 @@ pub(super) mod request_log;
 mod router;
 mod server;
 mod tls;
+pub(super) mod trace;
 pub(super) mod write_timeout;
 
 pub use server::Service;

@@ -20,6 +20,10 @@ impl Peer {
     }
 }
 
+/// The complete address of a client, for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::service) struct ClientAddress(pub(in crate::service) IpAddr);
+
 /// A counter of open connections for each peer, with a limit.
 pub(in crate::service) struct Peers {
     limit: usize,

@@ -1,14 +1,18 @@
 //! Logs each request when it ends, and passes its status, time and response size to `metrics/counters.rs`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::http::{Extensions, HeaderMap};
 use axum::response::Response;
 use hyper::body::Body as _;
 
 use super::correlation::{CORRELATION_ID, CorrelationId};
 use super::errors::Failure;
 use super::log_limit::{Decision, log_suppressed};
+use super::peers::ClientAddress;
+use super::trace::TraceParent;
 use crate::service::audit::record::{Answered, By, Note};
 use crate::service::auth::tokens::AppToken;
 use crate::service::metrics::counters::{ABORTED, OTHER};
@@ -22,8 +26,24 @@ pub(in crate::service) struct RequestLog<'s> {
     shared: &'s ServiceState,
     id: CorrelationId,
     start: Instant,
+    origin: Origin,
     pub(in crate::service) caller: Caller,
     is_ended: bool,
+}
+
+/// The origin of a request, as far as it is known: the address of the client, and the trace that the request belongs to.
+#[derive(Clone, Debug, Default)]
+pub(in crate::service) struct Origin {
+    address: Option<IpAddr>,
+    trace: Option<TraceParent>,
+}
+
+impl Origin {
+    /// Reads the headers and the extensions of a request.
+    pub(in crate::service) fn of(headers: &HeaderMap, extensions: &Extensions) -> Self {
+        let address = extensions.get::<ClientAddress>().map(|client| client.0);
+        Self { address, trace: TraceParent::of(headers) }
+    }
 }
 
 /// The operation and the token of a request, if they are known.
@@ -39,7 +59,18 @@ impl<'s> RequestLog<'s> {
     /// Creates the entry of a request that arrived at `start`, and assigns a correlation id to it.
     pub(in crate::service) fn since(start: Instant, shared: &'s ServiceState) -> Self {
         let id = shared.correlation_ids.next();
-        Self { shared, id, start, caller: Caller::default(), is_ended: false }
+        Self { shared, id, start, origin: Origin::default(), caller: Caller::default(), is_ended: false }
+    }
+
+    /// Sets the origin of the request.
+    pub(in crate::service) fn from(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Returns the correlation id.
+    pub(in crate::service) fn id(&self) -> CorrelationId {
+        self.id
     }
 
     /// Sets the name of the operation.
@@ -87,6 +118,9 @@ impl<'s> RequestLog<'s> {
         let token = self.caller.token.as_ref().map(|token| token.name.as_str());
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let id = self.id.as_str();
+        let peer = self.origin.address.map(tracing::field::display);
+        let trace_id = self.origin.trace.as_ref().map(|trace| trace.trace_id.as_str());
+        let parent_id = self.origin.trace.as_ref().map(|trace| trace.parent_id.as_str());
         // Only lines that clients can cause at will are limited. All errors of the service are logged.
         if (400..500).contains(&status) || status == 503 {
             let address = self.caller.token.as_ref().map_or(0, |token| token.address());
@@ -98,7 +132,18 @@ impl<'s> RequestLog<'s> {
         }
         macro_rules! event {
             ($level:ident) => {
-                tracing::$level!(correlation_id = id, operation, token, status, took_us, cause, "answered")
+                tracing::$level!(
+                    correlation_id = id,
+                    operation,
+                    token,
+                    status,
+                    took_us,
+                    peer,
+                    trace_id,
+                    parent_id,
+                    cause,
+                    "answered"
+                )
             };
         }
         match status {

@@ -19,15 +19,15 @@ pub(super) fn router(shared: Arc<ServiceState>) -> Router {
     let mut router = Router::new();
     for endpoint in &ENDPOINTS {
         let method = MethodRouter::new();
-        let method = if endpoint.names_applicant() {
+        let method = if endpoint.has_id() {
             let handler = async move |State(shared): State<Arc<ServiceState>>,
-                                      applicant: Result<Path<String>, PathRejection>,
+                                      id: Result<Path<String>, PathRejection>,
                                       request: Request| {
-                let applicant = match applicant {
+                let id = match id {
                     Ok(Path(id)) => Ok(id),
-                    Err(_) => Err(endpoint.raw_applicant(request.uri().path()).to_owned()),
+                    Err(_) => Err(endpoint.raw_id(request.uri().path()).to_owned()),
                 };
-                dispatch::answer(shared, endpoint, applicant, request).await
+                dispatch::answer(shared, endpoint, id, request).await
             };
             method.on(endpoint.method, handler)
         } else {

@@ -24,8 +24,8 @@ use tokio::sync::Semaphore;
 use super::client_watch::{ClientWatch, WatchedStream};
 use super::errors::Failure;
 use super::metrics_server::MetricsServer;
-use super::peers::{Peer, Peers};
-use super::request_log::RequestLog;
+use super::peers::{ClientAddress, Peer, Peers};
+use super::request_log::{Origin, RequestLog};
 use super::router::router;
 use super::tls::Tls;
 use super::write_timeout::{ResponseDeadline, WriteTimeout};
@@ -156,7 +156,8 @@ impl Service {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Serves `/metrics` on a separate listener, without TLS and without signatures, until the service has stopped.
+    /// Serves `/metrics`, `/healthz` and `/readyz` on a separate listener, without TLS and without signatures, until the service has
+    /// stopped.
     ///
     /// The counters include the cases of all tokens, so clients must not be able to reach this listener. The public port does not
     /// serve `/metrics`.
@@ -246,12 +247,14 @@ impl Service {
         };
         let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
         let warming = warm(&shared);
+        let following = follow(&shared);
         {
             let mut serving = pin!(async {
                 tokio::select! {
                     () = accept(&server, &listener, &graceful) => {}
                     () = administer => {}
                     () = log => {}
+                    () = shared.restrict_filters() => {}
                 }
             });
             tokio::select! {
@@ -310,6 +313,7 @@ impl Service {
         let end = tokio::task::spawn_blocking(move || {
             // The thread ends soon after the service began to drain. Then the store is closed when `shared` is dropped.
             warming.join();
+            following.join();
             let synced = shared.store.checkpoint().and_then(|()| shared.store.sync());
             // The checkpoint waits for the last write, whose record is written after it.
             shared.wait_for_records(RECORD_GRACE);
@@ -326,13 +330,13 @@ impl Service {
 /// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
 /// does not have to read it then. The thread ends early when the service drains. There is no thread if searches do not use the
 /// database, or if the system has no more threads.
-fn warm(shared: &Arc<ServiceState>) -> Warming {
+fn warm(shared: &Arc<ServiceState>) -> Reading {
     if !matches!(shared.source, CaseSource::Store) {
-        return Warming::default();
+        return Reading::default();
     }
     let shared = Arc::clone(shared);
     let start = Instant::now();
-    Warming::start(move |is_wanted| {
+    Reading::start("columns", move |is_wanted| {
         let goes_on = || is_wanted() && !shared.is_draining.load(Ordering::Relaxed);
         match shared.store.warm_while(&goes_on) {
             Ok(true) => {
@@ -344,21 +348,34 @@ fn warm(shared: &Arc<ServiceState>) -> Warming {
     })
 }
 
-/// A thread that reads columns. It ends soon after this value is dropped, for example because the host has dropped the future of the
+/// Starts a thread that reads each new event of the database once, and tells the requests that wait for it. There is no thread if
+/// writes of cases give no events, or if the system has no more threads.
+fn follow(shared: &Arc<ServiceState>) -> Reading {
+    if !matches!(shared.source, CaseSource::Store) {
+        return Reading::default();
+    }
+    let shared = Arc::clone(shared);
+    Reading::start("events", move |is_wanted| {
+        let goes_on = || is_wanted() && !shared.is_draining.load(Ordering::Relaxed);
+        shared.events.follow(&shared.store, &goes_on);
+    })
+}
+
+/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the future of the
 /// service. Otherwise, the thread would keep the store open.
 #[derive(Default)]
-struct Warming {
+struct Reading {
     is_over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-impl Warming {
+impl Reading {
     /// Starts a thread that calls `work`. Its argument returns false when the work must end.
-    fn start(work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Self {
+    fn start(name: &str, work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&is_over);
         let read = move || work(&|| !own.load(Ordering::Relaxed));
-        let thread = std::thread::Builder::new().name("columns".to_owned()).spawn(read).ok();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read).ok();
         Self { is_over, thread }
     }
 
@@ -369,7 +386,7 @@ impl Warming {
     }
 }
 
-impl Drop for Warming {
+impl Drop for Reading {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
@@ -417,7 +434,8 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
         server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             let _slots = (slot, of_peer);
-            server.serve(stream, peer, watcher, is_admitted).await;
+            let address = ClientAddress(address.ip().to_canonical());
+            server.serve(stream, (peer, address), watcher, is_admitted).await;
             server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -453,7 +471,13 @@ fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
 
 impl Server {
     /// Serves one connection, from its TLS handshake (if TLS is enabled) to its end.
-    async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, is_admitted: bool) {
+    async fn serve(
+        &self,
+        stream: TcpStream,
+        peer: (Peer, ClientAddress),
+        watcher: Watcher,
+        is_admitted: bool,
+    ) {
         // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
@@ -475,13 +499,14 @@ impl Server {
     async fn serve_http(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        (peer, deadline, watch): (Peer, ResponseDeadline, ClientWatch),
+        ((peer, address), deadline, watch): ((Peer, ClientAddress), ResponseDeadline, ClientWatch),
         watcher: Watcher,
         timeout: Duration,
         is_admitted: bool,
     ) {
         let service = service_fn(|mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(address);
             request.extensions_mut().insert(deadline.clone());
             request.extensions_mut().insert(watch.clone());
             self.respond(request, is_admitted)
@@ -516,6 +541,7 @@ impl Server {
         is_admitted: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
+        let origin = Origin::of(request.headers(), request.extensions());
         let mut response = if !is_admitted {
             Failure::overloaded().closing().into_response()
         } else if !has_one_host(&request) {
@@ -535,7 +561,7 @@ impl Server {
             Some(failure) => Err(failure),
             None => Ok(response),
         };
-        let mut response = RequestLog::since(start, &self.shared).end(result);
+        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result);
         if let Some(allowed) = allowed {
             response.headers_mut().insert(header::ALLOW, allowed);
         }
@@ -552,7 +578,7 @@ mod tests {
     #[test]
     fn columns_are_no_longer_read_after_the_service_was_dropped() {
         let (sender, ended) = channel();
-        let warming = Warming::start(move |goes_on| {
+        let warming = Reading::start("test", move |goes_on| {
             while goes_on() {
                 std::thread::yield_now();
             }
@@ -561,7 +587,7 @@ mod tests {
         assert!(ended.try_recv().is_err());
         drop(warming);
         ended.recv_timeout(Duration::from_secs(60)).unwrap();
-        Warming::start(|goes_on| while goes_on() {}).join();
-        Warming::default().join();
+        Reading::start("test", |goes_on| while goes_on() {}).join();
+        Reading::default().join();
     }
 }

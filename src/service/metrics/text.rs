@@ -127,12 +127,24 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         postgres(&mut out, &source.stats());
     }
 
+    let (filters, last) = shared.store.standing_counts();
+    out.one("standing_filters", "gauge", "Standing filters in the database.", filters);
+    out.one("last_event", "gauge", "Number of the last event of standing filters.", last);
+    let help = "Requests that read events at the moment: those that wait, and streams.";
+    out.one("event_listeners", "gauge", help, shared.events.listeners());
+    out.one("events_told_total", "counter", "Events that clients were told.", shared.events.told());
+
     let memory = shared.store.memory();
     out.one("cases", "gauge", "Cases in the database.", memory.documents);
     out.one("batches", "gauge", "Batches of cases in memory.", memory.batches);
-    out.head("memory_bytes", "gauge", "Memory used by the cases, without their documents, by part.");
+    out.head(
+        "memory_bytes",
+        "gauge",
+        "Memory used by the cases, without their documents, and by standing filters, by part.",
+    );
     out.line("memory_bytes", "part=\"columns\"", memory.columns_bytes);
     out.line("memory_bytes", "part=\"indexes\"", memory.index_bytes);
+    out.line("memory_bytes", "part=\"standing\"", memory.standing_bytes);
     process::write(&mut out.0);
     out.0
 }

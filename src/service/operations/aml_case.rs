@@ -15,13 +15,13 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/applicants/{applicantId}/amlCase",
     permission: Permission::ViewAmlScreening,
     parameters: Parameters::NONE,
-    invalid_applicant_id: |_| DomainError::no_aml_case().into(),
+    invalid_id: |_| DomainError::no_aml_case().into(),
     handler: Handler::Read(aml_case),
 };
 
 fn aml_case(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     let sees_personal_data = call.token.may(Permission::ViewPersonalData);
     let clients = call.token.clients();
-    let case = domain::aml_case_in(&shared.store, &call.applicant_id, sees_personal_data, clients, room)?;
+    let case = domain::aml_case_in(&shared.store, &call.path_id, sees_personal_data, clients, room)?;
     Ok(case.into_bytes())
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
+use axum::response::Response;
 use axum::routing::MethodFilter;
 
 use super::parameters::Parameters;
@@ -12,6 +13,7 @@ use crate::service::audit::record::Note;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::client_watch::ClientWatch;
+use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
@@ -25,8 +27,8 @@ pub(in crate::service) struct Endpoint {
     /// The permission that the token needs.
     pub(in crate::service) permission: Permission,
     pub(in crate::service) parameters: Parameters,
-    /// Creates the error for a path whose applicant id does not decode to UTF-8. The argument is the raw path segment.
-    pub(in crate::service) invalid_applicant_id: fn(&str) -> Failure,
+    /// Creates the error for a path whose id does not decode to UTF-8. The argument is the raw path segment.
+    pub(in crate::service) invalid_id: fn(&str) -> Failure,
     pub(in crate::service) handler: Handler,
 }
 
@@ -42,6 +44,8 @@ pub(in crate::service) enum Handler {
     /// The handler of searches. It decides whether a search runs on the connection's thread or on a blocking thread. It reports the
     /// errors in the query parameters together with the errors in the body.
     Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
+    /// The handler of events, which may wait for a long time without a thread. It also sets the content type.
+    Events(fn(Arc<ServiceState>, Call) -> ResponseFuture),
 }
 
 /// A function that reads or changes the file, and reserves memory for its response.
@@ -51,17 +55,24 @@ pub(in crate::service) type BlockingHandler =
 /// The future of a response body.
 pub(in crate::service) type BodyFuture = Pin<Box<dyn Future<Output = Result<Body, Failure>> + Send>>;
 
+/// The future of a response.
+pub(in crate::service) type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;
+
 /// An authenticated and authorized request.
 pub(in crate::service) struct Call {
     pub(in crate::service) token: Arc<AppToken>,
-    /// The applicant id in the path. Empty if the path of the endpoint has no id.
-    pub(in crate::service) applicant_id: String,
+    /// The id in the path: of an applicant, or the name of a standing filter. Empty if the path of the endpoint has no id.
+    pub(in crate::service) path_id: String,
     pub(in crate::service) query: Option<String>,
     pub(in crate::service) body: Bytes,
     /// The deadline for sending the response. For a response in chunks, the response body starts it.
     pub(in crate::service) deadline: ResponseDeadline,
     /// The note for the audit log, if the service has one.
     pub(in crate::service) note: Option<Arc<Note>>,
+    /// The value of `Last-Event-ID`, which clients of server-sent events send when they connect again.
+    pub(in crate::service) last_event_id: Option<String>,
+    /// The correlation id.
+    pub(in crate::service) id: CorrelationId,
     /// The state of the client's connection, to detect that the client has disconnected.
     pub(in crate::service) client: ClientWatch,
 }
@@ -72,10 +83,15 @@ impl Endpoint {
         self.path.contains(APPLICANT)
     }
 
-    /// Returns the segment of a request path that contains the applicant id, without decoding it.
-    pub(in crate::service) fn raw_applicant<'p>(&self, path: &'p str) -> &'p str {
+    /// Returns true if the path of the endpoint has an id: of an applicant or of a standing filter.
+    pub(in crate::service) fn has_id(&self) -> bool {
+        IDS.iter().any(|id| self.path.contains(id))
+    }
+
+    /// Returns the segment of a request path that contains the id, without decoding it.
+    pub(in crate::service) fn raw_id<'p>(&self, path: &'p str) -> &'p str {
         let mut segments = self.path.split('/').zip(path.split('/'));
-        segments.find(|(own, _)| *own == APPLICANT).map_or("", |(_, raw)| raw)
+        segments.find(|(own, _)| IDS.contains(own)).map_or("", |(_, raw)| raw)
     }
 
     /// Returns true if a request must be completed after its client has disconnected.
@@ -85,3 +101,6 @@ impl Endpoint {
 }
 
 const APPLICANT: &str = "{applicantId}";
+
+/// The ids that a path may have.
+const IDS: [&str; 2] = [APPLICANT, "{name}"];

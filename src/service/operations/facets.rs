@@ -26,7 +26,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/caseManagement/v2/cases/facets",
     permission: Permission::ViewCases,
     parameters: Parameters { known: &[AS_OF], unsupported: None },
-    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
+    invalid_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Search(|state, call| Box::pin(facets(state, call))),
 };
 

@@ -14,7 +14,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/caseManagement/v2/cases/filters",
     permission: Permission::ViewCases,
     parameters: Parameters::NONE,
-    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
+    invalid_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Now(filters),
 };
 

@@ -5,13 +5,14 @@
 //! the number of operations in `tests/service/answers.rs`. Tests require of each operation in `../openapi.json`: all status codes,
 //! an example, and the sentence `Permission: …`.
 //!
-//! Tests are in `tests/service/answers.rs`, and take the path from `tests/service/server.rs`. The only id that a path can have is
-//! `{applicantId}`. For another id, also change `endpoint.rs`, `../http/router.rs` and `../dispatch.rs`.
+//! Tests are in `tests/service/answers.rs`, and take the path from `tests/service/server.rs`. A path can have one id, `{applicantId}`
+//! or `{name}`. For another id, also change `endpoint.rs`.
 
 mod aml_case;
 mod as_of;
 pub(super) mod case_source;
 pub(super) mod endpoint;
+mod events;
 mod facets;
 mod filters;
 pub(super) mod latency;
@@ -20,6 +21,7 @@ mod pages;
 pub(super) mod parameters;
 mod preview;
 mod search;
+mod standing;
 mod step_status;
 pub(super) mod table;
 mod update_info;

@@ -15,7 +15,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/applicants/-/import/preview",
     permission: Permission::CreateApplicants,
     parameters: Parameters { known: &["shareToken"], unsupported: None },
-    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
+    invalid_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Read(preview),
 };
 

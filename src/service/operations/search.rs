@@ -29,7 +29,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/api/caseManagement/v2/cases/byFilter",
     permission: Permission::ViewCases,
     parameters: PARAMETERS,
-    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
+    invalid_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Search(|state, call| Box::pin(search(state, call))),
 };
 

@@ -15,10 +15,10 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/applicants/{applicantId}/requiredIdDocsStatus",
     permission: Permission::ViewApplicants,
     parameters: Parameters::NONE,
-    invalid_applicant_id: |raw| DomainError::no_applicant(raw).into(),
+    invalid_id: |raw| DomainError::no_applicant(raw).into(),
     handler: Handler::Read(step_status),
 };
 
 fn step_status(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
-    Ok(domain::step_status_in(&shared.store, &call.applicant_id, call.token.clients(), room)?.into_bytes())
+    Ok(domain::step_status_in(&shared.store, &call.path_id, call.token.clients(), room)?.into_bytes())
 }

@@ -3,13 +3,19 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, facets, filters, preview, search, step_status, update_info};
+use super::{aml_case, events, facets, filters, preview, search, standing, step_status, update_info};
 
 /// All endpoints.
-pub(in crate::service) static ENDPOINTS: [Endpoint; 7] = [
+pub(in crate::service) static ENDPOINTS: [Endpoint; 13] = [
     search::ENDPOINT,
     facets::ENDPOINT,
     filters::ENDPOINT,
+    standing::LIST,
+    standing::PUT,
+    standing::GET,
+    standing::DELETE,
+    events::EVENTS,
+    events::STREAM,
     step_status::ENDPOINT,
     preview::ENDPOINT,
     aml_case::ENDPOINT,
@@ -43,6 +49,8 @@ mod tests {
                     "get" => MethodFilter::GET,
                     "post" => MethodFilter::POST,
                     "patch" => MethodFilter::PATCH,
+                    "put" => MethodFilter::PUT,
+                    "delete" => MethodFilter::DELETE,
                     other => panic!("{other}"),
                 };
                 assert_eq!((endpoint.path, endpoint.method), (path.as_str(), filter), "{name}");
@@ -55,8 +63,9 @@ mod tests {
                     own.map(|parameter| parameter["name"].as_str().unwrap()).collect()
                 };
                 assert_eq!(of("query"), endpoint.parameters.known, "{name}");
-                assert_eq!(of("path").len(), usize::from(endpoint.names_applicant()), "{name}");
-                assert_eq!(method == "patch", endpoint.survives_disconnect(), "{name}");
+                assert_eq!(of("path").len(), usize::from(endpoint.has_id()), "{name}");
+                let is_change = ["patch", "put", "delete"].contains(&method.as_str());
+                assert_eq!(is_change, endpoint.survives_disconnect(), "{name}");
                 assert_eq!(method == "post", matches!(endpoint.handler, Handler::Search(_)), "{name}");
             }
         }
@@ -64,8 +73,8 @@ mod tests {
     }
 
     #[test]
-    fn the_raw_applicant_segment_is_not_decoded() {
-        let raw = |name, path| endpoint(name).raw_applicant(path);
+    fn the_raw_segment_of_an_id_is_not_decoded() {
+        let raw = |name, path| endpoint(name).raw_id(path);
         assert_eq!(raw("updateInfo", "/resources/applicants/%ff/info"), "%ff");
         assert_eq!(raw("amlCase", "/resources/api/applicants/a%20b/amlCase"), "a%20b");
         assert_eq!(raw("amlCase", "/resources/api"), "");

@@ -15,7 +15,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     path: "/resources/applicants/{applicantId}/info",
     permission: Permission::ChangePersonalData,
     parameters: PARAMETERS,
-    invalid_applicant_id: |raw| DomainError::invalid_applicant(raw, ": it does not decode to UTF-8").into(),
+    invalid_id: |raw| DomainError::invalid_applicant(raw, ": it does not decode to UTF-8").into(),
     handler: Handler::Write(update_info),
 };
 
@@ -31,5 +31,5 @@ pub(super) const PARAMETERS: Parameters = Parameters {
 
 fn update_info(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     let (clients, change) = (call.token.clients(), (&*call.body, now()));
-    Ok(domain::update_info_in(&shared.store, &call.applicant_id, clients, change, room)?.into_bytes())
+    Ok(domain::update_info_in(&shared.store, &call.path_id, clients, change, room)?.into_bytes())
 }

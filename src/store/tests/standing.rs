@@ -131,6 +131,10 @@ fn readers_see_events_that_are_on_disk() {
     let last = usize::try_from(store.last_event()).unwrap();
     assert!([1, 2].contains(&last));
     assert_eq!(told(&store, 0), all[..last]);
+    // The next write gives the next number, also if a lost event had it.
+    upsert(&store, "2", "x", Durability::Synced);
+    assert_eq!(told(&store, last as u64), ["x entered 2"]);
+    assert_eq!(store.last_event(), last as u64 + 1);
 }
 
 #[test]
@@ -314,7 +318,7 @@ fn damaged_filters_and_events_are_found() {
         (|to| with_filter(to, "y", b"short"), "wrong checksum"),
         (
             |to| {
-                let bytes = super::super::standing_bytes::filter_to_bytes(&filter("", "true"));
+                let bytes = super::super::standing_bytes::filter_to_bytes(&filter("", "true"), "");
                 with_filter(to, "", &bytes);
             },
             "an empty name",
@@ -366,5 +370,87 @@ fn damaged_filters_and_events_are_found() {
             // The entry replaced another one.
             Err(error) => assert!(error.to_string().contains("counted as 3"), "{error}"),
         }
+    }
+}
+
+#[cfg(feature = "service")]
+mod owned {
+    use super::super::super::owned_standing::{NewOwnedFilter, OwnedFilter};
+    use super::*;
+
+    fn new(owner: &str, name: &str, text: &str) -> NewOwnedFilter {
+        let filter = Filter::compile_text(&catalog(), text).unwrap();
+        NewOwnedFilter {
+            filter: StandingFilter::owned(owner, name, &filter),
+            body: format!("body of {name}"),
+        }
+    }
+
+    fn old(owner: &str, name: &str) -> OwnedFilter {
+        let body = format!("body of {name}");
+        let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), body.len());
+        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, body: Some(body) }
+    }
+
+    #[test]
+    fn owners_have_names_and_events_of_their_own() {
+        let disk = Disk::new(Vec::new(), Trouble::None, false);
+        let store = open(&disk, 0).unwrap();
+        store.insert_standing([filter("a", "state = x")]).unwrap();
+        store.exchange_owned(&[], vec![new("one:1", "a", "true"), new("one:1", "b", "state = x")]).unwrap();
+        store.exchange_owned(&[], vec![new("two:1", "a", "state = y")]).unwrap();
+        assert_eq!(store.standing_filters().count(), 4);
+        upsert(&store, "1", "x", Durability::Synced);
+        upsert(&store, "2", "y", Durability::Synced);
+        assert_eq!(store.last_event(), 5);
+        let check = |store: &Store| {
+            assert_eq!(
+                store.owned_filters("one:", |_| true).unwrap(),
+                [old("one:1", "a"), old("one:1", "b")]
+            );
+            assert_eq!(store.owned_filters("two:", |_| true).unwrap(), [old("two:1", "a")]);
+            assert!(store.owned_filters("on:", |_| true).unwrap().is_empty());
+            let told = |start: &str, after, most| {
+                let found = store.owned_events(start, after, most).unwrap();
+                let mut told: Vec<String> =
+                    found.events.iter().map(|event| format!("{} {}", event.filter, event.id)).collect();
+                told.sort();
+                (told, found.is_all)
+            };
+            assert_eq!(
+                told("one:", 0, 10),
+                (vec!["a 1".to_owned(), "a 2".to_owned(), "b 1".to_owned()], true)
+            );
+            assert_eq!(told("two:", 0, 10), (vec!["a 2".to_owned()], true));
+            assert!(!told("one:", 0, 1).1);
+            // The next part follows the last event that was read, also if that is the event of another owner.
+            assert_eq!(store.owned_events("none", 0, 10).unwrap().last, 5);
+            assert_eq!(store.owned_events("none", 6, 10).unwrap_err().kind(), StoreErrorKind::EventsGone);
+            let of_all = store.events_after(0, 10).unwrap();
+            assert_eq!(of_all.iter().filter(|event| event.owner.is_none()).count(), 1);
+        };
+        check(&store);
+        drop(store);
+        let store = open(&disk, 0).unwrap();
+        check(&store);
+        // A filter keeps its name under another owner. One that is not there is not removed.
+        let removed = [old("one:1", "a"), old("one:1", "b"), old("none", "c")];
+        store
+            .exchange_owned(&removed, vec![new("one:2", "a", "true"), new("one:1", "b", "state = z")])
+            .unwrap();
+        assert_eq!(store.owned_filters("one:", |_| true).unwrap(), [old("one:1", "b"), old("one:2", "a")]);
+        assert!(store.remove_standing_of("two:1", "a").unwrap() && store.remove_standing("a").unwrap());
+        assert!(!store.remove_standing_of("two:1", "a").unwrap());
+        upsert(&store, "3", "z", Durability::Synced);
+        let events = store.owned_events("one:", 5, 10).unwrap().events;
+        let mut owners: Vec<&str> = events.iter().map(|event| event.owner.as_deref().unwrap()).collect();
+        owners.sort_unstable();
+        assert_eq!(owners, ["one:1", "one:2"]);
+        for (owner, name) in [("", "a"), ("o\0", "a"), ("o", "")] {
+            assert!(store.exchange_owned(&[], vec![new(owner, name, "true")]).is_err());
+        }
+        assert!(store.insert_standing([filter("\0one:1\0c", "true")]).is_err());
+        drop(store);
+        verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
     }
 }

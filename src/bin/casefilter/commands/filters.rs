@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use casefilter::{Catalog, StandingFilter, Store, StoreOptions};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
+use crate::input::admin::{Admin, Opened};
+use crate::input::catalog::stored;
 use crate::input::database::{close_written, open_to_read};
+use crate::input::service::Service;
 use crate::input::standing::read_filters;
 use crate::input::syntax::Dialect;
 use crate::output::ending::{AS_IMPORTED, check_database};
@@ -18,7 +22,7 @@ use crate::output::stdout::{Format, Output};
 /// Add, list and remove the standing filters of a database
 ///
 /// Each write to a database with standing filters gives events: which of them a case enters and leaves. `casefilter watch` prints
-/// them. No other process may have the database open.
+/// them. If a service has the database open, the service does what these commands ask for.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +41,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Filters {
     Add(Add),
-    List(List),
+    List(ListArgs),
     Remove(Remove),
 }
 
@@ -62,31 +66,46 @@ struct Add {
     #[command(flatten)]
     dialect: Dialect,
 
+    #[command(flatten)]
+    admin: Admin,
+
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 }
 
 /// List the standing filters, one line of JSON each, as `add` reads them
+///
+/// The filters of a service's tokens come last. They also have "owner":…, which `remove --owner` takes and `add` does not.
 #[derive(clap::Args)]
-struct List {
+struct ListArgs {
     /// The database
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
+
+    #[command(flatten)]
+    admin: Admin,
 }
 
 /// Remove standing filters by their names
 ///
-/// Stops at the first name that no filter has. If the output is not a terminal, prints JSON: {"removed":…}.
+/// Stops at the first name that no filter has. A token that was revoked leaves its filters: remove them by --owner. If the output is not a terminal, prints JSON: {"removed":…}.
 #[derive(clap::Args)]
 struct Remove {
     /// The database
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
 
+    /// The owner of the filters, as `list` prints it [default: filters without an owner]
+    #[arg(long)]
+    owner: Option<String>,
+
     /// The names
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
+
+    #[command(flatten)]
+    admin: Admin,
 
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
@@ -108,6 +127,9 @@ struct Removed {
 #[derive(Serialize)]
 struct Line<'f> {
     name: &'f str,
+    /// The owner, for a filter of a token of a service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'f str>,
     #[serde(rename = "where")]
     text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -122,26 +144,82 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
 }
 
-fn catalog_of(database: &Path) -> Result<Catalog, Failure> {
+fn catalog_of(database: &Path, admin: &Admin) -> Result<Catalog, Failure> {
     check_database(database, AS_IMPORTED)?;
-    Store::catalog_of(database).map_err(|error| failed(&error))
+    stored(database, admin)
+}
+
+/// Returns the lines of filters, in order: first those without an owner.
+fn lines<'f>(filters: &'f [StandingFilter], catalog: &'f Catalog) -> Vec<Line<'f>> {
+    let field = |id: &casefilter::FieldId| catalog.get(*id).map(casefilter::Field::name);
+    let line = |filter: &'f StandingFilter| Line {
+        name: filter.name(),
+        owner: filter.owner(),
+        text: filter.filter().to_text(),
+        fields: filter.fields().iter().filter_map(field).collect(),
+    };
+    filters.iter().map(line).collect()
+}
+
+/// The routes of a service.
+const FILTERS: &str = "/standing-filters";
+const REMOVALS: &str = "/standing-filters/removals";
+
+/// The body of a request that stores filters.
+#[derive(Serialize)]
+struct NewFilters<'f> {
+    filters: Vec<Line<'f>>,
+    entering: bool,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    replaced: usize,
+    filters: usize,
+}
+
+#[derive(Serialize)]
+struct Removals<'r> {
+    owner: Option<&'r str>,
+    names: &'r [String],
+}
+
+#[derive(Deserialize)]
+struct ByService {
+    unknown: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    filters: Vec<Box<RawValue>>,
 }
 
 fn add(args: &Add) -> Result<Status, Failure> {
-    let catalog = catalog_of(&args.db)?;
+    let catalog = catalog_of(&args.db, &args.admin)?;
     // The present time lets the error for `now` say why a standing filter cannot have it.
     let builder = args.dialect.builder(&args.dialect.extend(catalog.clone()));
     let filters: Vec<StandingFilter> =
         read_filters(&args.filters, builder.catalog(), &builder)?.iter().collect();
     let all = filters.len();
-    let store = Store::open(&args.db, catalog, StoreOptions::default()).map_err(|error| failed(&error))?;
-    let replaced = match args.entering {
-        true => store.insert_entering(filters),
-        false => store.insert_standing(filters),
+    let open = || Store::open(&args.db, catalog.clone(), StoreOptions::default());
+    let (replaced, count) = match args.admin.open(&args.db, open)? {
+        Opened::Local(store) => {
+            let replaced = match args.entering {
+                true => store.insert_entering(filters),
+                false => store.insert_standing(filters),
+            };
+            let replaced = replaced.map_err(|error| failed(&error))?;
+            let count = store.standing_filters().count();
+            close_written(store)?;
+            (replaced, count)
+        }
+        Opened::Served(mut service) => {
+            service.check_catalog(&catalog)?;
+            let new = NewFilters { filters: lines(&filters, &catalog), entering: args.entering };
+            let Stored { replaced, filters } = service.post(FILTERS, &new)?;
+            (replaced, filters)
+        }
     };
-    let replaced = replaced.map_err(|error| failed(&error))?;
-    let count = store.standing_filters().count();
-    close_written(store)?;
     let added = Added { added: all.saturating_sub(replaced), replaced };
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -156,34 +234,44 @@ fn add(args: &Add) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-fn list(args: &List) -> Result<Status, Failure> {
-    let catalog = catalog_of(&args.db)?;
-    let store = open_to_read(&args.db, &catalog).map_err(|error| failed(&error))?;
-    let mut filters: Vec<StandingFilter> = store.standing_filters().collect();
-    store.close().map_err(|error| failed(&error))?;
-    filters.sort_by(|a, b| a.name().cmp(b.name()));
+fn list(args: &ListArgs) -> Result<Status, Failure> {
+    let catalog = catalog_of(&args.db, &args.admin)?;
     let mut out = Output::new();
-    for filter in &filters {
-        let field = |id: &casefilter::FieldId| catalog.get(*id).map(casefilter::Field::name);
-        let fields = filter.fields().iter().filter_map(field).collect();
-        out.json(&Line { name: filter.name(), text: filter.filter().to_text(), fields })?;
+    match args.admin.open(&args.db, || open_to_read(&args.db, &catalog))? {
+        Opened::Local(store) => {
+            let mut filters: Vec<StandingFilter> = store.standing_filters().collect();
+            store.close().map_err(|error| failed(&error))?;
+            filters.sort_by(|a, b| (a.owner(), a.name()).cmp(&(b.owner(), b.name())));
+            for line in lines(&filters, &catalog) {
+                out.json(&line)?;
+            }
+        }
+        Opened::Served(mut service) => {
+            let List { filters } = service.get(FILTERS)?;
+            for filter in filters {
+                out.json(&filter)?;
+            }
+        }
     }
     out.finish()?;
     Ok(Status::Fine)
 }
 
 fn remove(args: &Remove) -> Result<Status, Failure> {
-    let catalog = catalog_of(&args.db)?;
-    let store = Store::open(&args.db, catalog, StoreOptions::default()).map_err(|error| failed(&error))?;
-    for name in &args.names {
-        if !store.remove_standing(name).map_err(|error| failed(&error))? {
-            let database = args.db.display().to_string();
-            let message = format!("{}: no standing filter {}", escape(&database), quote(name));
+    let catalog = catalog_of(&args.db, &args.admin)?;
+    let open = || Store::open(&args.db, catalog.clone(), StoreOptions::default());
+    let unknown = match args.admin.open(&args.db, open)? {
+        Opened::Local(store) => {
+            let unknown = remove_locally(&store, args)?;
             close_written(store)?;
-            return Err(Failure::Failed(message));
+            unknown
         }
+        Opened::Served(mut service) => remove_by_service(&mut service, args)?,
+    };
+    if let Some(name) = unknown {
+        let database = args.db.display().to_string();
+        return Err(Failure::Failed(format!("{}: no standing filter {}", escape(&database), quote(&name))));
     }
-    close_written(store)?;
     let removed = args.names.len();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -192,4 +280,24 @@ fn remove(args: &Remove) -> Result<Status, Failure> {
     }
     out.finish()?;
     Ok(Status::Fine)
+}
+
+/// Removes filters. Returns the first name that no filter has.
+fn remove_locally(store: &Store, args: &Remove) -> Result<Option<String>, Failure> {
+    for name in &args.names {
+        let removed = match &args.owner {
+            Some(owner) => store.remove_standing_of(owner, name),
+            None => store.remove_standing(name),
+        };
+        if !removed.map_err(|error| failed(&error))? {
+            return Ok(Some(name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+fn remove_by_service(service: &mut Service, args: &Remove) -> Result<Option<String>, Failure> {
+    let removals = Removals { owner: args.owner.as_deref(), names: &args.names };
+    let ByService { unknown } = service.post(REMOVALS, &removals)?;
+    Ok(unknown)
 }

@@ -45,8 +45,8 @@ use crate::output::status::Status;
 /// the service read the token file again.
 ///
 /// While the service has the database open, these commands use its socket, which is beside the database: `search`, `stats`,
-/// `why`, `match`, `explain`, `bench`, `import`, `delete`, `erase`, `export`, `verify`, `backup`, `compact`, `audit replay` and `token share`. Only the
-/// user that the service runs as may open the socket.
+/// `why`, `match`, `explain`, `bench`, `import`, `delete`, `erase`, `filters`, `watch`, `export`, `verify`, `backup`, `compact`,
+/// `audit replay` and `token share`. Only the user that the service runs as may open the socket.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Args {
@@ -77,12 +77,12 @@ pub(crate) struct Args {
           value_parser = address)]
     listen: SocketAddr,
 
-    /// Separate address to listen on for /metrics: an IP address and a port [default: /metrics is not served]
+    /// Separate address to listen on for /metrics, /healthz and /readyz: an IP address and a port [default: /metrics is not served]
     ///
     /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases, and the
     /// names of tokens.
-    #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
-    metrics_listen: Option<SocketAddr>,
+    #[arg(long, visible_alias = "metrics-listen", value_name = "ADDR", env = "CASEFILTER_OPS_LISTEN", value_parser = address)]
+    ops_listen: Option<SocketAddr>,
 
     /// The file of app tokens, as `token app` writes it
     ///
@@ -161,6 +161,11 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
 
+    /// Maximum number of requests per second of each token; further requests get 429; 0 means no limit
+    #[arg(long, value_name = "N", env = "CASEFILTER_REQUESTS_PER_SECOND",
+          default_value_t = ServiceOptions::default().requests_per_second)]
+    requests_per_second: u32,
+
     /// Maximum memory for all request bodies, in bytes; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
@@ -206,6 +211,38 @@ pub(crate) struct Args {
     /// Maximum time of a search until its answer begins; then the search is stopped and gets 503; 0 means no limit
     #[arg(long, value_name = VALUE, env = "CASEFILTER_SEARCH_TIMEOUT", default_value = "10s", value_parser = seconds)]
     search_timeout: Duration,
+
+    /// Maximum number of standing filters per token; further ones get 400
+    #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_FILTERS", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().standing_filters)]
+    standing_filters: usize,
+
+    /// Maximum size of the bodies of all standing filters of a token, in bytes; further ones get 400
+    #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_BYTES", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().standing_bytes)]
+    standing_bytes: usize,
+
+    /// Maximum number of requests that wait for events or follow them; further requests get 503
+    ///
+    /// Each of them also is an open connection.
+    #[arg(long, value_name = "N", env = "CASEFILTER_EVENT_LISTENERS", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().event_listeners)]
+    event_listeners: usize,
+
+    /// Maximum number of such requests per token; further requests get 429
+    #[arg(long, value_name = "N", env = "CASEFILTER_EVENT_LISTENERS_PER_TOKEN", help_heading = "Standing filters",
+          default_value_t = ServiceOptions::default().event_listeners_per_token)]
+    event_listeners_per_token: usize,
+
+    /// Number of events that the database keeps, of all tokens together; a client that comes later gets 410
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CASEFILTER_KEEP_EVENTS",
+        help_heading = "Standing filters",
+        default_value_t = 1_000_000
+    )]
+    keep_events: u64,
 
     /// Time after SIGTERM in which new connections are still served while /readyz returns 503, so that a load balancer notices
     ///
@@ -260,7 +297,7 @@ Example:
   casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
 
 Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json need no signature. Prometheus finds /metrics on the
-listener of --metrics-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
+listener of --ops-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
 is named with it.";
 
 /// Returns the timeout, or one second if the timeout is zero.
@@ -290,6 +327,7 @@ impl Args {
             connections: self.connections,
             connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
+            requests_per_second: self.requests_per_second,
             buffered_bytes: self.buffered_bytes,
             spooled_bytes: self.spooled_bytes,
             spool_folder: self.spool_dir.clone(),
@@ -299,6 +337,10 @@ impl Args {
             write_timeout: at_least_some(self.write_timeout),
             write_queue_timeout: self.turn_timeout,
             search_timeout: self.search_timeout,
+            standing_filters: self.standing_filters,
+            standing_bytes: self.standing_bytes,
+            event_listeners: self.event_listeners,
+            event_listeners_per_token: self.event_listeners_per_token,
             shutdown_delay: self.drain,
             shutdown_timeout: self.grace,
             ..ServiceOptions::default()
@@ -406,7 +448,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
-    let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
+    let store_options = StoreOptions::default()
+        .cache_bytes(cache_bytes)
+        .keep_events(args.keep_events)
+        .limits(options.limits.clone());
     let store_options = match args.history {
         Some(history) => store_options.history(history),
         None => store_options,
@@ -427,7 +472,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             .await
             .map_err(|error| Failure::io("cannot listen on", &args.listen.to_string(), &error))?;
         let address = listener.local_addr().unwrap_or(args.listen);
-        let metrics = match args.metrics_listen {
+        let metrics = match args.ops_listen {
             None => None,
             Some(address) => Some(
                 TcpListener::bind(address)

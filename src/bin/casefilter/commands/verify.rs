@@ -17,8 +17,8 @@ use crate::output::stdout::{Format, Output};
 /// Check every page and every document of a database
 ///
 /// The command checks every page and every checksum. It reads every document again, and compares it with its columns. If the output
-/// is not a terminal, prints JSON: {"cases":…,"batches":…,"records":…,"was_clean":…}. was_clean is false if a crash left something
-/// to repair; no committed data is lost by this. The exit status is 1 if the file is damaged. The command only reads the file: the
+/// is not a terminal, prints JSON: {"cases":…,"batches":…,"records":…,"standing_filters":…,"events":…,"was_clean":…}. was_clean is
+/// false if a crash left something to repair; no committed data is lost by this. The exit status is 1 if the file is damaged. The command only reads the file: the
 /// file need not be writable, and other commands may read it at the same time.
 ///
 /// Files of older versions of casefilter are read and written in their own format, so an upgrade needs no conversion. A file of an
@@ -48,6 +48,8 @@ struct Whole {
     cases: u64,
     batches: u64,
     records: u64,
+    standing_filters: u64,
+    events: u64,
     was_clean: bool,
 }
 
@@ -65,9 +67,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     drop(working);
     leftovers::warn(path);
     let mut out = Output::new();
-    let VerifyReport { documents: cases, batches, records, was_clean, .. } = found;
+    let VerifyReport { documents: cases, batches, records, standing_filters, events, was_clean, .. } = found;
     match Format::or_fitting(args.format) {
-        Format::Json => out.json(&Whole { cases, batches, records, was_clean })?,
+        Format::Json => out.json(&Whole { cases, batches, records, standing_filters, events, was_clean })?,
         Format::Table => {
             let batches = match batches {
                 1 => "1 batch".to_owned(),
@@ -78,7 +80,18 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 0 => String::new(),
                 records => format!(", {} beside them", counted(records, "record")),
             };
-            out.line(&format!("whole: {} in {batches}{records}{repaired}", counted(cases, "case")))?;
+            let standing = match (standing_filters, events) {
+                (0, 0) => String::new(),
+                _ => format!(
+                    ", {} with {} kept",
+                    counted(standing_filters, "standing filter"),
+                    counted(events, "event")
+                ),
+            };
+            out.line(&format!(
+                "whole: {} in {batches}{records}{standing}{repaired}",
+                counted(cases, "case")
+            ))?;
         }
     }
     out.finish()?;

@@ -7,9 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use casefilter::{Catalog, Event, EventKind, Store, StoreError, StoreErrorKind};
 use chrono::{DateTime, SecondsFormat};
-use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
+use crate::input::admin::Socket;
 use crate::input::database::open_to_read;
+use crate::input::service::Service;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::failure::{Failure, failed, note};
 use crate::output::status::Status;
@@ -18,16 +22,23 @@ use crate::output::stdout::Output;
 /// The time between two looks at the file.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// The route of a service for events.
+const EVENTS_ROUTE: &str = "/events";
+
+/// The maximum number of events in an answer of a service, and the time that the service waits for one, in milliseconds.
+const SERVED_EVENTS: usize = 1_000;
+const WAIT_MS: u64 = 20_000;
+
 /// The number of events that are read by one opening of the file.
 const EVENTS: usize = 10_000;
 
 /// Print which standing filters cases enter and leave, and follow
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
-/// "entered", "left" or "changed"; a changed case also has "fields":[…]. Then waits for further events, until it is interrupted.
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. Then waits for further events, until it is interrupted.
 ///
-/// While another process has the database open for writing, waits until it closes the database. So this command does not follow the
-/// writes of a running service.
+/// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the database
+/// open for writing, waits until it closes the database.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,6 +56,24 @@ pub(crate) struct Args {
     /// End after the events that there are
     #[arg(long)]
     once: bool,
+
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// The body of a request for the events of a service.
+#[derive(Serialize)]
+struct Asked {
+    after: Option<u64>,
+    limit: usize,
+    wait_ms: u64,
+}
+
+/// The answer of a service.
+#[derive(Deserialize)]
+struct Told {
+    events: Vec<Box<RawValue>>,
+    last: u64,
 }
 
 /// The line of an event.
@@ -53,6 +82,8 @@ struct Line<'e> {
     number: u64,
     time: Option<String>,
     filter: &'e str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'e str>,
     id: &'e str,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +97,7 @@ impl<'e> Line<'e> {
             number: event.number,
             time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
             filter: &event.filter,
+            owner: event.owner.as_deref(),
             id: &event.id,
             kind: event.kind.name(),
             fields: match &event.kind {
@@ -97,7 +129,18 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                     }
                     seen = state;
                 }
-                Err(error) if error.kind() == StoreErrorKind::InUse && !args.once => {
+                Err(error) if error.kind() == StoreErrorKind::InUse => {
+                    if let Ok(mut service) = Service::connect(&args.db, args.socket.path.as_deref()) {
+                        follow(&mut service, args, &mut after, &mut out)?;
+                        if args.once {
+                            out.finish()?;
+                            return Ok(Status::Fine);
+                        }
+                        continue;
+                    }
+                    if args.once {
+                        return Err(failed(&error));
+                    }
                     if !is_told {
                         note("another process has the database open; waiting until it closes the database\n");
                         is_told = true;
@@ -111,6 +154,34 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             return Ok(Status::Fine);
         }
         sleep(PAUSE);
+    }
+}
+
+/// Prints the events that a service sends, until the service ends. With `--once`, prints the events that there are.
+fn follow(
+    service: &mut Service,
+    args: &Args,
+    after: &mut Option<u64>,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let wait_ms = if args.once { 0 } else { WAIT_MS };
+    loop {
+        let told = service.post(EVENTS_ROUTE, &Asked { after: *after, limit: SERVED_EVENTS, wait_ms });
+        let Told { events, last } = match told {
+            Ok(told) => told,
+            // The service has ended, unless it answers the next request.
+            Err(_) if !args.once && service.get::<IgnoredAny>("/").is_err() => return Ok(()),
+            Err(failure) => return Err(failure),
+        };
+        let is_end = events.is_empty();
+        for event in events {
+            out.json(&event)?;
+        }
+        out.flush()?;
+        *after = Some(last);
+        if is_end && args.once {
+            return Ok(());
+        }
     }
 }
 

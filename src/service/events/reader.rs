@@ -1,0 +1,151 @@
+//! Reads the events of a token, and waits for them. While a request waits, it holds no thread and no transaction of the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::hub::Look;
+use crate::envelope::error_codes;
+use crate::service::auth::permission::Permission;
+use crate::service::auth::tokens::AppToken;
+use crate::service::http::errors::Failure;
+use crate::service::operations::case_source::CaseSource;
+use crate::service::state::{ServiceState, now};
+use crate::store::{OwnedEvents, StoreError};
+
+/// The time after which a request that waits checks if its token is still in force. A token can expire without a change of the file.
+const CHECK: Duration = Duration::from_millis(500);
+
+/// The reason for which a request has ended its waiting. The numbers are those of the last events that need not be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::service) enum Waited {
+    /// There may be events of the token.
+    Events,
+    /// The time is over.
+    Time { last: u64 },
+    /// The token is not in force any more, has other restrictions, or the service drains.
+    Ended { last: u64 },
+}
+
+impl ServiceState {
+    /// Checks that the service has standing filters.
+    ///
+    /// # Errors
+    /// Returns an error with status 404 if it searches PostgreSQL.
+    pub(in crate::service) fn check_standing(&self) -> Result<(), Failure> {
+        if matches!(self.source, CaseSource::Store) {
+            return Ok(());
+        }
+        let description =
+            "this service searches PostgreSQL, whose writes give no events: it has no standing filters";
+        Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
+    }
+
+    /// Returns true if a token is in force with the restrictions that it had when the request began.
+    pub(in crate::service) fn is_in_force(&self, token: &AppToken) -> bool {
+        let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now().timestamp());
+        current.is_some_and(|current| current.owner == token.owner)
+    }
+
+    /// Reads events of a token after an event, at most `most` of them.
+    ///
+    /// Events that were found under other restrictions of the token are never returned. The reading ends before them.
+    ///
+    /// # Errors
+    /// Returns an error with status 410 if events are not kept any more, if `after` has not happened yet, or if the next event was found
+    /// under other restrictions. Returns an error if the file cannot be read.
+    pub(in crate::service) async fn read_events(
+        self: &Arc<Self>,
+        token: &Arc<AppToken>,
+        after: u64,
+        most: usize,
+    ) -> Result<OwnedEvents, Failure> {
+        let token = Arc::clone(token);
+        let read = move |shared: &Self| {
+            let found = shared.store.owned_events(token.owner.of_token(), after, most);
+            let found = found.map_err(|error| of_events(error, shared.store.last_event()))?;
+            present(found, &token, shared.store.last_event())
+        };
+        self.read_page_part(read).await
+    }
+
+    /// Waits until there may be events of a token after the event `after`, but at most until `end`.
+    pub(in crate::service) async fn wait_for_events(
+        &self,
+        signal: &mut watch::Receiver<u64>,
+        token: &AppToken,
+        mut after: u64,
+        end: Instant,
+    ) -> Waited {
+        loop {
+            signal.mark_unchanged();
+            if self.is_draining() || !self.is_in_force(token) {
+                return Waited::Ended { last: after };
+            }
+            match self.events.look(token.owner.of_token(), after) {
+                Look::Read => return Waited::Events,
+                Look::Nothing { last } => after = last,
+            }
+            let now = Instant::now();
+            if now >= end {
+                return Waited::Time { last: after };
+            }
+            let pause = end.saturating_duration_since(now).min(CHECK);
+            // The sender lives as long as the service.
+            let _ = tokio::time::timeout(pause, signal.changed()).await;
+        }
+    }
+}
+
+#[cfg(unix)]
+impl ServiceState {
+    /// Waits until there is an event of any owner after the event `after`, until the service drains, or until `end`.
+    pub(in crate::service) async fn wait_for_any_event(&self, after: u64, end: Instant) {
+        let mut signal = self.events.subscribe();
+        while self.store.last_event() <= after && !self.is_draining() {
+            let pause = end.saturating_duration_since(Instant::now()).min(CHECK);
+            if pause.is_zero() {
+                return;
+            }
+            // A service on PostgreSQL has no thread that signals events, so this also looks at the store.
+            let _ = tokio::time::timeout(pause, signal.changed()).await;
+        }
+    }
+}
+
+/// Removes the events from the first one on that was found under other restrictions.
+fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedEvents, Failure> {
+    let is_other = |owner: Option<&str>| owner != Some(token.owner.as_str());
+    let Some(at) = found.events.iter().position(|event| is_other(event.owner.as_deref())) else {
+        return Ok(found);
+    };
+    let number = found.events.get(at).map_or(0, |event| event.number);
+    if at == 0 {
+        return Err(gone(
+            &format!("the event {number} was found under other restrictions of the token"),
+            last,
+        ));
+    }
+    found.events.truncate(at);
+    found.last = number.saturating_sub(1);
+    found.is_all = false;
+    Ok(found)
+}
+
+/// Converts an error of the store for a request that reads events.
+fn of_events(error: StoreError, last: u64) -> Failure {
+    match error.events_gone() {
+        Some(missing) => gone(&missing.to_string(), last),
+        None => Failure::from(error),
+    }
+}
+
+/// Returns the error for events that cannot be told.
+fn gone(what: &str, last: u64) -> Failure {
+    let description =
+        format!("{what}; read the cases of the filters again, and go on after the event {last}");
+    Failure::new(StatusCode::GONE, description).coded(error_codes::EVENTS_GONE)
+}

@@ -1,0 +1,162 @@
+//! Standing filters that have an owner, such as a token of a service, and their events.
+//!
+//! An owner begins with a part that identifies who owns the filter. What follows may change, such as a mark of the owner's rights. The
+//! functions take this first part, and find the filters and events of all owners that begin with it.
+
+use std::collections::HashSet;
+
+use super::database::Store;
+use super::error::StoreError;
+use super::standing_bytes::{Fields, stored_filter};
+use super::standing_tables::{each_event, open, put_filters, remove_filter};
+use super::tables::STANDING;
+use crate::catalog::FieldId;
+use crate::error::Error;
+use crate::standing::{Event, MARK, StandingFilter, key_of, split_key};
+
+/// The maximum number of events that one call of [`Store::owned_events`] reads.
+const MOST_READ: usize = 10_000;
+
+/// A standing filter of an owner, as it is stored. Its filter is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnedFilter {
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) fields: Vec<FieldId>,
+    /// The length of the body that the owner has given, in bytes.
+    pub(crate) body_bytes: usize,
+    /// The body that the owner has given, if it was asked for.
+    pub(crate) body: Option<String>,
+}
+
+/// A standing filter of an owner that is to be stored, and the body that the owner has given for it.
+pub(crate) struct NewOwnedFilter {
+    pub(crate) filter: StandingFilter,
+    pub(crate) body: String,
+}
+
+/// A part of the events of an owner.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OwnedEvents {
+    pub(crate) events: Vec<Event>,
+    /// The number of the last event that was read, of any owner. The next part follows it.
+    pub(crate) last: u64,
+    /// True if no event follows this part yet.
+    pub(crate) is_all: bool,
+}
+
+impl OwnedFilter {
+    fn key(&self) -> String {
+        key_of(Some(&self.owner), &self.name).into_owned()
+    }
+}
+
+impl Store {
+    /// Returns the standing filters of the owners that begin with `start`: by owner, and then by name. Those of the names that
+    /// `has_body` accepts have their bodies.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if a filter is damaged.
+    pub(crate) fn owned_filters(
+        &self,
+        start: &str,
+        has_body: impl Fn(&str) -> bool + Copy,
+    ) -> Result<Vec<OwnedFilter>, StoreError> {
+        let start = format!("{MARK}{start}");
+        let read = || {
+            let mut found: Vec<OwnedFilter> = Vec::new();
+            let Some(table) = open(&self.file.read()?, STANDING)? else { return Ok(found) };
+            let fields = Fields::of(self.catalog());
+            let mut last = String::new();
+            for entry in table.range(start.as_str()..)? {
+                let (key, bytes) = entry?;
+                // The pages of a damaged file may form a cycle, so the keys must ascend.
+                if !key.value().starts_with(&start) || key.value() <= last.as_str() {
+                    break;
+                }
+                key.value().clone_into(&mut last);
+                let stored = stored_filter(&last, bytes.value(), &fields)?;
+                if let (Some(owner), name) = split_key(&last) {
+                    let body = has_body(name).then(|| stored.body.to_owned());
+                    let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), stored.body.len());
+                    found.push(OwnedFilter { owner, name, fields: stored.fields, body_bytes, body });
+                }
+            }
+            Ok(found)
+        };
+        self.reading(self.file.generation(), read, read)
+    }
+
+    /// Removes filters of owners, if they are there, and stores others, in one transaction. Gives no events for the cases that the
+    /// filters select. On disk when the call returns.
+    ///
+    /// # Errors
+    /// Returns the errors of [`insert_standing`](Self::insert_standing). Then nothing is changed.
+    pub(crate) fn exchange_owned(
+        &self,
+        removed: &[OwnedFilter],
+        inserted: Vec<NewOwnedFilter>,
+    ) -> Result<(), StoreError> {
+        let refused = |error: Error| StoreError::request(&self.name, error);
+        let (filters, bodies): (Vec<StandingFilter>, Vec<String>) =
+            inserted.into_iter().map(|new| (new.filter, new.body)).unzip();
+        for filter in &filters {
+            self.filters.check(filter).map_err(refused)?;
+        }
+        let kept: HashSet<String> = filters.iter().map(|filter| filter.key().into_owned()).collect();
+        let mut log = self.lock_log();
+        self.ready(&mut log)?;
+        self.check_format()?;
+        let is_removed = |key: &String| !kept.contains(key) && self.filters.contains(key);
+        let removed: Vec<String> = removed.iter().map(OwnedFilter::key).filter(is_removed).collect();
+        if removed.is_empty() && filters.is_empty() {
+            return Ok(());
+        }
+        self.filters.check_room(&filters).map_err(refused)?;
+        self.change_filters(
+            &mut log,
+            |transaction, counters| {
+                removed.iter().try_for_each(|key| remove_filter(transaction, key, counters))?;
+                let filters = filters.iter().zip(bodies.iter().map(String::as_str));
+                put_filters(transaction, filters, counters)
+            },
+            None,
+            |set| set.exchange(&removed, filters.clone()).map(drop),
+        )
+    }
+
+    /// Returns events after an event, in the order of their numbers, whose filters belong to owners that begin with `start`: at most
+    /// `most` of them. Reads at most 10,000 events of all owners.
+    ///
+    /// # Errors
+    /// Returns the errors of [`events_after`](Self::events_after).
+    pub(crate) fn owned_events(
+        &self,
+        start: &str,
+        after: u64,
+        most: usize,
+    ) -> Result<OwnedEvents, StoreError> {
+        // The number is read before the file, so that the file has the event.
+        let end = self.bell.last();
+        let read = || {
+            let mut found = OwnedEvents { events: Vec::new(), last: after, is_all: true };
+            let mut count = 0_usize;
+            each_event(&self.file.read()?, self.catalog(), (after, end), |event| {
+                found.last = event.number;
+                count = count.saturating_add(1);
+                if event.owner.as_ref().is_some_and(|owner| owner.starts_with(start)) {
+                    found.events.push(event);
+                }
+                count < MOST_READ && found.events.len() < most
+            })?;
+            found.is_all = found.last >= end;
+            Ok(found)
+        };
+        self.reading(self.file.generation(), read, read)
+    }
+
+    /// Returns the number of standing filters, and the number of the last event that is on disk.
+    pub(crate) fn standing_counts(&self) -> (usize, u64) {
+        (self.filters.len(), self.bell.last())
+    }
+}
