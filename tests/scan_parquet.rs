@@ -427,12 +427,12 @@ fn files_with_a_mark_are_checked_again_if_another_program_has_rewritten_them() {
         let found = scan.parquet(files.to_vec()).unwrap();
         found.map(|found| (found.selected, has_read_columns(&files[0], found.bytes)))
     };
-    assert_eq!(of(&[marked.clone()], &catalog), Some((500, false)));
+    assert_eq!(of(std::slice::from_ref(&marked), &catalog), Some((500, false)));
     // Two files may have the same ids.
     assert_eq!(of(&[marked.clone(), marked.clone()], &catalog), None);
     // Another catalogue has other rules for values.
     let other = catalog.allow(["name", "tags"]).unwrap();
-    assert_eq!(of(&[marked.clone()], &other), Some((500, true)));
+    assert_eq!(of(std::slice::from_ref(&marked), &other), Some((500, true)));
     // A program that appends rows and copies the metadata.
     let reader = ParquetRecordBatchReaderBuilder::try_new(marked).unwrap();
     let metadata = reader.metadata().file_metadata().key_value_metadata().cloned();

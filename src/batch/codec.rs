@@ -65,7 +65,7 @@ impl Part {
     /// Returns the filters of keys of a batch with a summary. A catalogue with more than 32,766 fields has none, because their part
     /// numbers would be those of columns.
     pub(crate) fn filters(catalog: &Catalog) -> impl Iterator<Item = Self> {
-        let has_numbers = catalog.fields().len() < usize::from(FILTER_BIT) - 1;
+        let has_numbers = catalog.fields().len() < usize::from(FILTER_BIT).saturating_sub(1);
         let is_key = move |field: &FieldId| has_numbers && has_filter(catalog, *field);
         stored_fields(catalog).filter(is_key).map(Self::Keys)
     }

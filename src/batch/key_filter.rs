@@ -4,7 +4,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::codec::{ByteReader, ByteWriter, Fault};
-use crate::column::{Column, ColumnData};
+use crate::column::{Column, ColumnData, Dictionary};
 use crate::rows::MAX_ROWS;
 
 /// The number of words of a block.
@@ -47,7 +47,7 @@ impl KeyFilter {
             ColumnData::Strings { dictionary, .. } => Some(dictionary),
             ColumnData::Ordered { .. } | ColumnData::Booleans { .. } => None,
         };
-        let strings = dictionary.map_or(0, |dictionary| dictionary.len());
+        let strings = dictionary.map_or(0, Dictionary::len);
         let mut filter = Self { blocks: vec![[0; WORDS]; blocks_for(strings)].into() };
         if let Some(dictionary) = dictionary {
             for code in 0..strings {
