@@ -7,7 +7,7 @@ use crate::filter::Filter;
 /// Returns true for the records to erase, given their kind, key and text.
 pub(super) type RecordTest = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
 
-/// The cases and records that [`Store::erase`] removes. At first, it has none.
+/// The cases and records that [`Store::erase`](super::Store::erase) removes. At first, it has none.
 ///
 /// ```
 /// use casefilter::{Catalog, Erasure, Filter};
@@ -30,7 +30,7 @@ impl Erasure {
         Self::default()
     }
 
-    /// Erases the cases that a filter selects, and the documents of the [history](Store::set_history) that it selects. Replaces the
+    /// Erases the cases that a filter selects, and the documents of the [history](super::Store::set_history) that it selects. Replaces the
     /// filter of an earlier call.
     #[must_use]
     pub fn with_cases(self, filter: Filter) -> Self {
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Erasure {
     }
 }
 
-/// The numbers of things that an erasure has removed; see [`Store::erase`].
+/// The numbers of things that an erasure has removed; see [`Store::erase`](super::Store::erase).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
