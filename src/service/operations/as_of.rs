@@ -16,6 +16,13 @@ use crate::store::{AsOf, ParseAsOfError, StoreError, StoreSnapshot};
 /// The name of the parameter.
 pub(super) const AS_OF: &str = "asOf";
 
+/// Returns the error for the parameter in a service that does not know it. Other unknown parameters are ignored. But a client that asks
+/// for earlier cases must not get those of now.
+pub(super) fn unknown(value: &str) -> Error {
+    let expected = "no such parameter, because the service was started without --extended";
+    Error::new(ErrorKind::BadValue, 0, quote(value), expected).at(AS_OF)
+}
+
 /// Returns the cases of a moment, if the parameter has one. Adds the moment to the note.
 pub(super) fn snapshot<'s>(
     shared: &'s ServiceState,

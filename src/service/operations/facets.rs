@@ -59,8 +59,12 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
         note.facets(&request);
     }
     let mut pairs = form_urlencoded::parse(call.query.as_deref().unwrap_or_default().as_bytes());
-    let is_extended = call.token.cache.catalog().is_extended();
-    let text = pairs.find(|(name, _)| name == AS_OF && is_extended).map(|(_, value)| value);
+    let text = pairs.find(|(name, _)| name == AS_OF).map(|(_, value)| value);
+    if let Some(text) = &text
+        && !call.token.cache.catalog().is_extended()
+    {
+        return Err(Errors::from(as_of::unknown(text)).into());
+    }
     let note = (call.note.as_deref(), &request.stop);
     let moment = as_of::snapshot(shared, &call.token, text.as_deref(), note);
     let moment = moment.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;

@@ -145,7 +145,9 @@ impl<'q> Query<'q> {
         let mut own = Self { values: [const { None }; NAMES.len()], errors: Vec::new() };
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             let Some(index) = parameters.known.iter().position(|known| *known == name) else {
-                own.errors.extend(misspelt(parameters, &name));
+                let unknown =
+                    if name == AS_OF { Some(as_of::unknown(&value)) } else { misspelt(parameters, &name) };
+                own.errors.extend(unknown);
                 continue;
             };
             match own.values.get_mut(index) {
