@@ -124,8 +124,7 @@ impl Store {
         if write != writes.last {
             // Each write forgets at least as many old documents as it can keep, so that the history does not fall behind.
             let most = changes.saturating_mul(2).saturating_add(if is_due { FORGOTTEN } else { 16 });
-            let numbers = (write, state.next_document);
-            history_tables::note_write(&transaction, &mut writes, numbers, (self.clock)(), most)?;
+            history_tables::note_write(&transaction, &mut writes, (write, &state), (self.clock)(), most)?;
             // Files of earlier versions do not count writes.
             if self.is_packed {
                 history_tables::put_counters(&transaction, writes)?;

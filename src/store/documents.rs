@@ -7,7 +7,7 @@ use redb::ReadOnlyTable;
 use super::dictionary::Dictionaries;
 use super::error::{Fault, Guarded};
 use super::file::{File, Reading};
-use super::history_bytes::WriteCounters;
+use super::history_bytes::{WriteCounters, entry_from_bytes};
 use super::history_tables::History;
 use super::tables::{DOCUMENTS, HISTORY, META, read_writes};
 
@@ -39,9 +39,13 @@ struct Tables {
 pub(super) struct OldDocuments(Vec<(u64, u64)>);
 
 impl OldDocuments {
-    pub(super) fn new(mut removed: Vec<(u64, u64)>) -> Self {
+    /// Returns an error if two writes have removed the same document.
+    pub(super) fn new(mut removed: Vec<(u64, u64)>) -> Result<Self, Fault> {
         removed.sort_unstable();
-        Self(removed)
+        if !removed.is_sorted_by(|(one, _), (next, _)| one < next) {
+            return Err(Fault::corrupt("two entries of one document in the history"));
+        }
+        Ok(Self(removed))
     }
 
     /// Returns the key of a document in the history.
@@ -96,7 +100,7 @@ impl Documents {
         if let Some(key) = self.old.as_ref().and_then(|old| old.key(number)) {
             let history = reading.get()?.open_table(HISTORY)?;
             let bytes = history.get(key)?.ok_or_else(missing)?;
-            return dictionaries.decode(number, bytes.value(), |_, text| take(text));
+            return dictionaries.decode(number, entry_from_bytes(key, bytes.value())?, |_, text| take(text));
         }
         let bytes = documents.get()?.get(number)?.ok_or_else(missing)?;
         dictionaries.decode(number, bytes.value(), |_, text| take(text))

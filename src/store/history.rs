@@ -11,7 +11,7 @@ use super::as_of::{AsOf, HistoryGone};
 use super::database::Store;
 use super::documents::{Documents, OldDocuments};
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
-use super::history_bytes::WriteCounters;
+use super::history_bytes::{WriteCounters, WriteRow};
 use super::history_tables::{History, put_counters, set_time};
 use super::snapshot::StoreSnapshot;
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
@@ -150,10 +150,16 @@ impl Store {
         }
         let write = find_write(moment, (last, (self.clock)()), history.as_ref())?;
         let Some(history) = history.filter(|_| write != last) else { return Ok(now) };
-        let next_document = history.row(write)?.next_document;
+        let WriteRow { next_document, cases, .. } = history.row(write)?;
         let (old, batches) = self.read_old(&history, documents, (write, next_document), stop)?;
         let attachment = Arc::new(documents.with_old(old));
-        Ok(self.engine.earlier_snapshot(&now, write, next_document, batches, attachment))
+        let earlier = self.engine.earlier_snapshot(&now, write, next_document, batches, attachment);
+        // An entry of the history that is lost, doubled, or under another write.
+        let found = earlier.inner().len() as u64;
+        if found != cases {
+            return Err(Fault::corrupt(format!("{found} cases after write {write}, counted as {cases}")));
+        }
+        Ok(earlier)
     }
 
     /// Reads the documents after a write that later writes removed, and makes batches of them.
@@ -186,7 +192,7 @@ impl Store {
         if builder.rows() > 0 {
             batches.push(builder.seal());
         }
-        Ok((OldDocuments::new(removed), batches))
+        Ok((OldDocuments::new(removed)?, batches))
     }
 }
 

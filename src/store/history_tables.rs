@@ -11,7 +11,7 @@ use redb::{
 use super::dictionary::Dictionaries;
 use super::error::Fault;
 use super::file::Reading;
-use super::history_bytes::{WriteCounters, WriteRow};
+use super::history_bytes::{WriteCounters, WriteRow, entry_from_bytes, entry_to_bytes};
 use super::tables::{DOCUMENTS, HISTORY, META, StoreCounters, WRITE_COUNTERS, WRITES};
 use crate::batch::Row;
 use crate::catalog::Catalog;
@@ -47,7 +47,8 @@ impl<'t> Keeper<'t> {
     /// no search has seen it.
     pub(super) fn keep(&mut self, number: u64, bytes: &[u8]) -> Result<(), Fault> {
         if number < self.first_document {
-            self.table.insert((self.write, number), bytes)?;
+            let key = (self.write, number);
+            self.table.insert(key, entry_to_bytes(key, bytes).as_slice())?;
         }
         Ok(())
     }
@@ -59,12 +60,19 @@ pub(super) fn put_counters(transaction: &WriteTransaction, counters: WriteCounte
     Ok(())
 }
 
+impl WriteRow {
+    /// Returns the row of a write, given the counters after it.
+    pub(super) fn after(state: &StoreCounters, time: Timestamp) -> Self {
+        Self { time, next_document: state.next_document, cases: state.cases }
+    }
+}
+
 /// Counts a write. If there is a history, stores its row, and forgets what is older than the history: at most `most` rows and documents.
 /// Does not store the counters.
 pub(super) fn note_write(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
-    (write, next_document): (u64, u64),
+    (write, state): (u64, &StoreCounters),
     now: Timestamp,
     most: u64,
 ) -> Result<(), Fault> {
@@ -74,7 +82,7 @@ pub(super) fn note_write(
     }
     let mut rows = transaction.open_table(WRITES)?;
     let time = row(&rows, before)?.time.max(now);
-    rows.insert(write, WriteRow { time, next_document }.to_bytes(write).as_slice())?;
+    rows.insert(write, WriteRow::after(state, time).to_bytes(write).as_slice())?;
     forget(transaction, &mut rows, counters, now, most)
 }
 
@@ -126,8 +134,8 @@ pub(super) fn set_time(
         return Ok(());
     }
     if !counters.has_history() {
-        let (write, next_document) = (counters.last, state.next_document);
-        let row = WriteRow { time: now, next_document }.to_bytes(write);
+        let write = counters.last;
+        let row = WriteRow::after(state, now).to_bytes(write);
         transaction.open_table(WRITES)?.insert(write, row.as_slice())?;
         transaction.open_table(HISTORY)?;
         counters.oldest = write;
@@ -146,14 +154,10 @@ pub(super) struct History {
 impl History {
     /// Opens the history. Returns `None` if there is none. Checks that its counts are as counted.
     pub(super) fn open(reading: &Reading, counters: WriteCounters) -> Result<Option<Self>, Fault> {
-        let opened = (|| Ok((reading.open_table(WRITES)?, reading.open_table(HISTORY)?)))();
-        let (rows, documents) = match opened {
-            Ok(tables) if counters.has_history() => tables,
-            Err(TableError::TableDoesNotExist(_)) if !counters.has_history() => return Ok(None),
-            Ok(_) | Err(TableError::TableDoesNotExist(_)) => {
-                return Err(Fault::corrupt("the tables of the history are not as counted"));
-            }
-            Err(error) => return Err(error.into()),
+        let (rows, documents) = match (open(reading, WRITES)?, open(reading, HISTORY)?) {
+            (Some(rows), Some(documents)) if counters.has_history() => (rows, documents),
+            (None, None) if !counters.has_history() => return Ok(None),
+            _ => return Err(Fault::corrupt("the tables of the history are not as counted")),
         };
         let found = (rows.len()?, documents.len()?);
         if found != (counters.rows(), counters.documents) {
@@ -209,8 +213,12 @@ impl History {
             let (key, bytes) = entry?;
             let key = key.value();
             in_order(&mut last, key)?;
+            let document = entry_from_bytes(key, bytes.value())?;
+            if key.0 > self.counters.last {
+                return Err(Fault::corrupt(format!("the document {} of the history is of no write", key.1)));
+            }
             if key.1 < next_document {
-                take(key.0, key.1, bytes.value())?;
+                take(key.0, key.1, document)?;
             }
         }
         Ok(())
@@ -254,11 +262,14 @@ pub(super) fn verify(
     }
     let documents = reading.open_table(DOCUMENTS)?;
     let limits = Limits::default().for_stored_documents();
-    let mut last = None;
+    let (mut last, mut count, mut removed) = (None, 0_u64, Vec::new());
     for entry in history.documents.iter()? {
         let (key, bytes) = entry?;
         let (write, number) = key.value();
         in_order(&mut last, (write, number))?;
+        let bytes = entry_from_bytes((write, number), bytes.value())?;
+        count = count.saturating_add(1);
+        removed.push((number, write));
         let wrong = |what: &str| Fault::corrupt(format!("the document {number} of the history {what}"));
         // Documents of older writes are forgotten, but still there.
         let end = match write > counters.oldest && write <= counters.last {
@@ -268,14 +279,65 @@ pub(super) fn verify(
         if write > counters.last || number >= end || documents.get(number)?.is_some() {
             return Err(wrong("is not of its write"));
         }
-        dictionaries.decode(number, bytes.value(), |place, text| {
+        dictionaries.decode(number, bytes, |place, text| {
             let mut row = Row::default();
             read_case(text, catalog, &limits, &mut row)
                 .map_err(|error| wrong(&format!("is none: {error}")))?;
             if place < state.next_place { Ok(()) } else { Err(wrong("is not of this state")) }
         })??;
     }
-    Ok(counters.documents)
+    if count != counters.documents {
+        return Err(Fault::corrupt(format!(
+            "{count} documents of the history, counted as {}",
+            counters.documents
+        )));
+    }
+    removed.sort_unstable();
+    if removed.is_sorted_by(|(one, _), (next, _)| one < next) {
+        verify_cases(&history, &documents, &removed)?;
+        return Ok(count);
+    }
+    Err(Fault::corrupt("two entries of one document in the history"))
+}
+
+/// Checks the count of cases in each row, given the numbers of the documents that were removed and the writes that removed them.
+fn verify_cases(
+    history: &History,
+    documents: &ReadOnlyTable<u64, &'static [u8]>,
+    removed: &[(u64, u64)],
+) -> Result<(), Fault> {
+    let WriteCounters { oldest, last, .. } = history.counters;
+    let needed = || removed.iter().filter(|(_, write)| *write > oldest);
+    let mut born = needed().map(|(number, _)| *number).peekable();
+    let mut gone: Vec<u64> = needed().map(|(_, write)| *write).collect();
+    gone.sort_unstable();
+    let mut gone = gone.into_iter().peekable();
+    let mut stored = documents.iter()?;
+    let mut next = || Ok::<_, Fault>(stored.next().transpose()?.map(|(number, _)| number.value()));
+    let (mut number, mut cases) = (next()?, 0_u64);
+    for write in oldest..=last {
+        let own = history.row(write)?;
+        while let Some(before) = number.filter(|number| *number < own.next_document) {
+            cases = cases.saturating_add(1);
+            number = next()?;
+            if number.is_some_and(|number| number <= before) {
+                return Err(Fault::corrupt("the documents are not in order"));
+            }
+        }
+        while born.next_if(|number| *number < own.next_document).is_some() {
+            cases = cases.saturating_add(1);
+        }
+        while gone.next_if(|other| *other <= write).is_some() {
+            cases = cases.saturating_sub(1);
+        }
+        if cases != own.cases {
+            return Err(Fault::corrupt(format!(
+                "{cases} cases after write {write}, counted as {}",
+                own.cases
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then returns
@@ -289,6 +351,9 @@ pub(super) fn copy(
     let Some(rows) = open(from, WRITES)? else { return Ok(true) };
     let mut copied = to.open_table(WRITES)?;
     for entry in rows.iter()? {
+        if !goes_on() {
+            return Ok(false);
+        }
         let (write, bytes) = entry?;
         copied.insert(write.value(), bytes.value())?;
     }
@@ -300,7 +365,8 @@ pub(super) fn copy(
         }
         let (key, bytes) = entry?;
         let (key, bytes) = (key.value(), bytes.value());
-        let repacked = dictionaries.and_then(|own| own.repack(key.1, bytes));
+        let repacked = dictionaries.and_then(|own| own.repack(key.1, entry_from_bytes(key, bytes).ok()?));
+        let repacked = repacked.map(|document| entry_to_bytes(key, &document));
         copied.insert(key, repacked.as_deref().unwrap_or(bytes))?;
     }
     Ok(true)
