@@ -124,11 +124,16 @@ impl Store {
         if write != writes.last {
             // Each write forgets at least as many old documents as it can keep, so that the history does not fall behind.
             let most = changes.saturating_mul(2).saturating_add(if is_due { FORGOTTEN } else { 16 });
-            history_tables::note_write(&transaction, &mut writes, (write, &state), (self.clock)(), most)?;
+            // The row has the time of the events of the write.
+            let now = staged.events().map_or_else(|| (self.clock)(), |events| events.time);
+            history_tables::note_write(&transaction, &mut writes, (write, &state), now, most)?;
             // Files of earlier versions do not count writes.
             if self.is_packed {
                 history_tables::put_counters(&transaction, writes)?;
             }
+        } else if is_due && writes.has_history() {
+            history_tables::forget(&transaction, &mut writes, (self.clock)(), FORGOTTEN)?;
+            history_tables::put_counters(&transaction, writes)?;
         }
         let mut standing = log.standing;
         if let Some(events) = staged.events() {

@@ -7,12 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redb::WriteTransaction;
+
 use super::as_of::{AsOf, HistoryGone};
 use super::database::Store;
 use super::documents::{Documents, OldDocuments};
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::history_bytes::{WriteCounters, WriteRow};
-use super::history_tables::{History, put_counters, set_time};
+use super::history_tables::{History, forget, put_counters, set_time};
+use super::log::Log;
 use super::snapshot::StoreSnapshot;
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::engine::EngineSnapshot;
@@ -25,10 +28,10 @@ impl Store {
     /// documents as they were at any moment within this time. On disk when the call returns.
     ///
     /// The file keeps this setting: later writes keep replaced documents, whichever program makes them. The history begins now. Zero
-    /// ends it, and removes what was kept. A shorter time removes older documents with the next writes.
+    /// ends it, and removes what was kept. A shorter time removes older documents. A time of less than a millisecond counts as one.
     ///
     /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older ones, so that they
-    /// stay while nothing is written.
+    /// stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online) remove all of them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -48,6 +51,7 @@ impl Store {
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
+        let history_ms = if time.is_zero() { 0 } else { history_ms.max(1) };
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         if log.writes.history_ms == history_ms {
@@ -58,20 +62,42 @@ impl Store {
                 "its format version keeps no history; export the cases, and import them into a new file";
             return Err(self.error(Fault::new(StoreErrorKind::OldFormat, detail)));
         }
+        let (now, state) = ((self.clock)(), log.state);
+        self.change_history(&mut log, |transaction, writes| {
+            set_time(transaction, writes, history_ms, now, &state)?;
+            if writes.has_history() { forget(transaction, writes, now, u64::MAX) } else { Ok(()) }
+        })
+    }
+
+    /// Removes all documents that are older than the history.
+    pub(super) fn forget_old(&self, log: &mut Log) -> Result<(), StoreError> {
+        if !log.writes.has_history() {
+            return Ok(());
+        }
+        let now = (self.clock)();
+        self.change_history(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
+    }
+
+    /// Changes the history, but no cases. On disk when the call returns.
+    fn change_history(
+        &self,
+        log: &mut Log,
+        change: impl FnOnce(&WriteTransaction, &mut WriteCounters) -> Result<(), Fault>,
+    ) -> Result<(), StoreError> {
         let mut writes = log.writes;
         let committed = guarded(|| {
             let transaction = self.file.write(true)?;
-            set_time(&transaction, &mut writes, history_ms, (self.clock)(), &log.state)?;
+            change(&transaction, &mut writes)?;
             put_counters(&transaction, writes)?;
             transaction.commit()?;
+            // The commit synced all writes before it, even if the next step fails.
+            log.writes = writes;
+            log.synced();
             // The reader of the current snapshot has the tables of the state before.
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             Ok(())
         });
-        self.settle(&mut log, committed)?;
-        log.writes = writes;
-        log.synced();
-        Ok(())
+        self.settle(log, committed)
     }
 
     /// Returns the time for which the store keeps documents that a write replaced or deleted. Returns zero if it keeps no history.

@@ -83,23 +83,25 @@ pub(super) fn note_write(
     let mut rows = transaction.open_table(WRITES)?;
     let time = row(&rows, before)?.time.max(now);
     rows.insert(write, WriteRow::after(state, time).to_bytes(write).as_slice())?;
-    forget(transaction, &mut rows, counters, now, most)
+    drop(rows);
+    forget(transaction, counters, now, most)
 }
 
-fn forget(
+/// Forgets what is older than the history: at most `most` rows and documents. There must be a history. Does not store the counters.
+pub(super) fn forget(
     transaction: &WriteTransaction,
-    rows: &mut Table<'_, u64, &'static [u8]>,
     counters: &mut WriteCounters,
     now: Timestamp,
     most: u64,
 ) -> Result<(), Fault> {
+    let mut rows = transaction.open_table(WRITES)?;
     let age = i64::try_from(counters.history_ms).unwrap_or(i64::MAX);
     let since = now.as_millis().saturating_sub(age);
     let mut left = most;
     // The documents at the time `since` are those after the last write that is not later.
     while left > 0 && counters.oldest < counters.last {
         let next = counters.oldest.saturating_add(1);
-        if row(rows, next)?.time.as_millis() > since {
+        if row(&rows, next)?.time.as_millis() > since {
             break;
         }
         rows.remove(counters.oldest)?;
