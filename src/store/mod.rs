@@ -38,6 +38,13 @@
 //! and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write that caused them.
 //! Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets another number.
 //!
+//! **History.** Each write of documents has a number. A store can keep the documents that writes replace and delete, for a time
+//! ([`Store::set_history`]). Then it answers searches as of an earlier write ([`Store::as_of`]): from the current batches without newer
+//! documents, and from batches of the documents that were removed since then.
+//!
+//! **Erasure.** Deleted documents leave bytes in columns and free pages. [`Store::erase`] replaces the file with one that is made of the
+//! documents that remain.
+//!
 //! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment. So it can
 //! still read documents that were replaced after that moment. While such a search, or an iterator of [`Store::documents`], exists,
 //! the file cannot reuse the pages of these documents.
