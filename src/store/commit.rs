@@ -124,8 +124,9 @@ impl Store {
         if write != writes.last {
             // Each write forgets at least as many old documents as it can keep, so that the history does not fall behind.
             let most = changes.saturating_mul(2).saturating_add(if is_due { FORGOTTEN } else { 16 });
-            // The row has the time of the events of the write.
-            let now = staged.events().map_or_else(|| (self.clock)(), |events| events.time);
+            // A search as of the time of an event sees the write that caused it.
+            let now = (self.clock)();
+            let now = staged.events().map_or(now, |events| events.time.min(now));
             history_tables::note_write(&transaction, &mut writes, (write, &state), now, most)?;
             // Files of earlier versions do not count writes.
             if self.is_packed {
