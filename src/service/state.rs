@@ -50,6 +50,9 @@ pub(super) struct ServiceState {
     /// The only permit to import cases. It bounds the memory, because an import keeps its columns in memory.
     #[cfg(unix)]
     pub(super) import_lock: Arc<Semaphore>,
+    /// Lets any number of backups and copies run at the same time, but none beside an erasure: they would keep what is erased.
+    #[cfg(unix)]
+    pub(super) copies: Arc<tokio::sync::RwLock<()>>,
     /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
     /// The temporary files for large bodies of requests whose signature is not verified yet.
@@ -107,6 +110,8 @@ impl ServiceState {
             changes: Semaphore::new(permits(MOST_CHANGES as usize)),
             #[cfg(unix)]
             import_lock: Arc::new(Semaphore::new(1)),
+            #[cfg(unix)]
+            copies: Arc::default(),
             waiting_updates: Semaphore::new(permits(options.concurrency)),
             bodies: Budget::new(half),
             body_allowance: half.checked_div(options.connections).unwrap_or(half),
