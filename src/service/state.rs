@@ -53,6 +53,8 @@ pub(super) struct ServiceState {
     /// Lets any number of backups and copies run at the same time, but none beside an erasure: they would keep what is erased.
     #[cfg(unix)]
     pub(super) copies: Arc<tokio::sync::RwLock<()>>,
+    /// The only permit for the old documents of a search as of an earlier moment.
+    pub(super) old_documents: Arc<Semaphore>,
     /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
     /// The temporary files for large bodies of requests whose signature is not verified yet.
@@ -112,6 +114,7 @@ impl ServiceState {
             import_lock: Arc::new(Semaphore::new(1)),
             #[cfg(unix)]
             copies: Arc::default(),
+            old_documents: Arc::new(Semaphore::new(1)),
             waiting_updates: Semaphore::new(permits(options.concurrency)),
             bodies: Budget::new(half),
             body_allowance: half.checked_div(options.connections).unwrap_or(half),

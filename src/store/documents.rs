@@ -1,5 +1,7 @@
 //! Reads the documents of a snapshot from the file.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use redb::ReadOnlyTable;
@@ -35,8 +37,18 @@ struct Tables {
 
 /// The documents that a snapshot as of an earlier write has from the history: pairs of the number of the document and the number of the
 /// write that removed it, in ascending order.
-#[derive(Debug, Default)]
-pub(super) struct OldDocuments(Vec<(u64, u64)>);
+#[derive(Default)]
+pub(super) struct OldDocuments {
+    keys: Vec<(u64, u64)>,
+    /// Is dropped with the last user of these documents.
+    _guard: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for OldDocuments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OldDocuments").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
 
 impl OldDocuments {
     /// Returns an error if two writes have removed the same document.
@@ -45,13 +57,18 @@ impl OldDocuments {
         if !removed.is_sorted_by(|(one, _), (next, _)| one < next) {
             return Err(Fault::corrupt("two entries of one document in the history"));
         }
-        Ok(Self(removed))
+        Ok(Self { keys: removed, _guard: None })
+    }
+
+    /// Keeps a value as long as these documents are used.
+    pub(super) fn guarded_by(self, guard: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        Self { _guard: guard, ..self }
     }
 
     /// Returns the key of a document in the history.
     fn key(&self, number: u64) -> Option<(u64, u64)> {
-        let at = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        self.0.get(at).map(|(number, write)| (*write, *number))
+        let at = self.keys.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.keys.get(at).map(|(number, write)| (*write, *number))
     }
 }
 

@@ -4,6 +4,7 @@
 //! later writes replaced or deleted are read from the history, and become further batches. So it takes memory and time for the changes
 //! since then, and not for all documents.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +20,19 @@ use super::log::Log;
 use super::snapshot::StoreSnapshot;
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::engine::EngineSnapshot;
+use crate::error::{Error, ErrorKind};
 use crate::ingest::{DocumentTemplate, read_by_template};
 use crate::stop::StopConditions;
 use crate::value::Timestamp;
+
+/// A limit for the documents that a snapshot as of an earlier moment reads from the history. By default, there is none.
+#[derive(Default)]
+pub(crate) struct OldLimit {
+    /// The maximum number of documents. An error of the request says if there are more.
+    pub(crate) most: Option<usize>,
+    /// A value that is dropped with the last snapshot and page that have such documents.
+    pub(crate) guard: Option<Arc<dyn Any + Send + Sync>>,
+}
 
 impl Store {
     /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from the
@@ -146,21 +157,28 @@ impl Store {
     /// # Complexity
     /// Parses each document that was replaced or deleted since the moment, and keeps its columns in memory while the result exists.
     pub fn as_of(&self, moment: AsOf) -> Result<StoreSnapshot<'_>, StoreError> {
-        self.as_of_with(moment, &StopConditions::default())
+        self.as_of_with(moment, &StopConditions::default(), OldLimit::default())
     }
 
-    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop.
+    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop, or if there are too
+    /// many old documents.
     pub(crate) fn as_of_with(
         &self,
         moment: AsOf,
         stop: &StopConditions,
+        limit: OldLimit,
     ) -> Result<StoreSnapshot<'_>, StoreError> {
-        let find = || self.find_moment(moment, stop);
+        let find = || self.find_moment(moment, stop, &limit);
         let snapshot = self.reading(self.file.generation(), find, find)?;
         Ok(StoreSnapshot::new(self, snapshot))
     }
 
-    fn find_moment(&self, moment: AsOf, stop: &StopConditions) -> Result<EngineSnapshot, Fault> {
+    fn find_moment(
+        &self,
+        moment: AsOf,
+        stop: &StopConditions,
+        limit: &OldLimit,
+    ) -> Result<EngineSnapshot, Fault> {
         let now = self.engine.snapshot();
         let last = now.last_write();
         if self.is_packed && moment == AsOf::Write(last) {
@@ -177,8 +195,9 @@ impl Store {
         let write = find_write(moment, (last, (self.clock)()), history.as_ref())?;
         let Some(history) = history.filter(|_| write != last) else { return Ok(now) };
         let WriteRow { next_document, cases, .. } = history.row(write)?;
-        let (old, batches) = self.read_old(&history, documents, (write, next_document), stop)?;
-        let attachment = Arc::new(documents.with_old(old));
+        let (old, batches) =
+            self.read_old(&history, documents, (write, next_document), (stop, limit.most))?;
+        let attachment = Arc::new(documents.with_old(old.guarded_by(limit.guard.clone())));
         let earlier = self.engine.earlier_snapshot(&now, write, next_document, batches, attachment);
         // An entry of the history that is lost, doubled, or under another write.
         let found = earlier.inner().len() as u64;
@@ -194,7 +213,7 @@ impl Store {
         history: &History,
         documents: &Documents,
         (write, next_document): (u64, u64),
-        stop: &StopConditions,
+        (stop, most): (&StopConditions, Option<usize>),
     ) -> Result<(OldDocuments, Vec<Batch>), Fault> {
         let catalog = self.engine.catalog();
         let limits = self.options.limits.clone().for_stored_documents();
@@ -203,6 +222,11 @@ impl Store {
         let (mut removed, mut batches) = (Vec::new(), Vec::new());
         history.each_after(Some(write), next_document, |write, number, bytes| {
             stop.verdict_now().map_err(Fault::stopped)?;
+            if let Some(most) = most.filter(|most| removed.len() >= *most) {
+                let found = format!("more than {most} documents that were replaced or deleted since");
+                let expected = "a later moment, since which fewer documents have changed";
+                return Err(Fault::stopped(Error::new(ErrorKind::BadValue, 0, found, expected)));
+            }
             if builder.is_full() || builder.rows() >= self.options.batch_rows {
                 batches.push(builder.seal());
             }

@@ -169,6 +169,8 @@ pub use compact::CompactReport;
 pub use database::Store;
 pub use erasure::{Erased, Erasure};
 pub use error::{StoreError, StoreErrorKind};
+#[cfg(feature = "service")]
+pub(crate) use history::OldLimit;
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]
