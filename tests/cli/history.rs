@@ -77,7 +77,15 @@ fn an_erased_case_is_in_no_moment_and_in_no_byte() {
     assert!(has_name());
     run(&["erase", "--db", &db, "--case", "c"]).code(2).err_has("nothing was erased: --yes is required");
     run(&["erase", "--db", &db]).code(2).err_has("--applicant");
-    let done = run(&["erase", "--db", &db, "--case", "c", "--case", "b", "--yes"]).code(0);
+    run(&["erase", "--db", &db, "--case", "", "--yes"]).code(2).err_has("--case: expected the id of a case");
+    // An id may have commas.
+    let done = run(&["erase", "--db", &db, "--case", "c,b", "--yes"]).code(0);
+    assert!(done.out.starts_with("{\"cases\":0,\"records\":0,\"history\":0,"), "{}", done.out);
+    assert!(has_name());
+    let left = ".casefilter-999999999-0.part";
+    files.write(left, "cases");
+    let done = run(&["erase", "--db", &db, "--case", "c", "--case", "b", "--yes"]).code(0).err_has(left);
+    std::fs::remove_file(files.path(left)).unwrap();
     assert_eq!(done.out, "{\"cases\":1,\"records\":0,\"history\":1,\"events\":0,\"standing_filters\":[]}\n");
     std::fs::remove_file(files.path("2.ndjson")).unwrap();
     assert!(!has_name());
