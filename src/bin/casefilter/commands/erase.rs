@@ -28,20 +28,20 @@ const ERASURES: &str = "/erasures";
 /// Erase an applicant or cases, so that no byte of them is left in the database
 ///
 /// With --applicant: the record of the applicant, its documents, its AML cases, its share tokens, and all cases whose
-/// applicantReference.applicantId is this id. With --case: these cases. Both remove earlier versions of the cases (see `--history`), and
-/// their ids in the events of standing filters.
+/// applicantReference.applicantId is this id. With --case: these cases. Both remove earlier versions of the cases (see
+/// `--history`), and their ids in the events of standing filters.
 ///
-/// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from what
-/// remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. If nothing is
-/// found, it does so too, because the file may have bytes of a case that was deleted before.
+/// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from
+/// what remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. If
+/// nothing is found, it does so too, because the file may have bytes of a case that was deleted before.
 ///
-/// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were made
-/// before, exports, the audit log (which has filters and ids of applicants), the logs of
-/// the service, names of standing filters, and blocks that the file system has freed. Standing filters
-/// whose text has an id are not changed; they are listed. A value that other cases have too, such as a shared address, stays there.
+/// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were
+/// made before, exports, the audit log (which has filters and ids of applicants), the logs of the service, names of standing
+/// filters, and blocks that the file system has freed. Standing filters whose text has an id are not changed; they are listed. A
+/// value that other cases have too, such as a shared address, stays there.
 ///
-/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a service has
-/// the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
+/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a
+/// service has the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

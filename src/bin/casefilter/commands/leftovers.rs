@@ -1,7 +1,8 @@
 //! Warns of copies of a database that interrupted commands left in its folder.
 //!
-//! Where the system has no files without a name, a command that is killed leaves a file `.casefilter-<process>-<number>.part`. If a service had the database open, the commands `verify` and `export` of these versions wrote a copy to `FILE.<process>.copy`.
-//! If such a command was interrupted, the copy remained.
+//! Where the system has no files without a name, a command that is killed leaves a file `.casefilter-<process>-<number>.part`. If a
+//! service had the database open, the commands `verify` and `export` of older versions wrote a copy to `FILE.<process>.copy`. If
+//! such a command was interrupted, the copy remained.
 
 use std::fs;
 use std::path::{Path, PathBuf};
