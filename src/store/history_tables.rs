@@ -1,4 +1,4 @@
-//! The tables of the history: keeps, finds, forgets, checks and copies documents that were replaced or deleted.
+//! The tables of the history: keeps, finds, forgets and copies documents that were replaced or deleted.
 //!
 //! `writes` has a row for each write from the oldest one on after which the documents are known. `history` has the documents that later
 //! writes removed, in the order of these writes. So the documents after write *n* are the documents of now, and those that writes after
@@ -12,11 +12,7 @@ use super::dictionary::Dictionaries;
 use super::error::Fault;
 use super::file::Reading;
 use super::history_bytes::{WriteCounters, WriteRow, entry_from_bytes, entry_to_bytes};
-use super::tables::{DOCUMENTS, HISTORY, META, StoreCounters, WRITE_COUNTERS, WRITES};
-use crate::batch::Row;
-use crate::catalog::Catalog;
-use crate::ingest::read_case;
-use crate::limits::Limits;
+use super::tables::{HISTORY, META, StoreCounters, WRITE_COUNTERS, WRITES};
 use crate::value::Timestamp;
 
 /// The key of a document in the history: the number of the write that removed it, and the number of the document.
@@ -149,7 +145,7 @@ pub(super) fn set_time(
 /// The tables of the history in a read transaction.
 pub(super) struct History {
     rows: ReadOnlyTable<u64, &'static [u8]>,
-    documents: ReadOnlyTable<Key, &'static [u8]>,
+    pub(super) documents: ReadOnlyTable<Key, &'static [u8]>,
     counters: WriteCounters,
 }
 
@@ -228,7 +224,7 @@ impl History {
 }
 
 /// Checks that the keys of the history ascend. The pages of a damaged file may form a cycle.
-fn in_order(last: &mut Option<Key>, key: Key) -> Result<(), Fault> {
+pub(super) fn in_order(last: &mut Option<Key>, key: Key) -> Result<(), Fault> {
     if last.replace(key).is_some_and(|last| last >= key) {
         return Err(Fault::corrupt(format!("the document {} of the history is not in its place", key.1)));
     }
@@ -239,107 +235,6 @@ fn row(rows: &impl ReadableTable<u64, &'static [u8]>, write: u64) -> Result<Writ
     let bytes = rows.get(write)?;
     let bytes = bytes.ok_or_else(|| Fault::corrupt(format!("no row of write {write}")))?;
     WriteRow::from_bytes(write, bytes.value())
-}
-
-/// Reads and checks the whole history. Returns the number of its documents.
-pub(super) fn verify(
-    reading: &Reading,
-    catalog: &Catalog,
-    dictionaries: &Dictionaries,
-    (counters, state): (WriteCounters, &StoreCounters),
-) -> Result<u64, Fault> {
-    let Some(history) = History::open(reading, counters)? else { return Ok(0) };
-    let mut before: Option<WriteRow> = None;
-    for write in counters.oldest..=counters.last {
-        let own = history.row(write)?;
-        let is_later =
-            before.is_none_or(|old| old.time <= own.time && old.next_document <= own.next_document);
-        if !is_later {
-            return Err(Fault::corrupt(format!("the row of write {write} is before that of the last one")));
-        }
-        before = Some(own);
-    }
-    if before.map(|last| last.next_document) != Some(state.next_document) {
-        return Err(Fault::corrupt("the row of the last write is not of this state"));
-    }
-    let documents = reading.open_table(DOCUMENTS)?;
-    let limits = Limits::default().for_stored_documents();
-    let (mut last, mut count, mut removed) = (None, 0_u64, Vec::new());
-    for entry in history.documents.iter()? {
-        let (key, bytes) = entry?;
-        let (write, number) = key.value();
-        in_order(&mut last, (write, number))?;
-        let bytes = entry_from_bytes((write, number), bytes.value())?;
-        count = count.saturating_add(1);
-        removed.push((number, write));
-        let wrong = |what: &str| Fault::corrupt(format!("the document {number} of the history {what}"));
-        // Documents of older writes are forgotten, but still there.
-        let end = match write > counters.oldest && write <= counters.last {
-            true => history.row(write.saturating_sub(1))?.next_document,
-            false => state.next_document,
-        };
-        if write > counters.last || number >= end || documents.get(number)?.is_some() {
-            return Err(wrong("is not of its write"));
-        }
-        dictionaries.decode(number, bytes, |place, text| {
-            let mut row = Row::default();
-            read_case(text, catalog, &limits, &mut row)
-                .map_err(|error| wrong(&format!("is none: {error}")))?;
-            if place < state.next_place { Ok(()) } else { Err(wrong("is not of this state")) }
-        })??;
-    }
-    if count != counters.documents {
-        return Err(Fault::corrupt(format!(
-            "{count} documents of the history, counted as {}",
-            counters.documents
-        )));
-    }
-    removed.sort_unstable();
-    if removed.is_sorted_by(|(one, _), (next, _)| one < next) {
-        verify_cases(&history, &documents, &removed)?;
-        return Ok(count);
-    }
-    Err(Fault::corrupt("two entries of one document in the history"))
-}
-
-/// Checks the count of cases in each row, given the numbers of the documents that were removed and the writes that removed them.
-fn verify_cases(
-    history: &History,
-    documents: &ReadOnlyTable<u64, &'static [u8]>,
-    removed: &[(u64, u64)],
-) -> Result<(), Fault> {
-    let WriteCounters { oldest, last, .. } = history.counters;
-    let needed = || removed.iter().filter(|(_, write)| *write > oldest);
-    let mut born = needed().map(|(number, _)| *number).peekable();
-    let mut gone: Vec<u64> = needed().map(|(_, write)| *write).collect();
-    gone.sort_unstable();
-    let mut gone = gone.into_iter().peekable();
-    let mut stored = documents.iter()?;
-    let mut next = || Ok::<_, Fault>(stored.next().transpose()?.map(|(number, _)| number.value()));
-    let (mut number, mut cases) = (next()?, 0_u64);
-    for write in oldest..=last {
-        let own = history.row(write)?;
-        while let Some(before) = number.filter(|number| *number < own.next_document) {
-            cases = cases.saturating_add(1);
-            number = next()?;
-            if number.is_some_and(|number| number <= before) {
-                return Err(Fault::corrupt("the documents are not in order"));
-            }
-        }
-        while born.next_if(|number| *number < own.next_document).is_some() {
-            cases = cases.saturating_add(1);
-        }
-        while gone.next_if(|other| *other <= write).is_some() {
-            cases = cases.saturating_sub(1);
-        }
-        if cases != own.cases {
-            return Err(Fault::corrupt(format!(
-                "{cases} cases after write {write}, counted as {}",
-                own.cases
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then returns

@@ -132,6 +132,7 @@ mod error;
 mod file;
 mod history;
 mod history_bytes;
+mod history_check;
 mod history_tables;
 mod hot_documents;
 mod import;
