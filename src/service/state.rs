@@ -50,6 +50,11 @@ pub(super) struct ServiceState {
     /// The only permit to import cases. It bounds the memory, because an import keeps its columns in memory.
     #[cfg(unix)]
     pub(super) import_lock: Arc<Semaphore>,
+    /// Lets any number of backups and copies run at the same time, but none beside an erasure: they would keep what is erased.
+    #[cfg(unix)]
+    pub(super) copies: Arc<tokio::sync::RwLock<()>>,
+    /// The only permit for the old documents of a search as of an earlier moment.
+    pub(super) old_documents: Arc<Semaphore>,
     /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
     /// The temporary files for large bodies of requests whose signature is not verified yet.
@@ -107,6 +112,9 @@ impl ServiceState {
             changes: Semaphore::new(permits(MOST_CHANGES as usize)),
             #[cfg(unix)]
             import_lock: Arc::new(Semaphore::new(1)),
+            #[cfg(unix)]
+            copies: Arc::default(),
+            old_documents: Arc::new(Semaphore::new(1)),
             waiting_updates: Semaphore::new(permits(options.concurrency)),
             bodies: Budget::new(half),
             body_allowance: half.checked_div(options.connections).unwrap_or(half),

@@ -101,6 +101,35 @@ impl ServiceState {
         self.spawn_blocking(work, permit).await
     }
 
+    /// Runs an erasure for the admin socket, while no write, no import of cases, no backup and no copy runs.
+    ///
+    /// # Errors
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
+    #[cfg(unix)]
+    pub(super) async fn admin_erase<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let import = Arc::clone(&self.import_lock).acquire_owned().await;
+        let copies = Arc::clone(&self.copies).write_owned().await;
+        // An import takes the write lock last, too.
+        let turn = Arc::clone(&self.write_lock).acquire_owned().await;
+        self.spawn_blocking(|shared| shared.track_write(work), (import, copies, turn)).await
+    }
+
+    /// Runs a backup or a copy for the admin socket, while no erasure runs.
+    ///
+    /// # Errors
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
+    #[cfg(unix)]
+    pub(super) async fn admin_copy<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let turn = Arc::clone(&self.copies).read_owned().await;
+        self.spawn_blocking(work, turn).await
+    }
+
     /// Waits for the write lock on a blocking thread. Dropping the returned guard releases the lock.
     #[cfg(unix)]
     pub(super) fn wait_for_write_lock(&self) -> impl Sized {

@@ -124,12 +124,17 @@ impl Store {
         if write != writes.last {
             // Each write forgets at least as many old documents as it can keep, so that the history does not fall behind.
             let most = changes.saturating_mul(2).saturating_add(if is_due { FORGOTTEN } else { 16 });
-            let numbers = (write, state.next_document);
-            history_tables::note_write(&transaction, &mut writes, numbers, (self.clock)(), most)?;
+            // A search as of the time of an event sees the write that caused it.
+            let now = (self.clock)();
+            let now = staged.events().map_or(now, |events| events.time.min(now));
+            history_tables::note_write(&transaction, &mut writes, (write, &state), now, most)?;
             // Files of earlier versions do not count writes.
             if self.is_packed {
                 history_tables::put_counters(&transaction, writes)?;
             }
+        } else if is_due && writes.has_history() {
+            history_tables::forget(&transaction, &mut writes, (self.clock)(), FORGOTTEN)?;
+            history_tables::put_counters(&transaction, writes)?;
         }
         let mut standing = log.standing;
         if let Some(events) = staged.events() {

@@ -27,7 +27,7 @@ pub struct CompactReport {
 
 impl Store {
     /// Replaces the file with a copy that has no free pages. Searches continue, and writes wait. Compresses documents that were
-    /// stored before the file had a dictionary.
+    /// stored before the file had a dictionary, and removes documents that are older than the [history](Self::set_history).
     ///
     /// The copy is created in the folder of the file, so its disk needs space for two files. The copy replaces the file in one
     /// step: a crash leaves either the old file or the new file. The inode changes. In contrast, [`compact`](Self::compact) needs
@@ -51,6 +51,7 @@ impl Store {
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
+        self.forget_old(&mut log)?;
         let compacted = guarded(|| {
             let fill = |copy: &mut File| {
                 let dictionaries = self.file.known_dictionaries();
@@ -72,12 +73,14 @@ impl Store {
         Ok(compacted)
     }
 
-    /// Moves all pages to the front of the file and cuts off the rest. Returns false if no page had to be moved.
+    /// Moves all pages to the front of the file and cuts off the rest. Returns false if no page had to be moved. First removes documents
+    /// that are older than the [history](Self::set_history).
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.
     pub fn compact(&mut self) -> Result<bool, StoreError> {
         self.checkpoint()?;
+        self.forget_old(&mut self.lock_log())?;
         // A reader of documents borrows the store, so `&mut self` proves that no reader exists.
         self.engine.detach();
         // Batches that a merge reads may keep read transactions open.

@@ -1,5 +1,7 @@
 //! Reads the documents of a snapshot from the file.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use redb::ReadOnlyTable;
@@ -7,7 +9,7 @@ use redb::ReadOnlyTable;
 use super::dictionary::Dictionaries;
 use super::error::{Fault, Guarded};
 use super::file::{File, Reading};
-use super::history_bytes::WriteCounters;
+use super::history_bytes::{WriteCounters, entry_from_bytes};
 use super::history_tables::History;
 use super::tables::{DOCUMENTS, HISTORY, META, read_writes};
 
@@ -35,19 +37,38 @@ struct Tables {
 
 /// The documents that a snapshot as of an earlier write has from the history: pairs of the number of the document and the number of the
 /// write that removed it, in ascending order.
-#[derive(Debug, Default)]
-pub(super) struct OldDocuments(Vec<(u64, u64)>);
+#[derive(Default)]
+pub(super) struct OldDocuments {
+    keys: Vec<(u64, u64)>,
+    /// Is dropped with the last user of these documents.
+    _guard: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for OldDocuments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OldDocuments").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
 
 impl OldDocuments {
-    pub(super) fn new(mut removed: Vec<(u64, u64)>) -> Self {
+    /// Returns an error if two writes have removed the same document.
+    pub(super) fn new(mut removed: Vec<(u64, u64)>) -> Result<Self, Fault> {
         removed.sort_unstable();
-        Self(removed)
+        if !removed.is_sorted_by(|(one, _), (next, _)| one < next) {
+            return Err(Fault::corrupt("two entries of one document in the history"));
+        }
+        Ok(Self { keys: removed, _guard: None })
+    }
+
+    /// Keeps a value as long as these documents are used.
+    pub(super) fn guarded_by(self, guard: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        Self { _guard: guard, ..self }
     }
 
     /// Returns the key of a document in the history.
     fn key(&self, number: u64) -> Option<(u64, u64)> {
-        let at = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        self.0.get(at).map(|(number, write)| (*write, *number))
+        let at = self.keys.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.keys.get(at).map(|(number, write)| (*write, *number))
     }
 }
 
@@ -96,7 +117,7 @@ impl Documents {
         if let Some(key) = self.old.as_ref().and_then(|old| old.key(number)) {
             let history = reading.get()?.open_table(HISTORY)?;
             let bytes = history.get(key)?.ok_or_else(missing)?;
-            return dictionaries.decode(number, bytes.value(), |_, text| take(text));
+            return dictionaries.decode(number, entry_from_bytes(key, bytes.value())?, |_, text| take(text));
         }
         let bytes = documents.get()?.get(number)?.ok_or_else(missing)?;
         dictionaries.decode(number, bytes.value(), |_, text| take(text))

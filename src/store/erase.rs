@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::columns::KeptSources;
 use super::database::Store;
 use super::documents::Documents;
 use super::erase_copy::{Selected, copy_without};
@@ -29,8 +30,9 @@ impl Store {
     /// it takes as long as an import of all cases, memory for a second set of columns, and disk space for two files. The inode changes.
     /// A repeated call does the same again, also if nothing is left to be removed.
     ///
-    /// What the file of the store does not have cannot be reached: copies and backups, exports, files of audit logs, imports that are in
-    /// progress, and blocks of the disk that the file system has freed. Nor does it remove values that other documents have too. Searches
+    /// What the file of the store does not have cannot be reached: copies and backups (also those that are in progress), exports, files of
+    /// audit logs, imports that are in progress, and blocks of the disk that the file system has freed. A snapshot that is held keeps the
+    /// old file, which then has no name any more. Nor does it remove values that other documents have too. Searches
     /// [as of](Self::as_of) a moment before no longer find the erased cases. Standing filters are not changed, even if they test an
     /// erased id.
     ///
@@ -60,8 +62,9 @@ impl Store {
         let mut erased = Erased::default();
         let exchanged = guarded(|| {
             // Searches in progress may still read columns of the old file.
+            let mut kept = KeptSources::default();
             for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
-                source.keep()?;
+                kept.keep(source)?;
             }
             self.exchange_with(
                 |copy| {
@@ -69,6 +72,7 @@ impl Store {
                     self.load_and_store(copy)
                 },
                 |(engine, fresh)| {
+                    kept.committed();
                     self.file.forget_dictionaries();
                     if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
                         engine.attach(Arc::new(documents));

@@ -9,7 +9,7 @@ use super::dictionary::{self, Dictionaries, Dictionary};
 use super::erasure::{Erased, Erasure};
 use super::error::Fault;
 use super::file::{File, Reading};
-use super::history_bytes::{WriteCounters, WriteRow};
+use super::history_bytes::{WriteCounters, WriteRow, entry_to_bytes};
 use super::history_tables::{self, History};
 use super::record_table;
 use super::standing_bytes::without_id;
@@ -43,10 +43,11 @@ pub(super) fn copy_without(
     let mut copy = Copy { store, read: &read, write: &write, dictionaries: &dictionaries, dictionary: None };
     copy.train(&selected)?;
     let mut erased = Erased { history: old.len() as u64, ..Erased::default() };
-    erased.cases = copy.documents(&selected)?;
+    let gone = copy.documents(&selected)?;
+    erased.cases = gone.len() as u64;
     erased.records = copy.records(erasure)?;
     erased.events = copy.events(&selected)?;
-    let writes = copy.history(&old, erased.cases > 0)?;
+    let writes = copy.history(&old, &gone)?;
     copy.meta(writes)?;
     if !store.is_packed {
         write.delete_table(SUMMARIES)?;
@@ -91,6 +92,43 @@ fn old_documents(
     })?;
     old.extend(all.into_iter().filter(|(_, id)| selected.ids.contains(id)).map(|(key, _)| key));
     Ok(old)
+}
+
+/// Subtracts erased cases from the counts of cases in the rows of writes, in the order of the writes.
+struct Fewer {
+    /// The numbers of the erased documents, the greatest one first.
+    born: Vec<u64>,
+    /// The numbers of the writes that removed erased documents, the greatest one first.
+    gone: Vec<u64>,
+    /// The count of erased cases after a write.
+    cases: u64,
+}
+
+impl Fewer {
+    /// `old` has the erased documents of the history, and `now` those of the cases of now.
+    fn new(old: &HashSet<(u64, u64)>, now: &[u64], oldest: u64) -> Self {
+        // Older documents are needed for no moment.
+        let needed = || old.iter().filter(|(write, _)| *write > oldest);
+        let mut born: Vec<u64> = needed().map(|(_, number)| *number).chain(now.iter().copied()).collect();
+        let mut gone: Vec<u64> = needed().map(|(write, _)| *write).collect();
+        born.sort_unstable_by(|one, other| other.cmp(one));
+        gone.sort_unstable_by(|one, other| other.cmp(one));
+        Self { born, gone, cases: 0 }
+    }
+
+    /// Returns the row of the next write, without the erased cases.
+    fn row(&mut self, write: u64, row: WriteRow) -> Result<WriteRow, Fault> {
+        while self.born.pop_if(|number| *number < row.next_document).is_some() {
+            self.cases = self.cases.saturating_add(1);
+        }
+        while self.gone.pop_if(|other| *other <= write).is_some() {
+            self.cases = self.cases.saturating_sub(1);
+        }
+        let cases = row.cases.checked_sub(self.cases);
+        let cases =
+            cases.ok_or_else(|| Fault::corrupt(format!("the row of write {write} has too few cases")))?;
+        Ok(WriteRow { cases, ..row })
+    }
 }
 
 /// A copy that is being written.
@@ -138,15 +176,15 @@ impl Copy<'_> {
         })
     }
 
-    /// Copies the documents of cases. Returns the number of those that are left out.
-    fn documents(&self, selected: &Selected) -> Result<u64, Fault> {
-        let mut erased: u64 = 0;
+    /// Copies the documents of cases. Returns the numbers of those that are left out.
+    fn documents(&self, selected: &Selected) -> Result<Vec<u64>, Fault> {
+        let mut erased = Vec::new();
         let mut to = self.write.open_table(DOCUMENTS)?;
         for entry in self.read.open_table(DOCUMENTS)?.iter()? {
             let (number, bytes) = entry?;
             let number = number.value();
             if selected.numbers.contains(&number) {
-                erased = erased.saturating_add(1);
+                erased.push(number);
             } else {
                 to.insert(number, self.packed(number, bytes.value())?.as_slice())?;
             }
@@ -199,25 +237,31 @@ impl Copy<'_> {
         Ok(erased)
     }
 
-    /// Copies the history without the documents `old`. Counts the erasure as a write, if it changes the cases of now.
-    fn history(&self, old: &HashSet<(u64, u64)>, is_write: bool) -> Result<WriteCounters, Fault> {
+    /// Copies the history without the documents `old`. Counts the erasure as a write, if it changes the cases of now: if it erases the
+    /// documents `gone`.
+    fn history(&self, old: &HashSet<(u64, u64)>, gone: &[u64]) -> Result<WriteCounters, Fault> {
+        let is_write = !gone.is_empty();
         let mut counters = read_writes(&self.read.open_table(META)?)?;
         let history = History::open(self.read, counters)?;
         if let Some(history) = &history {
             let mut rows = self.write.open_table(WRITES)?;
+            let mut less = Fewer::new(old, gone, counters.oldest);
             for write in counters.oldest..=counters.last {
-                rows.insert(write, history.row(write)?.to_bytes(write).as_slice())?;
+                let row = less.row(write, history.row(write)?)?;
+                rows.insert(write, row.to_bytes(write).as_slice())?;
             }
             if is_write {
-                let WriteRow { time, next_document } = history.row(counters.last)?;
-                let row = WriteRow { time: time.max((self.store.clock)()), next_document };
+                let row = history.row(counters.last)?;
+                let cases = self.write.open_table(DOCUMENTS)?.len()?;
+                let row = WriteRow { time: row.time.max((self.store.clock)()), cases, ..row };
                 let write = counters.last.saturating_add(1);
                 rows.insert(write, row.to_bytes(write).as_slice())?;
             }
             let mut to = self.write.open_table(HISTORY)?;
             history.each_after(None, u64::MAX, |write, number, bytes| {
                 if !old.contains(&(write, number)) {
-                    to.insert((write, number), self.packed(number, bytes)?.as_slice())?;
+                    let entry = entry_to_bytes((write, number), &self.packed(number, bytes)?);
+                    to.insert((write, number), entry.as_slice())?;
                 }
                 Ok(())
             })?;

@@ -4,31 +4,45 @@
 //! later writes replaced or deleted are read from the history, and become further batches. So it takes memory and time for the changes
 //! since then, and not for all documents.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
+
+use redb::WriteTransaction;
 
 use super::as_of::{AsOf, HistoryGone};
 use super::database::Store;
 use super::documents::{Documents, OldDocuments};
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
-use super::history_bytes::WriteCounters;
-use super::history_tables::{History, put_counters, set_time};
+use super::history_bytes::{WriteCounters, WriteRow};
+use super::history_tables::{History, forget, put_counters, set_time};
+use super::log::Log;
 use super::snapshot::StoreSnapshot;
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::engine::EngineSnapshot;
+use crate::error::{Error, ErrorKind};
 use crate::ingest::{DocumentTemplate, read_by_template};
 use crate::stop::StopConditions;
 use crate::value::Timestamp;
+
+/// A limit for the documents that a snapshot as of an earlier moment reads from the history. By default, there is none.
+#[derive(Default)]
+pub(crate) struct OldLimit {
+    /// The maximum number of documents. An error of the request says if there are more.
+    pub(crate) most: Option<usize>,
+    /// A value that is dropped with the last snapshot and page that have such documents.
+    pub(crate) guard: Option<Arc<dyn Any + Send + Sync>>,
+}
 
 impl Store {
     /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from the
     /// documents as they were at any moment within this time. On disk when the call returns.
     ///
     /// The file keeps this setting: later writes keep replaced documents, whichever program makes them. The history begins now. Zero
-    /// ends it, and removes what was kept. A shorter time removes older documents with the next writes.
+    /// ends it, and removes what was kept. A shorter time removes older documents. A time of less than a millisecond counts as one.
     ///
     /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older ones, so that they
-    /// stay while nothing is written.
+    /// stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online) remove all of them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -48,6 +62,7 @@ impl Store {
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
+        let history_ms = if time.is_zero() { 0 } else { history_ms.max(1) };
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         if log.writes.history_ms == history_ms {
@@ -58,20 +73,42 @@ impl Store {
                 "its format version keeps no history; export the cases, and import them into a new file";
             return Err(self.error(Fault::new(StoreErrorKind::OldFormat, detail)));
         }
+        let (now, state) = ((self.clock)(), log.state);
+        self.change_history(&mut log, |transaction, writes| {
+            set_time(transaction, writes, history_ms, now, &state)?;
+            if writes.has_history() { forget(transaction, writes, now, u64::MAX) } else { Ok(()) }
+        })
+    }
+
+    /// Removes all documents that are older than the history.
+    pub(super) fn forget_old(&self, log: &mut Log) -> Result<(), StoreError> {
+        if !log.writes.has_history() {
+            return Ok(());
+        }
+        let now = (self.clock)();
+        self.change_history(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
+    }
+
+    /// Changes the history, but no cases. On disk when the call returns.
+    fn change_history(
+        &self,
+        log: &mut Log,
+        change: impl FnOnce(&WriteTransaction, &mut WriteCounters) -> Result<(), Fault>,
+    ) -> Result<(), StoreError> {
         let mut writes = log.writes;
         let committed = guarded(|| {
             let transaction = self.file.write(true)?;
-            set_time(&transaction, &mut writes, history_ms, (self.clock)(), &log.state)?;
+            change(&transaction, &mut writes)?;
             put_counters(&transaction, writes)?;
             transaction.commit()?;
+            // The commit synced all writes before it, even if the next step fails.
+            log.writes = writes;
+            log.synced();
             // The reader of the current snapshot has the tables of the state before.
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             Ok(())
         });
-        self.settle(&mut log, committed)?;
-        log.writes = writes;
-        log.synced();
-        Ok(())
+        self.settle(log, committed)
     }
 
     /// Returns the time for which the store keeps documents that a write replaced or deleted. Returns zero if it keeps no history.
@@ -120,21 +157,28 @@ impl Store {
     /// # Complexity
     /// Parses each document that was replaced or deleted since the moment, and keeps its columns in memory while the result exists.
     pub fn as_of(&self, moment: AsOf) -> Result<StoreSnapshot<'_>, StoreError> {
-        self.as_of_with(moment, &StopConditions::default())
+        self.as_of_with(moment, &StopConditions::default(), OldLimit::default())
     }
 
-    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop.
+    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop, or if there are too
+    /// many old documents.
     pub(crate) fn as_of_with(
         &self,
         moment: AsOf,
         stop: &StopConditions,
+        limit: OldLimit,
     ) -> Result<StoreSnapshot<'_>, StoreError> {
-        let find = || self.find_moment(moment, stop);
+        let find = || self.find_moment(moment, stop, &limit);
         let snapshot = self.reading(self.file.generation(), find, find)?;
         Ok(StoreSnapshot::new(self, snapshot))
     }
 
-    fn find_moment(&self, moment: AsOf, stop: &StopConditions) -> Result<EngineSnapshot, Fault> {
+    fn find_moment(
+        &self,
+        moment: AsOf,
+        stop: &StopConditions,
+        limit: &OldLimit,
+    ) -> Result<EngineSnapshot, Fault> {
         let now = self.engine.snapshot();
         let last = now.last_write();
         if self.is_packed && moment == AsOf::Write(last) {
@@ -150,10 +194,17 @@ impl Store {
         }
         let write = find_write(moment, (last, (self.clock)()), history.as_ref())?;
         let Some(history) = history.filter(|_| write != last) else { return Ok(now) };
-        let next_document = history.row(write)?.next_document;
-        let (old, batches) = self.read_old(&history, documents, (write, next_document), stop)?;
-        let attachment = Arc::new(documents.with_old(old));
-        Ok(self.engine.earlier_snapshot(&now, write, next_document, batches, attachment))
+        let WriteRow { next_document, cases, .. } = history.row(write)?;
+        let (old, batches) =
+            self.read_old(&history, documents, (write, next_document), (stop, limit.most))?;
+        let attachment = Arc::new(documents.with_old(old.guarded_by(limit.guard.clone())));
+        let earlier = self.engine.earlier_snapshot(&now, write, next_document, batches, attachment);
+        // An entry of the history that is lost, doubled, or under another write.
+        let found = earlier.inner().len() as u64;
+        if found != cases {
+            return Err(Fault::corrupt(format!("{found} cases after write {write}, counted as {cases}")));
+        }
+        Ok(earlier)
     }
 
     /// Reads the documents after a write that later writes removed, and makes batches of them.
@@ -162,7 +213,7 @@ impl Store {
         history: &History,
         documents: &Documents,
         (write, next_document): (u64, u64),
-        stop: &StopConditions,
+        (stop, most): (&StopConditions, Option<usize>),
     ) -> Result<(OldDocuments, Vec<Batch>), Fault> {
         let catalog = self.engine.catalog();
         let limits = self.options.limits.clone().for_stored_documents();
@@ -171,6 +222,11 @@ impl Store {
         let (mut removed, mut batches) = (Vec::new(), Vec::new());
         history.each_after(Some(write), next_document, |write, number, bytes| {
             stop.verdict_now().map_err(Fault::stopped)?;
+            if let Some(most) = most.filter(|most| removed.len() >= *most) {
+                let found = format!("more than {most} documents that were replaced or deleted since");
+                let expected = "a later moment, since which fewer documents have changed";
+                return Err(Fault::stopped(Error::new(ErrorKind::BadValue, 0, found, expected)));
+            }
             if builder.is_full() || builder.rows() >= self.options.batch_rows {
                 batches.push(builder.seal());
             }
@@ -186,7 +242,7 @@ impl Store {
         if builder.rows() > 0 {
             batches.push(builder.seal());
         }
-        Ok((OldDocuments::new(removed), batches))
+        Ok((OldDocuments::new(removed)?, batches))
     }
 }
 

@@ -1,4 +1,6 @@
-//! The bytes of the counters of writes, and of the rows of the table `writes`.
+//! The bytes of the counters of writes, of the rows of the table `writes`, and of the entries of the table `history`.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::checksum::{checked, with_checksum};
 use super::error::Fault;
@@ -7,6 +9,7 @@ use crate::value::Timestamp;
 
 const WRITES_SEED: u64 = 0x7772_6974_6573;
 const ROW_SEED: u64 = 0x7772_6974_6500;
+const KEY_SEED: u64 = 0x0068_6973_746f_7279;
 
 /// The counters of writes and of the history. They change in the transaction of the write that they count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,13 +67,36 @@ pub(super) struct WriteRow {
     pub(super) time: Timestamp,
     /// The number of the next document after the write. Documents that it left have smaller numbers.
     pub(super) next_document: u64,
+    /// The number of cases after the write.
+    pub(super) cases: u64,
+}
+
+/// Returns the checksum of a key of the table `history`.
+fn key_checksum((write, number): (u64, u64)) -> [u8; 8] {
+    let mut key = write.to_le_bytes().to_vec();
+    key.extend_from_slice(&number.to_le_bytes());
+    xxh3_64_with_seed(&key, KEY_SEED).to_le_bytes()
+}
+
+/// Encodes an entry of the table `history`, given the bytes of the document in the table of documents. Their checksum knows the number of
+/// the document, but not the write that removed it.
+pub(super) fn entry_to_bytes(key: (u64, u64), document: &[u8]) -> Vec<u8> {
+    let mut bytes = key_checksum(key).to_vec();
+    bytes.extend_from_slice(document);
+    bytes
+}
+
+/// Returns the bytes of the document of an entry of the table `history`.
+pub(super) fn entry_from_bytes(key: (u64, u64), bytes: &[u8]) -> Result<&[u8], Fault> {
+    let document = bytes.strip_prefix(&key_checksum(key));
+    document.ok_or_else(|| Fault::corrupt(format!("the document {} of the history has a wrong key", key.1)))
 }
 
 impl WriteRow {
     pub(super) fn to_bytes(self, write: u64) -> Vec<u8> {
         let mut out = ByteWriter::default();
         out.all(&[self.time.as_millis()]);
-        out.all(&[self.next_document]);
+        out.all(&[self.next_document, self.cases]);
         with_checksum(write ^ ROW_SEED, &out.into_bytes())
     }
 
@@ -78,9 +104,9 @@ impl WriteRow {
         let wrong = || Fault::corrupt(format!("the row of write {write} has a wrong checksum"));
         let mut reader = ByteReader::new(checked(write ^ ROW_SEED, bytes).ok_or_else(wrong)?);
         let time = Timestamp::from_millis(reader.one()?);
-        let next_document = reader.one()?;
+        let (next_document, cases) = (reader.one()?, reader.one()?);
         reader.finish()?;
-        Ok(Self { time, next_document })
+        Ok(Self { time, next_document, cases })
     }
 }
 
@@ -93,7 +119,7 @@ mod tests {
     #[test]
     fn every_damaged_bit_of_a_counter_or_a_row_is_found() {
         let counters = WriteCounters { last: 7, history_ms: 1000, oldest: 3, documents: 9 };
-        let row = WriteRow { time: Timestamp::from_millis(-5), next_document: 40 };
+        let row = WriteRow { time: Timestamp::from_millis(-5), next_document: 40, cases: 30 };
         let (counters_bytes, row_bytes) = (counters.to_bytes(), row.to_bytes(7));
         assert_eq!(WriteCounters::from_bytes(&counters_bytes, MOST).unwrap(), counters);
         assert_eq!(WriteRow::from_bytes(7, &row_bytes).unwrap(), row);
@@ -108,6 +134,18 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(WriteRow::from_bytes(7, &damaged).is_err(), "{bit}");
         }
+    }
+
+    #[test]
+    fn an_entry_of_the_history_belongs_to_one_key() {
+        let entry = entry_to_bytes((5, 9), b"document");
+        assert_eq!(entry_from_bytes((5, 9), &entry).unwrap(), b"document");
+        for bit in 0..64 {
+            assert!(entry_from_bytes((5 ^ (1 << bit), 9), &entry).is_err(), "{bit}");
+            assert!(entry_from_bytes((5, 9 ^ (1 << bit)), &entry).is_err(), "{bit}");
+        }
+        assert!(entry_from_bytes((9, 5), &entry).is_err());
+        assert!(entry_from_bytes((5, 9), &entry[..7]).is_err());
     }
 
     #[test]

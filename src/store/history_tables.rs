@@ -1,4 +1,4 @@
-//! The tables of the history: keeps, finds, forgets, checks and copies documents that were replaced or deleted.
+//! The tables of the history: keeps, finds, forgets and copies documents that were replaced or deleted.
 //!
 //! `writes` has a row for each write from the oldest one on after which the documents are known. `history` has the documents that later
 //! writes removed, in the order of these writes. So the documents after write *n* are the documents of now, and those that writes after
@@ -11,12 +11,8 @@ use redb::{
 use super::dictionary::Dictionaries;
 use super::error::Fault;
 use super::file::Reading;
-use super::history_bytes::{WriteCounters, WriteRow};
-use super::tables::{DOCUMENTS, HISTORY, META, StoreCounters, WRITE_COUNTERS, WRITES};
-use crate::batch::Row;
-use crate::catalog::Catalog;
-use crate::ingest::read_case;
-use crate::limits::Limits;
+use super::history_bytes::{WriteCounters, WriteRow, entry_from_bytes, entry_to_bytes};
+use super::tables::{HISTORY, META, StoreCounters, WRITE_COUNTERS, WRITES};
 use crate::value::Timestamp;
 
 /// The key of a document in the history: the number of the write that removed it, and the number of the document.
@@ -47,7 +43,8 @@ impl<'t> Keeper<'t> {
     /// no search has seen it.
     pub(super) fn keep(&mut self, number: u64, bytes: &[u8]) -> Result<(), Fault> {
         if number < self.first_document {
-            self.table.insert((self.write, number), bytes)?;
+            let key = (self.write, number);
+            self.table.insert(key, entry_to_bytes(key, bytes).as_slice())?;
         }
         Ok(())
     }
@@ -59,12 +56,19 @@ pub(super) fn put_counters(transaction: &WriteTransaction, counters: WriteCounte
     Ok(())
 }
 
+impl WriteRow {
+    /// Returns the row of a write, given the counters after it.
+    pub(super) fn after(state: &StoreCounters, time: Timestamp) -> Self {
+        Self { time, next_document: state.next_document, cases: state.cases }
+    }
+}
+
 /// Counts a write. If there is a history, stores its row, and forgets what is older than the history: at most `most` rows and documents.
 /// Does not store the counters.
 pub(super) fn note_write(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
-    (write, next_document): (u64, u64),
+    (write, state): (u64, &StoreCounters),
     now: Timestamp,
     most: u64,
 ) -> Result<(), Fault> {
@@ -74,24 +78,26 @@ pub(super) fn note_write(
     }
     let mut rows = transaction.open_table(WRITES)?;
     let time = row(&rows, before)?.time.max(now);
-    rows.insert(write, WriteRow { time, next_document }.to_bytes(write).as_slice())?;
-    forget(transaction, &mut rows, counters, now, most)
+    rows.insert(write, WriteRow::after(state, time).to_bytes(write).as_slice())?;
+    drop(rows);
+    forget(transaction, counters, now, most)
 }
 
-fn forget(
+/// Forgets what is older than the history: at most `most` rows and documents. There must be a history. Does not store the counters.
+pub(super) fn forget(
     transaction: &WriteTransaction,
-    rows: &mut Table<'_, u64, &'static [u8]>,
     counters: &mut WriteCounters,
     now: Timestamp,
     most: u64,
 ) -> Result<(), Fault> {
+    let mut rows = transaction.open_table(WRITES)?;
     let age = i64::try_from(counters.history_ms).unwrap_or(i64::MAX);
     let since = now.as_millis().saturating_sub(age);
     let mut left = most;
     // The documents at the time `since` are those after the last write that is not later.
     while left > 0 && counters.oldest < counters.last {
         let next = counters.oldest.saturating_add(1);
-        if row(rows, next)?.time.as_millis() > since {
+        if row(&rows, next)?.time.as_millis() > since {
             break;
         }
         rows.remove(counters.oldest)?;
@@ -126,8 +132,8 @@ pub(super) fn set_time(
         return Ok(());
     }
     if !counters.has_history() {
-        let (write, next_document) = (counters.last, state.next_document);
-        let row = WriteRow { time: now, next_document }.to_bytes(write);
+        let write = counters.last;
+        let row = WriteRow::after(state, now).to_bytes(write);
         transaction.open_table(WRITES)?.insert(write, row.as_slice())?;
         transaction.open_table(HISTORY)?;
         counters.oldest = write;
@@ -139,21 +145,17 @@ pub(super) fn set_time(
 /// The tables of the history in a read transaction.
 pub(super) struct History {
     rows: ReadOnlyTable<u64, &'static [u8]>,
-    documents: ReadOnlyTable<Key, &'static [u8]>,
+    pub(super) documents: ReadOnlyTable<Key, &'static [u8]>,
     counters: WriteCounters,
 }
 
 impl History {
     /// Opens the history. Returns `None` if there is none. Checks that its counts are as counted.
     pub(super) fn open(reading: &Reading, counters: WriteCounters) -> Result<Option<Self>, Fault> {
-        let opened = (|| Ok((reading.open_table(WRITES)?, reading.open_table(HISTORY)?)))();
-        let (rows, documents) = match opened {
-            Ok(tables) if counters.has_history() => tables,
-            Err(TableError::TableDoesNotExist(_)) if !counters.has_history() => return Ok(None),
-            Ok(_) | Err(TableError::TableDoesNotExist(_)) => {
-                return Err(Fault::corrupt("the tables of the history are not as counted"));
-            }
-            Err(error) => return Err(error.into()),
+        let (rows, documents) = match (open(reading, WRITES)?, open(reading, HISTORY)?) {
+            (Some(rows), Some(documents)) if counters.has_history() => (rows, documents),
+            (None, None) if !counters.has_history() => return Ok(None),
+            _ => return Err(Fault::corrupt("the tables of the history are not as counted")),
         };
         let found = (rows.len()?, documents.len()?);
         if found != (counters.rows(), counters.documents) {
@@ -209,8 +211,12 @@ impl History {
             let (key, bytes) = entry?;
             let key = key.value();
             in_order(&mut last, key)?;
+            let document = entry_from_bytes(key, bytes.value())?;
+            if key.0 > self.counters.last {
+                return Err(Fault::corrupt(format!("the document {} of the history is of no write", key.1)));
+            }
             if key.1 < next_document {
-                take(key.0, key.1, bytes.value())?;
+                take(key.0, key.1, document)?;
             }
         }
         Ok(())
@@ -218,7 +224,7 @@ impl History {
 }
 
 /// Checks that the keys of the history ascend. The pages of a damaged file may form a cycle.
-fn in_order(last: &mut Option<Key>, key: Key) -> Result<(), Fault> {
+pub(super) fn in_order(last: &mut Option<Key>, key: Key) -> Result<(), Fault> {
     if last.replace(key).is_some_and(|last| last >= key) {
         return Err(Fault::corrupt(format!("the document {} of the history is not in its place", key.1)));
     }
@@ -229,53 +235,6 @@ fn row(rows: &impl ReadableTable<u64, &'static [u8]>, write: u64) -> Result<Writ
     let bytes = rows.get(write)?;
     let bytes = bytes.ok_or_else(|| Fault::corrupt(format!("no row of write {write}")))?;
     WriteRow::from_bytes(write, bytes.value())
-}
-
-/// Reads and checks the whole history. Returns the number of its documents.
-pub(super) fn verify(
-    reading: &Reading,
-    catalog: &Catalog,
-    dictionaries: &Dictionaries,
-    (counters, state): (WriteCounters, &StoreCounters),
-) -> Result<u64, Fault> {
-    let Some(history) = History::open(reading, counters)? else { return Ok(0) };
-    let mut before: Option<WriteRow> = None;
-    for write in counters.oldest..=counters.last {
-        let own = history.row(write)?;
-        let is_later =
-            before.is_none_or(|old| old.time <= own.time && old.next_document <= own.next_document);
-        if !is_later {
-            return Err(Fault::corrupt(format!("the row of write {write} is before that of the last one")));
-        }
-        before = Some(own);
-    }
-    if before.map(|last| last.next_document) != Some(state.next_document) {
-        return Err(Fault::corrupt("the row of the last write is not of this state"));
-    }
-    let documents = reading.open_table(DOCUMENTS)?;
-    let limits = Limits::default().for_stored_documents();
-    let mut last = None;
-    for entry in history.documents.iter()? {
-        let (key, bytes) = entry?;
-        let (write, number) = key.value();
-        in_order(&mut last, (write, number))?;
-        let wrong = |what: &str| Fault::corrupt(format!("the document {number} of the history {what}"));
-        // Documents of older writes are forgotten, but still there.
-        let end = match write > counters.oldest && write <= counters.last {
-            true => history.row(write.saturating_sub(1))?.next_document,
-            false => state.next_document,
-        };
-        if write > counters.last || number >= end || documents.get(number)?.is_some() {
-            return Err(wrong("is not of its write"));
-        }
-        dictionaries.decode(number, bytes.value(), |place, text| {
-            let mut row = Row::default();
-            read_case(text, catalog, &limits, &mut row)
-                .map_err(|error| wrong(&format!("is none: {error}")))?;
-            if place < state.next_place { Ok(()) } else { Err(wrong("is not of this state")) }
-        })??;
-    }
-    Ok(counters.documents)
 }
 
 /// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then returns
@@ -289,6 +248,9 @@ pub(super) fn copy(
     let Some(rows) = open(from, WRITES)? else { return Ok(true) };
     let mut copied = to.open_table(WRITES)?;
     for entry in rows.iter()? {
+        if !goes_on() {
+            return Ok(false);
+        }
         let (write, bytes) = entry?;
         copied.insert(write.value(), bytes.value())?;
     }
@@ -300,7 +262,8 @@ pub(super) fn copy(
         }
         let (key, bytes) = entry?;
         let (key, bytes) = (key.value(), bytes.value());
-        let repacked = dictionaries.and_then(|own| own.repack(key.1, bytes));
+        let repacked = dictionaries.and_then(|own| own.repack(key.1, entry_from_bytes(key, bytes).ok()?));
+        let repacked = repacked.map(|document| entry_to_bytes(key, &document));
         copied.insert(key, repacked.as_deref().unwrap_or(bytes))?;
     }
     Ok(true)

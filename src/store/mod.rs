@@ -132,6 +132,7 @@ mod error;
 mod file;
 mod history;
 mod history_bytes;
+mod history_check;
 mod history_tables;
 mod hot_documents;
 mod import;
@@ -169,6 +170,8 @@ pub use compact::CompactReport;
 pub use database::Store;
 pub use erasure::{Erased, Erasure};
 pub use error::{StoreError, StoreErrorKind};
+#[cfg(feature = "service")]
+pub(crate) use history::OldLimit;
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]

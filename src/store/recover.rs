@@ -95,7 +95,9 @@ impl Store {
         // A later write than the last acknowledged one is on disk with all before it: it was reported as failed after its commit.
         let has_all = found.state.next_document > log.state.next_document
             || found.standing.changes > log.standing.changes
-            || found.writes.last > log.writes.last;
+            || found.writes.last > log.writes.last
+            // A change of the history only, which is always synced.
+            || (found.writes.last == log.writes.last && found.writes != log.writes);
         if log.is_unsynced && !has_all {
             self.file.shut();
             let detail = "writes that were not synced are lost; close the store and open it again to continue without them";

@@ -13,7 +13,7 @@ use super::file::File;
 use super::load::load;
 use super::options::StoreOptions;
 use super::tables::{BATCHES, Counted, DOCUMENTS, LIVE, META, check_meta};
-use super::{batches, history_tables, record_table, standing_tables};
+use super::{batches, history_check, record_table, standing_tables};
 use crate::batch::codec::{self, Part};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, KeyFilter, Row};
 use crate::catalog::Catalog;
@@ -115,7 +115,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         let records = record_table::verify(&file)?;
         let events = standing_tables::verify(&file, catalog, &standing)?;
         let counters = (writes, &state);
-        let history = history_tables::verify(&transaction, catalog, &dictionaries, counters)?;
+        let history = history_check::verify(&transaction, catalog, &dictionaries, counters)?;
         let (batches, standing_filters) = (state.batches, standing.filters);
         Ok(VerifyReport { documents: cases, batches, records, standing_filters, events, history, was_clean })
     })

@@ -77,7 +77,15 @@ fn an_erased_case_is_in_no_moment_and_in_no_byte() {
     assert!(has_name());
     run(&["erase", "--db", &db, "--case", "c"]).code(2).err_has("nothing was erased: --yes is required");
     run(&["erase", "--db", &db]).code(2).err_has("--applicant");
+    run(&["erase", "--db", &db, "--case", "", "--yes"]).code(2).err_has("--case: expected the id of a case");
+    // An id may have commas.
     let done = run(&["erase", "--db", &db, "--case", "c,b", "--yes"]).code(0);
+    assert!(done.out.starts_with("{\"cases\":0,\"records\":0,\"history\":0,"), "{}", done.out);
+    assert!(has_name());
+    let left = ".casefilter-999999999-0.part";
+    files.write(left, "cases");
+    let done = run(&["erase", "--db", &db, "--case", "c", "--case", "b", "--yes"]).code(0).err_has(left);
+    std::fs::remove_file(files.path(left)).unwrap();
     assert_eq!(done.out, "{\"cases\":1,\"records\":0,\"history\":1,\"events\":0,\"standing_filters\":[]}\n");
     std::fs::remove_file(files.path("2.ndjson")).unwrap();
     assert!(!has_name());
@@ -97,7 +105,8 @@ fn an_erasure_that_is_killed_has_erased_all_or_nothing() {
     run(&["import", "--db", &db, &cases, "--history", "1d"]).code(0);
     let ids = run(&["search", &db, "--format", "ids", "--limit", "3000"]).code(0).out;
     let erased: Vec<&str> = ids.lines().take(700).collect();
-    let erase = ["erase", "--db", &db, "--case", &erased.join(","), "--yes"];
+    let list = files.write("erased.ids", &erased.join("\n"));
+    let erase = ["erase", "--db", &db, "--cases-from", &list, "--yes"];
     let count = || run(&["search", &db, "--format", "ids", "--limit", "all"]).code(0).out.lines().count();
     for after in [5, 40, 80, 120, 160, 200, 300] {
         let mut erasing = Command::new(cargo_bin("casefilter"));

@@ -148,7 +148,7 @@ async fn backup(
         log_cancelled(&cancellation, shared);
         copied.map_err(|error| Failure::of_store(&error))
     };
-    admin.shared.admin_read(copy).await?;
+    admin.shared.admin_copy(copy).await?;
     answer(&serde_json::json!({}))
 }
 
@@ -170,7 +170,7 @@ async fn copy(
         log_cancelled(&cancellation, shared);
         copied.map(|()| file).map_err(|error| Failure::of_store(&error))
     };
-    let file = admin.shared.admin_read(copy).await?;
+    let file = admin.shared.admin_copy(copy).await?;
     Ok(Response::new(Body::new(FileBody::new(file))))
 }
 

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use redb::{Database, ReadableDatabase, ReadableTable};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::super::tables::DICTIONARIES;
+use super::super::tables::{BATCHES, DICTIONARIES, DOCUMENTS, HISTORY};
+use super::lazy::{keeping, sources};
 use super::*;
 use crate::facet::{Facet, FacetsRequest};
 
@@ -18,6 +19,29 @@ fn dictionaries(path: &Path) -> Vec<Vec<u8>> {
     let database = Database::open(path).unwrap();
     let table = database.begin_read().unwrap().open_table(DICTIONARIES).unwrap();
     table.iter().unwrap().map(|entry| entry.unwrap().1.value()[8..].to_vec()).collect()
+}
+
+/// Returns the texts of the compressed documents of a table, whose values begin with `skipped` bytes and the checksum of the document.
+fn compressed<K: redb::Key + 'static>(
+    path: &Path,
+    table: TableDefinition<'_, K, &'static [u8]>,
+    skipped: usize,
+    dictionary: &[u8],
+) -> Vec<Vec<u8>> {
+    let database = Database::open(path).unwrap();
+    let table = database.begin_read().unwrap().open_table(table).unwrap();
+    let values = table.iter().unwrap().map(|entry| entry.unwrap().1.value()[skipped..].to_vec());
+    let values = values.filter(|value| value[15] & 0x80 != 0 && value[16..20] == [1, 0, 0, 0]);
+    let mut decoder = zstd::bulk::Decompressor::with_dictionary(dictionary).unwrap();
+    values.map(|value| decoder.decompress(&value[20..], 1 << 20).unwrap()).collect()
+}
+
+/// Returns the pieces of all filters of keys.
+fn filters_of_keys(path: &Path) -> Vec<Vec<u8>> {
+    let database = Database::open(path).unwrap();
+    let table = database.begin_read().unwrap().open_table(BATCHES).unwrap();
+    let pieces = table.iter().unwrap().map(Result::unwrap);
+    pieces.filter(|(key, _)| key.value().1 > 32_768).map(|(_, piece)| piece.value().to_vec()).collect()
 }
 
 /// Returns the readable bytes of all files of a folder: as they are, and what is in frames of zstd at any place, with any of the
@@ -53,11 +77,18 @@ fn has(readable: &[Vec<u8>], text: &str) -> bool {
 const SECRETS: [&str; 5] =
     ["Quetzalcoatlus", "Xylophonist", "Zwiebelkuchen", "Rhabarbergruetze", "person-17"];
 
+/// Returns the number of cases of the person.
+fn owned(is_large: bool) -> u64 {
+    if is_large { 200 } else { 40 }
+}
+
 fn fill(path: &Path, is_large: bool, history: Duration) {
     let options = StoreOptions::default().history(history).batch_rows(512);
     let store = Store::create(path, catalog(), options).unwrap();
     store.insert_standing([standing("f", 1)]).unwrap();
     let others = if is_large { 1500 } else { 40 };
+    // Many cases, so that the dictionary has their texts.
+    let owned = owned(is_large);
     let other = |number: u64| {
         format!(
             "{{\"id\":\"other-{number}\",\"state\":\"s{}\",\"amount\":{number},\"tags\":[\"a long tag of many cases\",\"t{}\"],\"note\":\"some text that many documents have\"}}\n",
@@ -73,7 +104,7 @@ fn fill(path: &Path, is_large: bool, history: Duration) {
     let mut lines = String::new();
     for number in 0..others {
         lines += &other(number);
-        if number < 40 {
+        if number < owned {
             lines += &own(number, "Zwiebelkuchen");
         }
     }
@@ -102,6 +133,17 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
         for secret in SECRETS {
             assert!(has(&before, secret), "{secret}");
         }
+        // Each place has bytes of the person, and the search finds them there.
+        if is_large {
+            assert!(has(&known, "Quetzalcoatlus"));
+            assert!(has(&compressed(&path, DOCUMENTS, 0, &known[0]), "Xylophonist"));
+        }
+        if !history.is_zero() {
+            assert!(has(&compressed(&path, HISTORY, 8, &known[0]), "Zwiebelkuchen"));
+        }
+        let filters = filters_of_keys(&path);
+        assert!(!filters.is_empty());
+        let gone = owned(is_large) as usize - 1;
         // Neither deleting nor compacting is enough.
         let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
         let held = store.snapshot();
@@ -113,15 +155,15 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
             .with_ids(["person-39"])
             .with_records(|kind, key, _| (kind, key) == ("kind", "person"));
         let erased = store.erase(&erasure).unwrap();
-        assert_eq!((erased.cases, erased.records), (39, 1));
+        assert_eq!((erased.cases, erased.records), (gone as u64, 1));
         // Each own case entered the filter, 30 changed, and one left it.
-        assert_eq!(erased.events, 71);
+        assert_eq!(erased.events, owned(is_large) + 31);
         assert_eq!(erased.history, if history.is_zero() { 0 } else { 31 });
         // A search that began before still has its cases.
         assert_eq!(held.search(&all).unwrap().len(), cases);
         drop(held);
         let check = |store: &Store| {
-            assert_eq!(store.len(), cases - 39);
+            assert_eq!(store.len(), cases - gone);
             let found = store.search(&all).unwrap();
             assert!(found.ids().all(|id| id.starts_with("other-")));
             let facets = FacetsRequest::new(Filter::all(store.catalog()))
@@ -129,28 +171,40 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
             assert!(!store.facets(&facets).unwrap().to_json().contains("Quetz"));
             assert_eq!(store.records().unwrap().with_prefix("kind", "").unwrap().len(), 1);
             let events = store.events_after(0, 10_000).unwrap();
-            assert_eq!(events.iter().filter(|event| event.id.is_empty()).count(), 71);
+            assert_eq!(
+                events.iter().filter(|event| event.id.is_empty()).count() as u64,
+                owned(is_large) + 31
+            );
             assert!(events.iter().all(|event| !event.id.starts_with("person")));
             store.validate().unwrap();
         };
         check(&store);
-        let again = store.erase(&erasure).unwrap();
-        assert_eq!(again, Erased::default());
-        store.upsert(br#"{"id":"later","amount":1000}"#, Durability::Synced).unwrap();
-        store.delete("later", Durability::Synced).unwrap();
-        if !history.is_zero() {
-            let early = store.as_of(AsOf::Write(1)).unwrap();
-            assert_eq!(early.len(), cases - 39);
-        }
         store.close().unwrap();
-        Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
-        check(&Store::open_read_only(&path, catalog(), StoreOptions::default()).unwrap());
+        // One call is enough.
         known.extend(dictionaries(&path));
         let after = readable(folder.path(), &known);
         assert!(has(&after, "other-7") && has(&after, "some text that many documents have"));
         for secret in SECRETS {
             assert!(!has(&after, secret), "{secret} is still there, large: {is_large}");
         }
+        // The filters of keys have hashes of ids.
+        let new = filters_of_keys(&path);
+        assert!(!new.is_empty() && new.iter().all(|piece| !filters.contains(piece)));
+        let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+        let again = store.erase(&erasure).unwrap();
+        assert_eq!(again, Erased::default());
+        store.upsert(br#"{"id":"later","amount":1000}"#, Durability::Synced).unwrap();
+        store.delete("later", Durability::Synced).unwrap();
+        if !history.is_zero() {
+            let early = store.as_of(AsOf::Write(1)).unwrap();
+            assert_eq!(early.len(), cases - gone);
+        }
+        store.close().unwrap();
+        Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
+        check(&Store::open_read_only(&path, catalog(), StoreOptions::default()).unwrap());
+        known.extend(dictionaries(&path));
+        let after = readable(folder.path(), &known);
+        assert!(SECRETS.iter().all(|secret| !has(&after, secret)));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
@@ -159,12 +213,16 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
 fn an_erasure_that_fails_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let [path, other] = ["cases.db", "other.db"].map(|name| folder.path().join(name));
-    fill(&path, false, Duration::ZERO);
+    fill(&path, true, Duration::ZERO);
     // The other name would still refer to the old file.
     fs::hard_link(&path, &other).unwrap();
     let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
-    let (before, write) = (all(&store).unwrap(), store.snapshot().last_write());
+    let write = store.snapshot().last_write();
     let erasure = Erasure::new().with_ids(["person-1"]);
+    assert_eq!(store.erase(&erasure).unwrap_err().kind(), StoreErrorKind::Exists);
+    // No read transaction stays open, which would keep the file from reusing pages.
+    assert_eq!(keeping(&sources(&store)), 0);
+    let before = all(&store).unwrap();
     assert_eq!(store.erase(&erasure).unwrap_err().kind(), StoreErrorKind::Exists);
     assert_eq!((all(&store).unwrap(), store.snapshot().last_write()), (before, write));
     fs::remove_file(&other).unwrap();
@@ -172,4 +230,23 @@ fn an_erasure_that_fails_changes_nothing() {
     assert_eq!(store.snapshot().last_write(), write.map(|write| write + 1));
     store.upsert(br#"{"id":"person-1"}"#, Durability::Synced).unwrap();
     store.validate().unwrap();
+}
+
+#[test]
+fn cases_of_files_of_earlier_versions_are_erased() {
+    for version in [1, 2, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        let kept = format!("tests/data/store/v{version}.redb");
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(kept), &path).unwrap();
+        let store = Store::open(&path, Catalog::cases(), StoreOptions::default()).unwrap();
+        assert_eq!(store.erase(&Erasure::new().with_ids(["c"])).unwrap().cases, 1);
+        assert_eq!(store.len(), 2);
+        store.validate().unwrap();
+        store.close().unwrap();
+        Store::verify(&path, &Catalog::cases(), &StoreOptions::default()).unwrap();
+        assert!(!has(&[fs::read(&path).unwrap()], "Neil"), "version {version}");
+        let store = Store::open(&path, Catalog::cases(), StoreOptions::default()).unwrap();
+        assert_eq!((store.len(), store.is_packed), (2, version > 2));
+    }
 }

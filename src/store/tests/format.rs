@@ -261,6 +261,7 @@ fn standing_filters_and_events_are_as_the_description_has_them() {
 fn the_history_is_as_the_description_has_it() {
     const WRITES_SEED: u64 = 0x7772_6974_6573;
     const ROW_SEED: u64 = 0x7772_6974_6500;
+    const KEY_SEED: u64 = 0x0068_6973_746f_7279;
     const WRITES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("writes");
     const HISTORY: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("history");
     let folder = tempfile::tempdir().unwrap();
@@ -281,15 +282,17 @@ fn the_history_is_as_the_description_has_it() {
     assert_eq!(meta.get("writes").unwrap().unwrap().value(), counters);
     let rows = read.open_table(WRITES).unwrap();
     assert_eq!(rows.len().unwrap(), 3);
-    for (write, next_document) in [(1_u64, 1), (2, 3), (3, 3)] {
-        let expected = with_checksum(write ^ ROW_SEED, &words(&[77, next_document]));
+    for (write, next_document, cases) in [(1_u64, 1, 1), (2, 3, 1), (3, 3, 0)] {
+        let expected = with_checksum(write ^ ROW_SEED, &words(&[77, next_document, cases]));
         assert_eq!(rows.get(write).unwrap().unwrap().value(), expected, "{write}");
     }
     let history = read.open_table(HISTORY).unwrap();
     assert_eq!(history.len().unwrap(), 2);
     for (key, document) in [((2, 0), first), ((3, 2), r#"{"id":"a"}"#)] {
         let contents = [&words(&[0])[..], document.as_bytes()].concat();
-        assert_eq!(history.get(key).unwrap().unwrap().value(), with_checksum(key.1, &contents));
+        let key_checksum = xxh3(&words(&[key.0, key.1]), KEY_SEED).to_le_bytes();
+        let expected = [&key_checksum[..], &with_checksum(key.1, &contents)].concat();
+        assert_eq!(history.get(key).unwrap().unwrap().value(), expected);
     }
 }
 

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use super::super::history::OldLimit;
 use super::*;
+use crate::error::ErrorKind;
 use crate::facet::{Facet, FacetsRequest};
 use crate::filter::Order;
+use crate::stop::StopConditions;
 use crate::value::Timestamp;
 
 /// The documents after each write, in insertion order, by the number of the write.
@@ -151,7 +154,8 @@ fn old_documents_are_forgotten_and_the_rest_is_kept() {
         };
         check_writes(&store, &states, oldest, &mut dice, &format!("seed {seed}"));
         let end = now.load(Ordering::Relaxed);
-        assert!(times[&oldest] <= times[&last(&store)] - 50, "seed {seed}: kept for too short a time");
+        // A checkpoint after the last write forgets, too.
+        assert!(times[&oldest] <= end - 50, "seed {seed}: kept for too short a time");
         assert!(oldest + 40 > last(&store), "seed {seed}: {oldest} of {} is too old", last(&store));
         for _ in 0..20 {
             let time = times[&oldest] + dice.below((end - times[&oldest]) as u64 + 1) as i64;
@@ -266,7 +270,12 @@ fn a_damaged_history_gives_the_right_answer_or_an_error() {
                 }
                 outcomes[0] += 1;
             }
-            Err(_) => outcomes[1] += 1,
+            Err(error) => {
+                // The catalogue and the version may be damaged, too.
+                let wrong = [StoreErrorKind::HistoryGone, StoreErrorKind::Request, StoreErrorKind::Exists];
+                assert!(!wrong.contains(&error.kind()), "seed {seed}: {error}");
+                outcomes[1] += 1;
+            }
         }
     }
     assert!(outcomes[0] > 0 && outcomes[1] > 0, "{outcomes:?}");
@@ -300,5 +309,141 @@ fn a_backup_a_compacted_file_and_a_reader_have_the_history() {
         assert_eq!(store.history(), LONG);
         drop(store);
         assert!(Store::verify(path, &catalog(), &StoreOptions::default()).unwrap().history > 0);
+    }
+}
+
+/// Returns a store on a disk with 5,000 documents in a history of 50 milliseconds, and its clock at 1,000 milliseconds.
+fn with_old_documents(disk: &Disk) -> Store {
+    let now = Now::default();
+    let mut store = open_with(disk, 1, &now, Duration::from_millis(50)).unwrap();
+    store.options = store.options.clone().checkpoint_every(1 << 20);
+    let lines: String = (0..5000).map(|number| format!("{{\"id\":\"c{number}\"}}\n")).collect();
+    for _ in 0..2 {
+        store.upsert_many(lines.as_bytes()).unwrap();
+    }
+    store.checkpoint().unwrap();
+    assert_eq!(store.lock_log().writes.documents, 5000);
+    now.store(1000, Ordering::Relaxed);
+    store
+}
+
+#[test]
+fn writes_checkpoints_and_compactions_forget() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let mut store = with_old_documents(&disk);
+    let documents = |store: &Store| store.lock_log().writes.documents;
+    store.upsert(br#"{"id":"later"}"#, Durability::Synced).unwrap();
+    let after = documents(&store);
+    assert!((4980..5000).contains(&after), "a write removes a bounded number, and not {}", 5000 - after);
+    store.checkpoint().unwrap();
+    assert_eq!(documents(&store), after - 4096, "a checkpoint that no write has caused");
+    store.compact().unwrap();
+    assert_eq!(documents(&store), 0);
+    assert_eq!(store.as_of(AsOf::Write(last(&store))).unwrap().len(), 5001);
+    drop(store);
+    verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
+
+    let store = with_old_documents(&Disk::new(Vec::new(), Trouble::None, false));
+    store.upsert(br#"{"id":"later"}"#, Durability::Synced).unwrap();
+    store.set_history(Duration::from_millis(40)).unwrap();
+    assert_eq!(documents(&store), 0, "a shorter time");
+    store.set_history(Duration::from_nanos(1)).unwrap();
+    assert_eq!(store.history(), Duration::from_millis(1));
+}
+
+#[test]
+fn the_times_of_writes_do_not_go_backwards() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let now = Now::default();
+    let store = open_with(&disk, 0, &now, LONG).unwrap();
+    for (time, id) in [(100, "a"), (50, "b"), (110, "c")] {
+        now.store(time, Ordering::Relaxed);
+        store.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes(), Durability::Synced).unwrap();
+    }
+    let len = |time| store.as_of(AsOf::Time(Timestamp::from_millis(time))).unwrap().len();
+    assert_eq!([99, 100, 109, 110].map(len), [0, 2, 2, 3]);
+    drop(store);
+    verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
+}
+
+#[test]
+fn a_write_has_the_time_of_its_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = StoreOptions::default().history(LONG);
+    let mut store = Store::create(folder.path().join("cases.db"), catalog(), options).unwrap();
+    store.insert_standing([standing("f", 1)]).unwrap();
+    // The commit comes an hour after the events.
+    let clock = Arc::clone(&store.clock);
+    store.clock = Arc::new(move || Timestamp::from_millis(clock().as_millis() + 3_600_000));
+    store.upsert(br#"{"id":"a","state":"s1","amount":900}"#, Durability::Synced).unwrap();
+    let events = store.events_after(0, 10).unwrap();
+    assert_eq!(store.as_of(AsOf::Time(events[0].time)).unwrap().len(), 1);
+}
+
+#[test]
+fn a_setting_that_fails_after_its_commit_loses_no_store() {
+    let mut committed = 0;
+    for step in 0..200 {
+        let disk = Disk::new(Vec::new(), Trouble::None, false);
+        let store = open_with(&disk, 0, &Now::default(), LONG).unwrap();
+        store.upsert(br#"{"id":"a"}"#, Durability::Grouped).unwrap();
+        disk.begin(Trouble::Once(disk.operations() + step));
+        let set = store.set_history(LONG / 2);
+        disk.begin(Trouble::None);
+        if set.is_ok() {
+            assert!(committed > 0 || step > 0);
+            return;
+        }
+        let file = File::in_backend(Disk::new(disk.contents(), Trouble::None, false), &catalog());
+        let on_disk = file.map(|file| Store::load("disk".to_owned(), file, &catalog(), options(0)).unwrap());
+        if on_disk.is_ok_and(|store| store.history() == LONG / 2) && !store.file.sync_failed().is_set() {
+            committed += 1;
+            store.upsert(br#"{"id":"b"}"#, Durability::Synced).unwrap();
+            assert_eq!((store.len(), store.history()), (2, LONG / 2), "step {step}");
+        }
+    }
+    panic!("no setting succeeded");
+}
+
+#[test]
+fn a_search_as_of_a_moment_has_a_limit_of_old_documents() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let store = open_with(&disk, 0, &Now::default(), LONG).unwrap();
+    for state in 0..4 {
+        let text = format!("{{\"id\":\"a\",\"state\":\"s{state}\"}}");
+        store.upsert(text.as_bytes(), Durability::Synced).unwrap();
+        store.upsert(br#"{"id":"b"}"#, Durability::Synced).unwrap();
+    }
+    let guard = Arc::new(());
+    let as_of = |write, most| {
+        let limit = OldLimit { most: Some(most), guard: Some(Arc::clone(&guard) as _) };
+        store.as_of_with(AsOf::Write(write), &StopConditions::default(), limit)
+    };
+    let error = as_of(2, 1).unwrap_err();
+    assert_eq!(error.request_error().unwrap().kind, ErrorKind::BadValue);
+    assert!(error.to_string().contains("more than 1 documents"), "{error}");
+    let held = as_of(2, 2).unwrap();
+    // The guard is dropped with the snapshot.
+    assert_eq!((held.len(), Arc::strong_count(&guard)), (2, 2));
+    drop(held);
+    assert_eq!(Arc::strong_count(&guard), 1);
+    let now = as_of(last(&store), 0).unwrap();
+    assert_eq!((now.len(), Arc::strong_count(&guard)), (2, 1));
+}
+
+#[test]
+fn files_of_earlier_versions_keep_no_history() {
+    for version in [1, 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        let kept = format!("tests/data/store/v{version}.redb");
+        std::fs::copy(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(kept), &path).unwrap();
+        let store = Store::open(&path, Catalog::cases(), StoreOptions::default()).unwrap();
+        assert_eq!(store.snapshot().last_write(), None);
+        assert_eq!(store.set_history(LONG).unwrap_err().kind(), StoreErrorKind::OldFormat);
+        assert_eq!(store.as_of(AsOf::Write(0)).unwrap_err().kind(), StoreErrorKind::HistoryGone);
+        drop(store);
+        let error = Store::open(&path, Catalog::cases(), StoreOptions::default().history(LONG)).unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::OldFormat);
     }
 }

@@ -520,11 +520,11 @@ fn starts_with(field: &str, text: &str) -> Filter {
 }
 
 /// Returns the number of sources that keep a transaction.
-fn keeping(sources: &[std::sync::Weak<BatchSource>]) -> usize {
+pub(super) fn keeping(sources: &[std::sync::Weak<BatchSource>]) -> usize {
     sources.iter().filter_map(std::sync::Weak::upgrade).filter(|source| source.is_keeping()).count()
 }
 
-fn sources(store: &Store) -> Vec<std::sync::Weak<BatchSource>> {
+pub(super) fn sources(store: &Store) -> Vec<std::sync::Weak<BatchSource>> {
     store.lock_log().stored.values().map(|batch| batch.source.clone()).collect()
 }
 

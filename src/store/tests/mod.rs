@@ -5,6 +5,7 @@ mod erase;
 mod format;
 mod growth;
 mod history;
+mod history_damage;
 mod imports;
 mod lazy;
 mod members;

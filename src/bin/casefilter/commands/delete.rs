@@ -10,6 +10,7 @@ use crate::commands::hints::{hint, warn};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::{Admin, Opened};
 use crate::input::database::close_written;
+use crate::input::ids::ids_of;
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::Criteria;
 use crate::input::service::Service;
@@ -123,21 +124,7 @@ impl Args {
     /// Returns the ids of --ids, or the ids in the file of --ids-from. The two arguments exclude each other.
     fn all_ids(&self) -> Result<Vec<String>, Failure> {
         let Some(path) = &self.ids_from else { return Ok(self.ids.clone()) };
-        let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-        let text =
-            if is_stdin(path) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
-        let text = text.map_err(|error| Failure::io("cannot read", &name, &error))?;
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        // An id with unusual characters is written as a JSON string.
-        let ids = lines.map(|line| {
-            let is_json = line.starts_with('"');
-            if is_json {
-                serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
-            } else {
-                line.to_owned()
-            }
-        });
-        Ok(ids.collect())
+        ids_of(path)
     }
 
     /// Asks for confirmation, unless --yes was given.

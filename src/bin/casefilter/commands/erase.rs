@@ -12,6 +12,7 @@ use crate::commands::leftovers;
 use crate::input::admin::{Admin, Opened};
 use crate::input::catalog::stored;
 use crate::input::database::close_written;
+use crate::input::ids::ids_of;
 use crate::output::ending::{AS_IMPORTED, check_database};
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed, note};
@@ -27,36 +28,42 @@ const ERASURES: &str = "/erasures";
 /// Erase an applicant or cases, so that no byte of them is left in the database
 ///
 /// With --applicant: the record of the applicant, its documents, its AML cases, its share tokens, and all cases whose
-/// applicantReference.applicantId is this id. With --case: these cases. Both remove earlier versions of the cases (see `--history`), and
-/// their ids in the events of standing filters.
+/// applicantReference.applicantId is this id. With --case: these cases. Both remove earlier versions of the cases (see
+/// `--history`), and their ids in the events of standing filters.
 ///
-/// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from what
-/// remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. If nothing is
-/// found, it does so too, because the file may have bytes of a case that was deleted before.
+/// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from
+/// what remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. If
+/// nothing is found, it does so too, because the file may have bytes of a case that was deleted before.
 ///
-/// It cannot reach backups and copies that were made before, exports, the audit log (which has filters and ids of applicants), the logs of
-/// the service, names of standing filters, imports that run at the same time, and blocks that the file system has freed. Standing filters
-/// whose text has an id are not changed; they are listed. A value that other cases have too, such as a shared address, stays there.
+/// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were
+/// made before, exports, the audit log (which has filters and ids of applicants), the logs of the service, names of standing
+/// filters, and blocks that the file system has freed. Standing filters whose text has an id are not changed; they are listed. A
+/// value that other cases have too, such as a shared address, stays there.
 ///
-/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a service has
-/// the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
+/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a
+/// service has the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter erase --db cases.db --applicant 6512f0
-  casefilter erase --db cases.db --case c-17,c-18 --yes")]
+  casefilter erase --db cases.db --case c-17 --case c-18 --yes
+  casefilter erase --db cases.db --cases-from erased.ids --yes")]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
 
     /// The id of an applicant
-    #[arg(long, value_name = "ID", required_unless_present = "cases")]
+    #[arg(long, value_name = "ID", required_unless_present_any = ["cases", "cases_from"])]
     applicant: Option<String>,
 
-    /// Ids of cases
-    #[arg(long = "case", value_name = "ID,…", value_delimiter = ',')]
+    /// The id of a case; can be given several times
+    #[arg(long = "case", value_name = "ID")]
     cases: Vec<String>,
+
+    /// A file with ids of cases, one per line, as `search --format ids` writes them
+    #[arg(long, value_name = "FILE|-", conflicts_with = "cases")]
+    cases_from: Option<PathBuf>,
 
     /// Erase without asking
     #[arg(short, long)]
@@ -90,21 +97,22 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if args.applicant.is_some() {
         Part::Service.require("`erase --applicant`")?;
     }
+    let cases = args.all_cases()?;
     let catalog = stored(&args.db, &args.admin)?;
     let open = || Store::open(&args.db, catalog.clone(), StoreOptions::default());
     let opened = args.admin.open(&args.db, open)?;
-    args.confirm()?;
+    args.confirm(&cases)?;
     let working = Working::on("writing the database again");
     let done = match opened {
         Opened::Local(store) => {
-            let erased = store.erase(&args.erasure(&catalog)).map_err(|error| failed(&error))?;
-            let ids = args.applicant.iter().chain(&args.cases).map(String::as_str);
+            let erased = store.erase(&args.erasure(&catalog, &cases)?).map_err(|error| failed(&error))?;
+            let ids = args.applicant.iter().chain(&cases).map(String::as_str);
             let done = Done { erased, standing_filters: store.standing_filters_naming(ids) };
             close_written(store)?;
             done
         }
         Opened::Served(mut service) => {
-            let question = Question { applicant: args.applicant.as_deref(), cases: &args.cases };
+            let question = Question { applicant: args.applicant.as_deref(), cases: &cases };
             service.post(ERASURES, &question)?
         }
     };
@@ -136,25 +144,44 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 impl Args {
     #[cfg(feature = "service")]
-    fn erasure(&self, catalog: &Catalog) -> Erasure {
+    fn erasure(&self, catalog: &Catalog, cases: &[String]) -> Result<Erasure, Failure> {
         let erasure = match &self.applicant {
-            Some(id) => erasure_of_applicant(&catalog.extended(), id),
+            Some(id) => erasure_of_applicant(&catalog.extended(), id).map_err(|errors| {
+                Failure::Failed(format!(
+                    "{}; nothing was erased: name the cases of the applicant by --case",
+                    errors.message()
+                ))
+            })?,
             None => Erasure::new(),
         };
-        erasure.with_ids(self.cases.iter().cloned())
+        Ok(erasure.with_ids(cases.iter().cloned()))
     }
 
     #[cfg(not(feature = "service"))]
-    fn erasure(&self, _: &Catalog) -> Erasure {
-        Erasure::new().with_ids(self.cases.iter().cloned())
+    fn erasure(&self, _: &Catalog, cases: &[String]) -> Result<Erasure, Failure> {
+        Ok(Erasure::new().with_ids(cases.iter().cloned()))
+    }
+
+    /// Returns the ids of --case, or those in the file of --cases-from. An empty id is a mistake.
+    fn all_cases(&self) -> Result<Vec<String>, Failure> {
+        let cases = match &self.cases_from {
+            Some(path) => ids_of(path)?,
+            None => self.cases.clone(),
+        };
+        match cases.iter().any(String::is_empty) {
+            true => {
+                Err(Failure::Usage("--case: expected the id of a case, and not an empty text".to_owned()))
+            }
+            false => Ok(cases),
+        }
     }
 
     /// Asks for confirmation, unless --yes was given.
-    fn confirm(&self) -> Result<(), Failure> {
+    fn confirm(&self, cases: &[String]) -> Result<(), Failure> {
         if self.yes {
             return Ok(());
         }
-        let what = match (&self.applicant, self.cases.len() as u64) {
+        let what = match (&self.applicant, cases.len() as u64) {
             (Some(id), 0) => format!("the applicant {}", escape(id)),
             (Some(id), cases) => format!("the applicant {} and {}", escape(id), counted(cases, "case")),
             (None, cases) => counted(cases, "case"),

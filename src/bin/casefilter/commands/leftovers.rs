@@ -1,7 +1,8 @@
-//! Warns of copies of a database that older versions of casefilter left in its folder.
+//! Warns of copies of a database that interrupted commands left in its folder.
 //!
-//! If a service had the database open, the commands `verify` and `export` of these versions wrote a copy to `FILE.<process>.copy`.
-//! If such a command was interrupted, the copy remained.
+//! Where the system has no files without a name, a command that is killed leaves a file `.casefilter-<process>-<number>.part`. If a
+//! service had the database open, the commands `verify` and `export` of older versions wrote a copy to `FILE.<process>.copy`. If
+//! such a command was interrupted, the copy remained.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,7 @@ use crate::output::unnamed::folder_of;
 pub(crate) fn warn(database: &Path) {
     for (path, bytes) in of(database) {
         note(format!(
-            "warning: {} ({} bytes) is a copy of the database that an interrupted command of an older version left: remove it if you \
-             do not need it\n",
+            "warning: {} ({} bytes) is a copy of a database that an interrupted command left: remove it if you do not need it\n",
             escape(&path.display().to_string()),
             thousands(bytes)
         ));
@@ -36,16 +36,25 @@ fn of(database: &Path) -> Vec<(PathBuf, u64)> {
         .flatten()
         .filter(|entry| {
             let own = entry.file_name();
-            let process =
-                own.to_str().and_then(|own| own.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".copy"));
-            process.is_some_and(|process| is_number(process) && !is_running(process))
+            let Some(own) = own.to_str() else { return false };
+            let copied = own.strip_prefix(name).and_then(|own| own.strip_prefix('.')?.strip_suffix(".copy"));
+            copied.is_some_and(|process| is_number(process) && !is_running(process)) || is_unfinished(own)
         })
         .map(|entry| database.with_file_name(entry.file_name()))
-        .filter(|path| Store::exists(path))
+        .filter(|path| Store::exists(path) || path.extension().is_some_and(|kind| kind == "part"))
         .filter_map(|path| fs::metadata(&path).ok().map(|found| (path, found.len())))
         .collect();
     found.sort_unstable();
     found
+}
+
+/// Returns true for the name of a file that a process had not finished when it ended.
+fn is_unfinished(name: &str) -> bool {
+    let numbers =
+        name.strip_prefix(".casefilter-").and_then(|name| name.strip_suffix(".part")?.split_once('-'));
+    numbers.is_some_and(|(process, number)| {
+        is_number(process) && is_number(number) && !std::path::Path::new("/proc").join(process).exists()
+    })
 }
 
 fn is_number(text: &str) -> bool {

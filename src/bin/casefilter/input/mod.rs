@@ -6,6 +6,7 @@
 //! | arguments for cases, databases, catalogues and PostgreSQL tables | `cases`, `database`, `catalog`, `source`, `kind` |
 //! | arguments for filters, columns, counts, moments and durations | `syntax`, `selection`, `columns`, `facets`, `as_of`, `duration` |
 //! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
+//! | read files of ids | `ids` |
 //! | copy streams, so that they can be read again | `streams` |
 //! | read files of requests; of standing filters | `request_lines`, `request`; `standing` |
 //! | open a database, or connect to the service that has it open | `admin`, with `holder`, `service` and `copy` |
@@ -29,6 +30,7 @@ pub(crate) mod facets;
 pub(crate) mod file_format;
 pub(crate) mod help;
 pub(crate) mod holder;
+pub(crate) mod ids;
 pub(crate) mod kind;
 pub(crate) mod loaded;
 #[cfg(feature = "postgres")]
