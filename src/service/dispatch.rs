@@ -9,7 +9,7 @@ use axum::http::HeaderName;
 use axum::response::Response;
 
 use super::auth::replays::ReplayCache;
-use super::auth::signature::SignatureCheck;
+use super::auth::signature::{SignatureCheck, Verified};
 use super::http::body;
 use super::http::budget::{Account, Reservation};
 use super::http::correlation::CorrelationId;
@@ -95,7 +95,7 @@ async fn call(
     }
     // The timestamp is checked again, because reading the body takes time.
     let verified_s = now().timestamp();
-    let (token, signature) = signed.verify(verified_s)?;
+    let Verified { token, signature, is_previous } = signed.verify(verified_s)?;
     token.note_use(verified_s);
     caller.token = Some(Arc::clone(token));
     let most = shared.options.requests_per_second;
@@ -123,6 +123,7 @@ async fn call(
     let deadline = deadline.unwrap_or_else(|| ResponseDeadline::new(shared.options.write_timeout));
     let call = Call {
         token: Arc::clone(token),
+        is_previous,
         path_id,
         query: head.uri.query().map(str::to_owned),
         body: body.bytes.clone(),

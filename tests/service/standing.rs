@@ -589,6 +589,53 @@ fn streams_end_with_the_token_and_with_the_service() {
 }
 
 #[test]
+fn streams_end_when_their_secret_is_not_valid_any_more() {
+    let mut world = World::new(&[]);
+    let old = key("all");
+    let rotated = |text: &str| Key { token: old.token.clone(), secret: format!("the {text} secret of all") };
+    let with = |key: &Key| {
+        let (token, secret) = (key.token.clone(), key.secret.clone());
+        move |client: &mut Client| client.call(&Key { token, secret }, "GET", EVENTS, b"").status
+    };
+    world.put(&old, "x", &tagged("x"));
+    let mut stream = Stream::open(&world.process, &old, "", None).unwrap();
+    // Rotated with an overlap, the secret is still valid: the stream goes on.
+    let (second, until_s) = (rotated("second"), super::client::now_s() + 4);
+    let until = chrono::DateTime::from_timestamp(until_s, 0).unwrap().to_rfc3339();
+    let previous = json!({"secret": old.secret.clone(), "until": until});
+    let is_new = with(&second);
+    world.change_token(
+        "all",
+        |entry| (entry["secret"], entry["previous"]) = (second.secret.clone().into(), previous),
+        |client| is_new.clone()(client) == 200,
+    );
+    world.write(&["1 c x"]);
+    assert_eq!(stream.event(), Some(("x entered 1".to_owned(), 1)));
+    let mut next = Stream::open(&world.process, &second, "?after=1", None).unwrap();
+    // It ends with the overlap, and so does a request that waits.
+    let mut waiting = world.process.client();
+    let target = format!("{EVENTS}?after=1&wait=30");
+    waiting.send((head(&old, "GET", &target, b"") + "\r\n").as_bytes()).unwrap();
+    assert_eq!(stream.event(), None);
+    assert!(super::client::now_s() >= until_s);
+    assert_eq!(told(&waiting.receive().unwrap().good()), (vec![], 1));
+    world.write(&["2 c x"]);
+    assert_eq!(next.event(), Some(("x entered 2".to_owned(), 2)));
+    // Rotated without an overlap, as after a leak.
+    let third = rotated("third");
+    let is_new = with(&third);
+    let start = Instant::now();
+    world.change_token(
+        "all",
+        |entry| (entry["secret"], entry["previous"]) = (third.secret.clone().into(), Value::Null),
+        |client| is_new.clone()(client) == 200,
+    );
+    assert_eq!(next.event(), None);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    world.process.terminate();
+}
+
+#[test]
 fn filters_and_told_events_are_recorded() {
     let database = Database::new("plain.cases.ndjson");
     let path = database.folder().join("audit.ndjson");

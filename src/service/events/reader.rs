@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::hub::Look;
 use crate::envelope::error_codes;
 use crate::service::auth::permission::Permission;
+use crate::service::auth::secret_mark::SecretMark;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::errors::Failure;
 use crate::service::operations::case_source::CaseSource;
@@ -26,8 +27,15 @@ pub(in crate::service) enum Waited {
     Events,
     /// The time is over.
     Time { last: u64 },
-    /// The token is not in force any more, has other restrictions, or the service drains.
+    /// The token is not in force any more or has other restrictions, its secret is not valid any more, or the service drains.
     Ended { last: u64 },
+}
+
+/// The token of a request that reads events, and the secret with which the request was signed.
+#[derive(Clone)]
+pub(in crate::service) struct Signer {
+    pub(in crate::service) token: Arc<AppToken>,
+    pub(in crate::service) secret: SecretMark,
 }
 
 impl ServiceState {
@@ -44,10 +52,12 @@ impl ServiceState {
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
     }
 
-    /// Returns true if a token is in force with the restrictions that it had when the request began.
-    pub(in crate::service) fn is_in_force(&self, token: &AppToken) -> bool {
-        let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now().timestamp());
-        current.is_some_and(|current| current.owner == token.owner)
+    /// Returns true if a token is in force with the restrictions that it had when the request began, and if the secret of the request
+    /// is still valid.
+    pub(in crate::service) fn is_in_force(&self, signer: &Signer) -> bool {
+        let (token, now_s) = (&signer.token, now().timestamp());
+        let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now_s);
+        current.is_some_and(|current| current.owner == token.owner && current.accepts(signer.secret, now_s))
     }
 
     /// Reads events of a token after an event, at most `most` of them.
@@ -76,16 +86,16 @@ impl ServiceState {
     pub(in crate::service) async fn wait_for_events(
         &self,
         signal: &mut watch::Receiver<u64>,
-        token: &AppToken,
+        signer: &Signer,
         mut after: u64,
         end: Instant,
     ) -> Waited {
         loop {
             signal.mark_unchanged();
-            if self.is_draining() || !self.is_in_force(token) {
+            if self.is_draining() || !self.is_in_force(signer) {
                 return Waited::Ended { last: after };
             }
-            match self.events.look(token.owner.of_token(), after) {
+            match self.events.look(signer.token.owner.of_token(), after) {
                 Look::Read => return Waited::Events,
                 Look::Nothing { last } => after = last,
             }

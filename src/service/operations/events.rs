@@ -84,7 +84,7 @@ async fn read(
     let now = Instant::now();
     let end = now.checked_add(query.wait).unwrap_or(now);
     let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let mut signal = shared.events.subscribe();
+    let (signer, mut signal) = (call.signer(), shared.events.subscribe());
     loop {
         // The first reading also checks that the events after this number are kept.
         let found = shared.read_events(&call.token, after, most).await?;
@@ -95,7 +95,7 @@ async fn read(
         if !found.is_all && Instant::now() < end {
             continue;
         }
-        match shared.wait_for_events(&mut signal, &call.token, after, end).await {
+        match shared.wait_for_events(&mut signal, &signer, after, end).await {
             Waited::Events if Instant::now() < end => {}
             Waited::Events => return Ok((Vec::new(), after)),
             Waited::Time { last } | Waited::Ended { last } => return Ok((Vec::new(), last)),
@@ -134,8 +134,8 @@ async fn stream(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failu
     if let Some(note) = &call.note {
         note.after_event(after);
     }
-    let (token, id) = (Arc::clone(&call.token), call.id);
-    let stream = NewStream { shared, token, operation: STREAM.name, id, after };
+    let (signer, id) = (call.signer(), call.id);
+    let stream = NewStream { shared, signer, operation: STREAM.name, id, after };
     let mut response = json(stream.body(listener));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     Ok(response)

@@ -103,7 +103,7 @@ fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, 
         note.stored(&filter, &names(standing.fields(), catalog));
     }
     // Otherwise, the filter would be stored under restrictions that are not those of the token any more.
-    if !shared.is_in_force(token) {
+    if !shared.is_in_force(&call.signer()) {
         return Err(Failure::overloaded());
     }
     let own = shared.store.owned_filters(token.owner.of_token(), |other| other == name).map_err(failure)?;
