@@ -353,7 +353,7 @@
 //! | 4134 | `InvalidParametersException` | 400 | more facets than the limit |
 //! | 4135 | `InvalidParametersException` | 400 | a histogram with more buckets than the limit |
 //! | 4136 | `InvalidParametersException` | 400 | more standing filters than the limit, or longer ones |
-//! | 4140 | `EventsGoneException` | 410 | events that are not kept any more, that have not happened yet, or that were found under other restrictions of the token |
+//! | 4140 | `EventsGoneException` | 410 | events that are not kept any more, that have not happened yet, or that are from before a change of the token's restrictions |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |

@@ -564,14 +564,17 @@ mod tests {
         let new = "fedcba9876543210";
         let before = of(serde_json::json!({}));
         let rotated = of(serde_json::json!({ "secret": new }));
-        let overlapping = of(serde_json::json!({"secret": new, "previous": previous("1970-01-01T00:01:00Z")}));
+        let overlapping =
+            of(serde_json::json!({"secret": new, "previous": previous("1970-01-01T00:01:00Z")}));
         let accepts = |token: &AppToken, now_s| {
             [before.secret(false), rotated.secret(false)].map(|secret| token.accepts(secret, now_s))
         };
         assert_eq!(accepts(&before, 0), [true, false]);
         assert_eq!(accepts(&rotated, 0), [false, true]);
         assert_eq!([59, 60].map(|now_s| accepts(&overlapping, now_s)), [[true, true], [false, true]]);
-        assert!(overlapping.secret(true) == before.secret(false) && rotated.secret(true) == rotated.secret(false));
+        assert!(
+            overlapping.secret(true) == before.secret(false) && rotated.secret(true) == rotated.secret(false)
+        );
     }
 
     #[test]

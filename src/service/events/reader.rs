@@ -62,11 +62,12 @@ impl ServiceState {
 
     /// Reads events of a token after an event, at most `most` of them.
     ///
-    /// Events that were found under other restrictions of the token are never returned. The reading ends before them.
+    /// Events of other restrictions of the token are never returned. The reading ends before them.
     ///
     /// # Errors
-    /// Returns an error with status 410 if events are not kept any more, if `after` has not happened yet, or if the next event was found
-    /// under other restrictions. Returns an error if the file cannot be read.
+    /// Returns an error with status 410 if events are not kept any more, if `after` has not happened yet, if the next event was found
+    /// under other restrictions, or if it marks a change of restrictions. Returns an error with status 503 if filters of the token are
+    /// still stored under other restrictions. Returns an error if the file cannot be read.
     pub(in crate::service) async fn read_events(
         self: &Arc<Self>,
         token: &Arc<AppToken>,
@@ -75,11 +76,41 @@ impl ServiceState {
     ) -> Result<OwnedEvents, Failure> {
         let token = Arc::clone(token);
         let read = move |shared: &Self| {
+            shared.check_restricted(&token)?;
             let found = shared.store.owned_events(token.owner.of_token(), after, most);
             let found = found.map_err(|error| of_events(error, shared.store.last_event()))?;
             present(found, &token, shared.store.last_event())
         };
         self.read_page_part(read).await
+    }
+
+    /// Returns the number of the last event, after which a client of a token can begin.
+    ///
+    /// # Errors
+    /// Returns an error with status 503 if filters of the token are still stored under other restrictions. Returns an error if the file
+    /// cannot be read.
+    pub(in crate::service) async fn last_event(
+        self: &Arc<Self>,
+        token: &Arc<AppToken>,
+    ) -> Result<u64, Failure> {
+        let token = Arc::clone(token);
+        let read = move |shared: &Self| {
+            shared.check_restricted(&token)?;
+            Ok(shared.store.last_event())
+        };
+        self.read_page_part(read).await
+    }
+
+    /// Checks that all filters of a token are stored under its restrictions.
+    ///
+    /// If some are not yet, writes are still compared with the old filters. A client that read its cases now would have to read them
+    /// again.
+    fn check_restricted(&self, token: &AppToken) -> Result<(), Failure> {
+        if self.store.is_sole_owner(token.owner.of_token(), token.owner.as_str())? {
+            return Ok(());
+        }
+        let description = "the restrictions of the token have changed, and its standing filters follow in a moment; try again then";
+        Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, description))
     }
 
     /// Waits until there may be events of a token after the event `after`, but at most until `end`.
@@ -126,7 +157,7 @@ impl ServiceState {
     }
 }
 
-/// Removes the events from the first one on that was found under other restrictions.
+/// Removes the events from the first one on that was found under other restrictions, or that marks a change of restrictions.
 fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedEvents, Failure> {
     let is_other = |owner: Option<&str>| owner != Some(token.owner.as_str());
     let Some(at) = found.events.iter().position(|event| is_other(event.owner.as_deref())) else {
@@ -134,10 +165,8 @@ fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedE
     };
     let number = found.events.get(at).map_or(0, |event| event.number);
     if at == 0 {
-        return Err(gone(
-            &format!("the event {number} was found under other restrictions of the token"),
-            last,
-        ));
+        let what = format!("the event {number} belongs to other restrictions of the token");
+        return Err(gone(&what, last));
     }
     found.events.truncate(at);
     found.last = number.saturating_sub(1);

@@ -1,8 +1,12 @@
 //! Stores the standing filters of tokens anew when the restrictions of the tokens have changed.
 //!
 //! A filter is stored with the restrictions of its token. After a change, each filter of the token is compiled again from the body that
-//! the client has given. This gives no events, as when a client replaces a filter. If a body does not compile any more, for example
-//! because it names a field that is hidden now, its filter selects no case until it compiles again.
+//! the client has given. This gives no events for cases, as when a client replaces a filter. If a body does not compile any more, for
+//! example because it names a field that is hidden now, its filter selects no case until it compiles again.
+//!
+//! The exchange gives one event that marks its place among the events. Events before it were found by the old filters, and the cases
+//! that the new filters select already will never enter them. So a client that has not read beyond the mark gets 410, and begins again.
+//! Until the exchange, requests for the events of the token get 503.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +17,7 @@ use crate::service::http::errors::Failure;
 use crate::service::operations::case_source::CaseSource;
 use crate::service::state::ServiceState;
 use crate::standing::StandingFilter;
-use crate::store::NewOwnedFilter;
+use crate::store::{Exchange, NewOwnedFilter};
 
 /// The time between two attempts, if the file cannot be written.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -71,9 +75,9 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
         let filter = StandingFilter::owned(token.owner.as_str(), &old.name, &filter);
         NewOwnedFilter { filter: filter.with_fields(old.fields.iter().copied()), body }
     });
-    let anew: Vec<NewOwnedFilter> = anew.collect();
-    let count = anew.len();
-    shared.store.exchange_owned(&outdated, anew).map_err(Failure::from)?;
+    let inserted: Vec<NewOwnedFilter> = anew.collect();
+    let (count, changed) = (inserted.len(), Some(token.owner.of_token()));
+    shared.store.exchange_owned(Exchange { removed: &outdated, inserted, changed }).map_err(Failure::from)?;
     let name = token.name.as_str();
     tracing::info!(
         token = name,

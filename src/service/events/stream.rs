@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
 use hyper::body::Frame;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -86,7 +87,8 @@ impl Teller {
             let found = match shared.read_events(&signer.token, self.stream.after, MOST_EVENTS).await {
                 Ok(found) => found,
                 Err(failure) => {
-                    if failure.status().is_server_error() {
+                    // While the filters of the token are stored anew, the client connects again.
+                    if failure.status() == StatusCode::INTERNAL_SERVER_ERROR {
                         let cause = failure.cause().unwrap_or(failure.description());
                         tracing::error!(cause, "a stream of events ended: they cannot be read");
                     }

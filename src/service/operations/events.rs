@@ -60,7 +60,8 @@ async fn events(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failu
     let query = Query::read(&call)?;
     let _listener = shared.events.listen(&call.token, &shared.options)?;
     let Some(after) = query.after else {
-        return answer(&shared, &call, &[], shared.store.last_event());
+        let last = shared.last_event(&call.token).await?;
+        return answer(&shared, &call, &[], last);
     };
     if let Some(note) = &call.note {
         note.after_event(after);
@@ -124,7 +125,7 @@ async fn stream(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failu
     }
     let listener = shared.events.listen(&call.token, &shared.options)?;
     let after = match query.after {
-        None => shared.store.last_event(),
+        None => shared.last_event(&call.token).await?,
         Some(after) => {
             // A client learns here that events are gone.
             shared.read_events(&call.token, after, 1).await?;

@@ -15,7 +15,7 @@ use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
 use crate::standing::StandingFilter;
-use crate::store::{NewOwnedFilter, OwnedFilter, StoreError, StoreErrorKind};
+use crate::store::{Exchange, NewOwnedFilter, OwnedFilter, StoreError, StoreErrorKind};
 
 /// The path of the list, and of a filter.
 const ALL: &str = "/resources/api/caseManagement/v2/cases/standingFilters";
@@ -119,8 +119,11 @@ fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, 
     };
     let replaced = !before.is_empty();
     if !matches!(&before[..], [old] if is_same(old)) {
-        let new = NewOwnedFilter { filter: standing, body };
-        shared.store.exchange_owned(&before, vec![new]).map_err(failure)?;
+        // A filter of other restrictions selects other cases from now on, though the client may have sent the same body.
+        let is_other = before.iter().any(|old| old.owner != token.owner.as_str());
+        let changed = is_other.then(|| token.owner.of_token());
+        let inserted = vec![NewOwnedFilter { filter: standing, body }];
+        shared.store.exchange_owned(Exchange { removed: &before, inserted, changed }).map_err(failure)?;
     }
     to_json(&Put { name, replaced })
 }
@@ -232,7 +235,8 @@ fn delete(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8
     if own.is_empty() {
         return Err(unknown(name));
     }
-    shared.store.exchange_owned(&own, Vec::new()).map_err(failure)?;
+    let exchange = Exchange { removed: &own, inserted: Vec::new(), changed: None };
+    shared.store.exchange_owned(exchange).map_err(failure)?;
     to_json(&Deleted { name })
 }
 
