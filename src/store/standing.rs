@@ -327,6 +327,12 @@ impl Store {
         self.change_filters(&mut log, forget, None, |_| Ok(()))
     }
 
+    /// Returns true if the format of the file has standing filters.
+    #[cfg(feature = "service")]
+    pub(crate) fn has_standing(&self) -> bool {
+        self.is_packed
+    }
+
     pub(super) fn check_format(&self) -> Result<(), StoreError> {
         if self.is_packed {
             return Ok(());

@@ -42,13 +42,18 @@ impl ServiceState {
     /// Checks that the service has standing filters.
     ///
     /// # Errors
-    /// Returns an error with status 404 if it searches PostgreSQL.
+    /// Returns an error with status 404 if it searches PostgreSQL, or if its database has an earlier format.
     pub(in crate::service) fn check_standing(&self) -> Result<(), Failure> {
-        if matches!(self.source, CaseSource::Store) {
-            return Ok(());
-        }
-        let description =
-            "this service searches PostgreSQL, whose writes give no events: it has no standing filters";
+        let description = match &self.source {
+            CaseSource::Store if self.store.has_standing() => return Ok(()),
+            CaseSource::Store => {
+                "the database of this service has an earlier format, which has no standing filters"
+            }
+            #[cfg(feature = "postgres")]
+            CaseSource::Postgres(_) => {
+                "this service searches PostgreSQL, whose writes give no events: it has no standing filters"
+            }
+        };
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
     }
 
