@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::database::Store;
 use super::error::StoreError;
-use super::standing_bytes::{Fields, stored_filter};
+use super::standing_bytes::{Fields, filter_to_bytes, stored_filter};
 use super::standing_tables::{each_event, open, put_filters, remove_filter, system_clock};
 use super::tables::STANDING;
 use crate::catalog::FieldId;
@@ -40,6 +40,8 @@ pub(crate) struct OwnedFilter {
     pub(crate) fields: Vec<FieldId>,
     /// The length of the body that the owner has given, in bytes.
     pub(crate) body_bytes: usize,
+    /// The length of what is stored, in bytes: the body, the filter and its fields.
+    pub(crate) stored_bytes: usize,
     /// The body that the owner has given, if it was asked for.
     pub(crate) body: Option<String>,
 }
@@ -58,6 +60,13 @@ pub(crate) struct OwnedEvents {
     pub(crate) last: u64,
     /// True if no event follows this part yet.
     pub(crate) is_all: bool,
+}
+
+impl NewOwnedFilter {
+    /// Returns the length of what is stored, in bytes.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        filter_to_bytes(&self.filter, &self.body).len()
+    }
 }
 
 impl OwnedFilter {
@@ -94,7 +103,8 @@ impl Store {
                 if let (Some(owner), name) = split_key(&last) {
                     let body = has_body(name).then(|| stored.body.to_owned());
                     let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), stored.body.len());
-                    found.push(OwnedFilter { owner, name, fields: stored.fields, body_bytes, body });
+                    let (fields, stored_bytes) = (stored.fields, bytes.value().len());
+                    found.push(OwnedFilter { owner, name, fields, body_bytes, stored_bytes, body });
                 }
             }
             Ok(found)
@@ -122,6 +132,16 @@ impl Store {
             Ok(true)
         };
         self.reading(self.file.generation(), read, read)
+    }
+
+    /// Returns true if a filter is stored with its fields, and selects the same cases there.
+    pub(crate) fn has_owned(&self, filter: &StandingFilter) -> bool {
+        let is_same = |stored: StandingFilter| {
+            let (stored_filter, filter_text) = (stored.filter(), || filter.filter().to_text());
+            stored.fields() == filter.fields()
+                && (stored_filter == filter.filter() || stored_filter.to_text() == filter_text())
+        };
+        self.filters.get(&filter.key()).is_some_and(is_same)
     }
 
     /// Removes filters of an owner and stores others, in one transaction. Gives no events for the cases that the filters select. On

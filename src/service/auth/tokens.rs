@@ -292,8 +292,8 @@ impl Tokens {
     }
 
     /// Returns the tokens, in any order.
-    pub(in crate::service) fn iter(&self) -> impl Iterator<Item = &AppToken> {
-        self.by_token.values().map(|token| &**token)
+    pub(in crate::service) fn iter(&self) -> impl Iterator<Item = &Arc<AppToken>> {
+        self.by_token.values()
     }
 
     /// Returns the number of tokens.

@@ -389,7 +389,7 @@ mod owned {
     fn old(owner: &str, name: &str) -> OwnedFilter {
         let body = format!("body of {name}");
         let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), body.len());
-        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, body: Some(body) }
+        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, stored_bytes: 0, body: Some(body) }
     }
 
     fn put(store: &Store, inserted: Vec<NewOwnedFilter>) {
