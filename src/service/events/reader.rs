@@ -133,6 +133,10 @@ impl ServiceState {
             }
             match self.events.look(signer.token.owner.of_token(), after) {
                 Look::Read => return Waited::Events,
+                // Without the thread, new events are found here, if later.
+                Look::Nothing { .. } if !self.events.is_followed() && self.store.last_event() > after => {
+                    return Waited::Events;
+                }
                 Look::Nothing { last } => after = last,
             }
             let now = Instant::now();
