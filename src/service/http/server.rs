@@ -228,6 +228,7 @@ impl Service {
             admin,
         } = self;
         let shared = Arc::new(shared);
+        let _draining = DrainOnDrop(Arc::clone(&shared));
         let _metrics = metrics.map(|listener| MetricsServer::start(listener, Arc::clone(&shared)));
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
         let graceful = GracefulShutdown::new();
@@ -327,6 +328,16 @@ impl Service {
     }
 }
 
+/// Begins to drain when it is dropped, for example because the host has dropped the future of the service. Otherwise, streams of events
+/// would keep their connections and the store open.
+struct DrainOnDrop(Arc<ServiceState>);
+
+impl Drop for DrainOnDrop {
+    fn drop(&mut self) {
+        self.0.begin_draining();
+    }
+}
+
 /// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
 /// does not have to read it then. The thread ends early when the service drains. There is no thread if searches do not use the
 /// database, or if the system has no more threads.
@@ -361,8 +372,8 @@ fn follow(shared: &Arc<ServiceState>) -> Reading {
     })
 }
 
-/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the future of the
-/// service. Otherwise, the thread would keep the store open.
+/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the future
+/// of the service. Otherwise, the thread would keep the store open.
 #[derive(Default)]
 struct Reading {
     is_over: Arc<AtomicBool>,
@@ -375,8 +386,11 @@ impl Reading {
         let is_over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&is_over);
         let read = move || work(&|| !own.load(Ordering::Relaxed));
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read).ok();
-        Self { is_over, thread }
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read);
+        if let Err(cause) = &thread {
+            tracing::error!(%cause, thread = name, "a thread of the service cannot be started: requests do its work themselves");
+        }
+        Self { is_over, thread: thread.ok() }
     }
 
     /// Tells the thread to end, and waits until it has ended.
