@@ -505,6 +505,13 @@ mod owned {
             assert!(store.exchange_owned(Exchange { removed: &[], inserted, changed: None }).is_err());
         }
         assert!(store.insert_standing([filter("\0one:1\0c", "true")]).is_err());
+        // A host does not reach a filter of an owner by a name.
+        assert_eq!(
+            (store.standing("\0one:2\0a"), store.remove_standing("\0one:2\0a").unwrap()),
+            (None, false)
+        );
+        assert!(store.has_owned(&new("one:2", "a", "true").filter));
+        assert!(!store.has_owned(&new("one:2", "a", "state = x").filter));
         drop(store);
         verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
     }
