@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::HeaderName;
 use axum::response::Response;
@@ -121,7 +122,7 @@ async fn call(
     }
     let deadline = head.extensions.get().cloned();
     let deadline = deadline.unwrap_or_else(|| ResponseDeadline::new(shared.options.write_timeout));
-    let call = Call {
+    let mut call = Call {
         token: Arc::clone(token),
         is_previous,
         path_id,
@@ -138,7 +139,12 @@ async fn call(
     };
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await.map(json),
-        Handler::Events(events) => return events(Arc::clone(shared), call).await,
+        Handler::Events(events) => {
+            // The request may wait for long, and does not need its body.
+            call.body = Bytes::new();
+            drop(body);
+            return events(Arc::clone(shared), call).await;
+        }
         Handler::Now(answer) => (answer(&call), shared.outgoing.reserve(token)),
         Handler::Read(read) => {
             shared.run_on_worker(token, move |shared| answer_within_room(shared, &call, read)).await??
