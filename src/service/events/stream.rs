@@ -19,6 +19,7 @@ use super::hub::Listener;
 use super::line::EventLine;
 use super::reader::{Signer, Waited};
 use crate::service::audit::record::{Answered, By, Note};
+use crate::service::http::client_watch::ClientWatch;
 use crate::service::http::correlation::CorrelationId;
 use crate::service::state::ServiceState;
 use crate::standing::Event;
@@ -44,6 +45,8 @@ pub(in crate::service) struct NewStream {
     pub(in crate::service) id: CorrelationId,
     /// The number of the event after which the stream begins.
     pub(in crate::service) after: u64,
+    /// The state of the client's connection.
+    pub(in crate::service) client: ClientWatch,
 }
 
 /// The sender of a stream: makes its pieces, one after the other.
@@ -64,8 +67,17 @@ impl NewStream {
 }
 
 impl Teller {
-    /// Waits for the next piece. Returns `None` at the end of the stream.
-    async fn next(mut self) -> Option<(Bytes, Self)> {
+    /// Waits for the next piece. Returns `None` at the end of the stream, or if the client has disconnected.
+    async fn next(self) -> Option<(Bytes, Self)> {
+        let client = self.stream.client.clone();
+        tokio::select! {
+            biased;
+            piece = self.next_piece() => piece,
+            () = client.gone_while_waiting() => None,
+        }
+    }
+
+    async fn next_piece(mut self) -> Option<(Bytes, Self)> {
         let NewStream { shared, signer, .. } = &self.stream;
         let (shared, signer) = (Arc::clone(shared), signer.clone());
         if self.told.is_none() {
@@ -98,6 +110,10 @@ impl Teller {
             if found.events.is_empty() {
                 self.stream.after = found.last;
                 continue;
+            }
+            // The reading may have waited for others.
+            if !shared.is_in_force(&signer) {
+                return None;
             }
             let (text, count) = piece(&found.events);
             let told = found.events.get(..count).unwrap_or_default();
