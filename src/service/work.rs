@@ -237,6 +237,18 @@ mod tests {
     }
 
     #[test]
+    fn an_update_that_comes_too_late_says_nothing_about_the_file() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let shared = state(folder.path(), 1, 1);
+        for failure in [Failure::no_turn(), Failure::unauthorized()] {
+            shared.track_write(|_| Err::<(), _>(failure)).unwrap_err();
+            assert!(!shared.writes_fail());
+        }
+        shared.track_write(|_| Err::<(), _>(Failure::internal("full"))).unwrap_err();
+        assert!(shared.writes_fail());
+    }
+
+    #[test]
     fn a_token_gets_at_most_half_of_the_concurrency_unless_it_is_the_only_token() {
         for (tokens, concurrency, expected) in [(2, 8, 4), (2, 3, 2), (2, 1, 1), (3, 0, 0), (1, 8, 8)] {
             let folder = tempfile::TempDir::new().unwrap();

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+use casefilter::{Catalog, StoreOptions};
 use serde_json::{Value, json};
 
 use super::client::{Client, Key, Response, head};
@@ -67,6 +69,24 @@ impl World {
         last
     }
 
+    /// Starts the service again, with other options.
+    fn restart(self, arguments: &[&str]) -> Self {
+        let Self { database, process, .. } = self;
+        process.terminate();
+        let process = Process::run(casefilter(), &database, arguments, None);
+        let client = process.client();
+        Self { database, process, client }
+    }
+
+    /// Waits until the filters of a token are stored anew, after the event `after`.
+    fn wait_for_change(&mut self, key: &Key, after: u64) {
+        let start = Instant::now();
+        while self.client.call(key, "GET", &format!("{EVENTS}?after={after}"), b"").status != 410 {
+            assert!(start.elapsed() < SOON, "the filters are not stored anew");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Changes the entry of a token in the token file, and waits until a request with the token gets what is expected.
     fn change_token(
         &mut self,
@@ -110,7 +130,15 @@ struct Stream {
 
 impl Stream {
     fn open(process: &Process, key: &Key, query: &str, last_event_id: Option<u64>) -> Result<Self, Response> {
-        let mut client = process.client();
+        Self::over(process.client(), key, query, last_event_id)
+    }
+
+    fn over(
+        mut client: Client,
+        key: &Key,
+        query: &str,
+        last_event_id: Option<u64>,
+    ) -> Result<Self, Response> {
         let mut request = head(key, "GET", &format!("{STREAM}{query}"), b"");
         if let Some(id) = last_event_id {
             request += &format!("Last-Event-ID: {id}\r\n");
@@ -123,6 +151,8 @@ impl Stream {
         assert_eq!(response.header("content-type"), Some("text/event-stream"));
         assert_eq!(response.header("transfer-encoding"), Some("chunked"));
         assert!(response.header("x-correlation-id").is_some());
+        let of_proxies = ["cache-control", "x-accel-buffering"].map(|name| response.header(name));
+        assert_eq!(of_proxies, [Some("no-store"), Some("no")]);
         Ok(Self { client, text: String::new() })
     }
 
@@ -425,23 +455,24 @@ fn a_waiting_request_is_woken_by_a_write() {
     let mut stream = Stream::open(&world.process, &all, "", None).unwrap();
     assert_eq!(stream.block().as_deref(), Some("retry: 1000\nid: 0"));
     // Events of others do not wake it.
+    world.put(&key("manageFilters"), "y", &tagged("y"));
     thread::sleep(Duration::from_millis(300));
     world.write(&["1 c y"]);
     thread::sleep(Duration::from_millis(300));
     let start = Instant::now();
     world.write(&["2 c x"]);
     let (events, last) = told(&waiting.receive().unwrap().good());
-    assert_eq!((events, last), (vec!["x entered 2".to_owned()], 1));
-    assert_eq!(stream.event(), Some(("x entered 2".to_owned(), 1)));
+    assert_eq!((events, last), (vec!["x entered 2".to_owned()], 2));
+    assert_eq!(stream.event(), Some(("x entered 2".to_owned(), 2)));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     // The time of waiting ends.
     let start = Instant::now();
-    let answer = world.client.call(&all, "GET", &format!("{EVENTS}?after=1&wait=1"), b"").good();
-    assert_eq!(told(&answer), (vec![], 1));
+    let answer = world.client.call(&all, "GET", &format!("{EVENTS}?after=2&wait=1"), b"").good();
+    assert_eq!(told(&answer), (vec![], 2));
     assert!((Duration::from_millis(900)..SOON).contains(&start.elapsed()), "{:?}", start.elapsed());
     // An event that has not happened yet.
     let gone = world.client.call(&all, "GET", &format!("{EVENTS}?after=9&wait=20"), b"");
-    assert!(gone.failure(410).contains("no event has number 9 yet; the last one has number 1"));
+    assert!(gone.failure(410).contains("no event has number 9 yet; the last one has number 2"));
     world.process.terminate();
 }
 
@@ -554,8 +585,8 @@ fn requests_for_events_are_limited() {
     drop((own, third));
     let start = Instant::now();
     while Stream::open(&world.process, &all, "", None).is_err() {
-        assert!(start.elapsed() < Duration::from_secs(40), "the permits of closed streams are not free");
-        thread::sleep(Duration::from_millis(200));
+        assert!(start.elapsed() < SOON, "the permits of closed streams are not free");
+        thread::sleep(Duration::from_millis(50));
     }
     world.process.terminate();
 }
@@ -602,6 +633,93 @@ fn streams_end_with_the_token_and_with_the_service() {
     assert_eq!(stream.event(), None);
     assert_eq!(told(&waiting.receive().unwrap().good()), (vec![], 1));
     assert!(!log.contains("still in flight"), "{log}");
+}
+
+#[test]
+fn databases_of_earlier_formats_have_no_standing_filters() {
+    for version in ["v1", "v2"] {
+        let database = Database::new("plain.cases.ndjson");
+        let kept = format!("{}/tests/data/store/{version}.redb", env!("CARGO_MANIFEST_DIR"));
+        fs::copy(kept, database.path()).unwrap();
+        let process = Process::run(casefilter(), &database, &[], None);
+        let mut client = process.client();
+        for (method, target) in [
+            ("GET", STANDING.to_owned()),
+            ("PUT", format!("{STANDING}/x")),
+            ("GET", format!("{STANDING}/x")),
+            ("DELETE", format!("{STANDING}/x")),
+            ("GET", EVENTS.to_owned()),
+            ("GET", format!("{EVENTS}?after=0&wait=5")),
+            ("GET", STREAM.to_owned()),
+        ] {
+            let answer = client.call(&key("all"), method, &target, br#"{"ids":["1"]}"#);
+            assert!(
+                answer.failure(404).contains("an earlier format"),
+                "{method} {target}: {}",
+                answer.text()
+            );
+            assert_eq!(answer.code().0, 4044);
+        }
+        let log = process.terminate();
+        assert!(!log.contains("ERROR"), "{log}");
+    }
+}
+
+#[test]
+fn a_filter_has_the_meaning_of_its_body_under_the_present_options() {
+    let mut world = World::new(&["--extended"]);
+    let all = key("all");
+    let body = json!({"criteria": [{"field": "tags", "op": "$startsWith", "values": ["x"]}]});
+    let put = world.put(&all, "x", &body);
+    assert_eq!(put["replaced"], false);
+    world.write(&["1 c xa"]);
+    assert_eq!(world.events(&all, 0), (vec!["x entered 1".to_owned()], 1));
+    // Without the option, the body does not compile, and the filter selects no case.
+    world = world.restart(&[]);
+    world.wait_for_change(&all, 1);
+    let shown = world.client.call(&all, "GET", &format!("{STANDING}/x"), b"").good();
+    assert!(shown["error"].is_string() && shown["body"] == body, "{shown}");
+    let last = world.last(&all);
+    world.write(&["2 c xb"]);
+    assert_eq!(world.events(&all, last), (vec![], last));
+    // A restart with the same options changes nothing.
+    world = world.restart(&[]);
+    assert_eq!(world.events(&all, last), (vec![], last));
+    // With the option, it selects cases again.
+    world = world.restart(&["--extended"]);
+    world.wait_for_change(&all, last);
+    let shown = world.client.call(&all, "GET", &format!("{STANDING}/x"), b"").good();
+    assert!(shown.get("error").is_none(), "{shown}");
+    assert_eq!(world.put(&all, "x", &body)["replaced"], true);
+    let last = world.last(&all);
+    world.write(&["3 c xc"]);
+    assert_eq!(world.events(&all, last).0, ["x entered 3"]);
+    world.process.terminate();
+}
+
+#[test]
+fn streams_end_when_the_host_drops_the_service() {
+    let database = Database::new("plain.cases.ndjson");
+    let store = database.open();
+    let file: TokenFile = serde_json::from_value(super::server::tokens()).unwrap();
+    let options = ServiceOptions::default();
+    let tokens = Tokens::new(file, store.catalog(), &options.limits).unwrap();
+    let service = Service::new(store, tokens, options);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = runtime.spawn(service.serve(listener, std::future::pending()));
+    let mut stream = Stream::over(Client::new(address), &key("all"), "", None).unwrap();
+    assert!(stream.block().is_some());
+    let start = Instant::now();
+    serving.abort();
+    assert_eq!(stream.event(), None);
+    drop(stream);
+    // The store is closed.
+    while casefilter::Store::open(database.path(), Catalog::cases(), StoreOptions::default()).is_err() {
+        assert!(start.elapsed() < SOON, "the store is still open");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

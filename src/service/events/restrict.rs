@@ -120,3 +120,76 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::limits::Limits;
+    use crate::service::auth::tokens::Tokens;
+    use crate::service::options::ServiceOptions;
+    use crate::store::{Durability, StoreOptions};
+
+    #[test]
+    fn writes_between_a_change_of_a_token_and_that_of_its_filters_are_never_missed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("c.db");
+        let store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
+        let secret = "0123456789abcdef";
+        let entry = serde_json::json!({"token": "t", "secret": secret, "permissions": ["manageFilters"], "clients": ["b"]});
+        let file = serde_json::from_value(serde_json::json!({ "tokens": [entry] })).unwrap();
+        let tokens = Tokens::new(file, store.catalog(), &Limits::default()).unwrap();
+        let shared =
+            Arc::new(ServiceState::new(store, tokens, ServiceOptions::default(), std::iter::empty()));
+        let token = Arc::clone(shared.tokens.load().find("t").0.unwrap());
+        // The filter is stored under the restrictions of before: the client `a`.
+        let (owner, body) = (
+            format!("{}before", token.owner.of_token()),
+            r#"{"criteria":[{"field":"id","op":"<>","values":["0"]}]}"#,
+        );
+        let bound = Filter::compile_text(shared.store.catalog(), "clientId = a and id <> '0'").unwrap();
+        let new =
+            NewOwnedFilter { filter: StandingFilter::owned(&owner, "n", &bound), body: body.to_owned() };
+        let exchange = Exchange { removed: &[], inserted: vec![new], changed: None };
+        shared.store.exchange_owned(exchange).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let status = |after| {
+            let read = runtime.block_on(shared.read_events(&token, after, 10));
+            read.map(|found| found.events.len()).map_err(|failure| failure.status().as_u16())
+        };
+        let write = |id: &str, client: &str| {
+            let case = serde_json::json!({"id": id, "clientId": client}).to_string();
+            shared.store.upsert(case.as_bytes(), Durability::Synced).unwrap();
+        };
+        // A case of the client `b` gives no event, because the filter is the old one. No number is given out now.
+        write("1", "b");
+        assert_eq!(shared.store.last_event(), 0);
+        assert_eq!(status(0), Err(503));
+        assert_eq!(runtime.block_on(shared.last_event(&token)).unwrap_err().status().as_u16(), 503);
+        runtime.block_on(shared.restrict(Arc::clone(&token), false)).unwrap();
+        // A client that had read all events learns that it must read its cases again.
+        assert_eq!(status(0), Err(410));
+        assert_eq!(runtime.block_on(shared.last_event(&token)).unwrap(), 1);
+        write("2", "b");
+        write("3", "a");
+        assert_eq!((status(0), status(1), status(2)), (Err(410), Ok(1), Ok(0)));
+        // Nothing is left to store, so the file is not written, and nothing is said about it.
+        shared.writes_fail.store(true, Ordering::Relaxed);
+        for checks_bodies in [false, true] {
+            runtime.block_on(shared.restrict(Arc::clone(&token), checks_bodies)).unwrap();
+        }
+        assert!(shared.writes_fail() && shared.store.last_event() == 2);
+        // A filter of the present restrictions that is not that of its body.
+        let none = StandingFilter::owned(token.owner.as_str(), "n", &Filter::none(shared.store.catalog()));
+        let new = NewOwnedFilter { filter: none, body: body.to_owned() };
+        shared.store.exchange_owned(Exchange { removed: &[], inserted: vec![new], changed: None }).unwrap();
+        runtime.block_on(shared.restrict(Arc::clone(&token), false)).unwrap();
+        assert_eq!(status(2), Ok(0));
+        runtime.block_on(shared.restrict(Arc::clone(&token), true)).unwrap();
+        assert_eq!((status(2), status(3)), (Err(410), Ok(0)));
+        write("4", "b");
+        assert_eq!(status(3), Ok(1));
+    }
+}
