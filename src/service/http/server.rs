@@ -387,8 +387,8 @@ impl Reading {
         let own = Arc::clone(&is_over);
         let read = move || work(&|| !own.load(Ordering::Relaxed));
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read);
-        if let Err(cause) = &thread {
-            tracing::error!(%cause, thread = name, "a thread of the service cannot be started: requests do its work themselves");
+        if let Err(error) = &thread {
+            tracing::error!(thread = name, %error, "a thread of the service cannot be started: requests do its work themselves");
         }
         Self { is_over, thread: thread.ok() }
     }
@@ -455,6 +455,20 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
     }
 }
 
+/// Makes the system close a connection whose peer acknowledges nothing for the write timeout.
+///
+/// A peer may vanish without a word. The heartbeats of a stream of events are small, so the system keeps them for many minutes before it
+/// gives up. Meanwhile, the service would take the client for one that listens.
+#[cfg(target_os = "linux")]
+fn close_if_silent(stream: &TcpStream, timeout: Duration) {
+    let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+    // Without the option, the connection ends later.
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn close_if_silent(_: &TcpStream, _: Duration) {}
+
 /// Returns true if an error of `accept` is about a single connection. Then the next call of `accept` may succeed immediately.
 fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
@@ -494,6 +508,7 @@ impl Server {
     ) {
         // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
+        close_if_silent(&stream, self.shared.options.write_timeout);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
         let watch = ClientWatch::default();
         let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
@@ -588,6 +603,16 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_system_gives_up_a_silent_client_after_the_write_timeout() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        close_if_silent(&stream, Duration::from_secs(30));
+        assert_eq!(rustix::net::sockopt::tcp_user_timeout(&stream), Ok(30_000));
+    }
 
     #[test]
     fn columns_are_no_longer_read_after_the_service_was_dropped() {
