@@ -612,12 +612,14 @@ fn streams_end_with_the_token_and_with_the_service() {
     assert_eq!(told(&waiting.receive().unwrap().good()), (vec![], 0));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     let soon = chrono::DateTime::from_timestamp(super::client::now_s() + 2, 0).unwrap().to_rfc3339();
+    let start = Instant::now();
     world.change_token(
         "tenant-both",
         |entry| entry["expires"] = soon.into(),
         |client| client.call(&key("tenant-both"), "GET", EVENTS, b"").status == 401,
     );
     assert_eq!(expired.event(), None);
+    assert!(start.elapsed() < Duration::from_secs(2) + SOON, "{:?}", start.elapsed());
     // The last stream is still open.
     world.put(&all, "x", &tagged("x"));
     world.write(&["1 c x"]);
@@ -767,6 +769,26 @@ fn streams_end_when_their_secret_is_not_valid_any_more() {
     assert_eq!(next.event(), None);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     world.process.terminate();
+}
+
+#[test]
+fn a_client_that_asks_while_the_service_drains_does_not_ask_again_at_once() {
+    let world = World::new(&["--drain", "4s"]);
+    let World { process, mut client, database } = world;
+    let mut stream = Stream::open(&process, &key("all"), "", None).unwrap();
+    let clients: Vec<Client> = (0..2).map(|_| process.client()).collect();
+    let ending = thread::spawn(move || process.terminate());
+    assert_eq!(stream.event(), None);
+    let start = Instant::now();
+    for mut client in clients {
+        let answer = client.call(&key("all"), "GET", &format!("{EVENTS}?after=0&wait=30"), b"").good();
+        assert_eq!(told(&answer), (vec![], 0));
+    }
+    assert!((Duration::from_millis(1_900)..SOON).contains(&start.elapsed()), "{:?}", start.elapsed());
+    client.call(&key("all"), "GET", STREAM, b"").failure(503);
+    let log = ending.join().unwrap();
+    assert!(!log.contains("still in flight"), "{log}");
+    drop(database);
 }
 
 #[test]

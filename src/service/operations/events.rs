@@ -121,9 +121,19 @@ fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Re
     if let Some(note) = &call.note {
         note.events(events);
     }
-    let lines: Vec<String> = events.iter().map(|event| EventLine::of_client(event).to_json()).collect();
-    let text = format!("{{\"events\":[{}],\"last\":{last}}}", lines.join(","));
-    let body = Outgoing::body(shared.outgoing.reserve(&call.token), text.into_bytes())?;
+    let mut reservation = shared.outgoing.reserve(&call.token);
+    let mut text = "{\"events\":[".to_owned();
+    for (at, event) in events.iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        text.push_str(&EventLine::of_client(event).to_json());
+        if !Outgoing::grow_to(&mut reservation, text.len()) {
+            return Err(Failure::overloaded());
+        }
+    }
+    text.push_str(&format!("],\"last\":{last}}}"));
+    let body = Outgoing::body(reservation, text.into_bytes())?;
     shared.events.count_told(events.len());
     Ok(json(body))
 }
