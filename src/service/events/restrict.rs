@@ -112,10 +112,12 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
     let (count, changed) = (inserted.len(), Some(token.owner.of_token()));
     let exchange = Exchange { removed: &removed, inserted, changed };
     shared.track_write(|shared| shared.store.exchange_owned(exchange).map_err(Failure::from))?;
-    let name = token.name.as_str();
+    let (name, owner, last_event) = (token.name.as_str(), token.owner.as_str(), shared.store.last_event());
     tracing::info!(
         token = name,
+        owner,
         filters = count,
+        last_event,
         "the restrictions of a token have changed, and those of its standing filters"
     );
     Ok(())
