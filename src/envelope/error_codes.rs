@@ -88,7 +88,7 @@ pub(crate) const EVENTS_GONE: ErrorCode = row(
     4140,
     "EventsGoneException",
     410,
-    "events that are not kept any more, that have not happened yet, or that were found under other restrictions of the token",
+    "events that are not kept any more, that have not happened yet, or that are from before a change of the token's restrictions",
 );
 const MEDIA_TYPE: ErrorCode =
     row(4150, "UnsupportedMediaTypeException", 415, "admin socket: the format cannot be imported");

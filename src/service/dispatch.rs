@@ -4,12 +4,13 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::HeaderName;
 use axum::response::Response;
 
 use super::auth::replays::ReplayCache;
-use super::auth::signature::SignatureCheck;
+use super::auth::signature::{SignatureCheck, Verified};
 use super::http::body;
 use super::http::budget::{Account, Reservation};
 use super::http::correlation::CorrelationId;
@@ -95,7 +96,7 @@ async fn call(
     }
     // The timestamp is checked again, because reading the body takes time.
     let verified_s = now().timestamp();
-    let (token, signature) = signed.verify(verified_s)?;
+    let Verified { token, signature, is_previous } = signed.verify(verified_s)?;
     token.note_use(verified_s);
     caller.token = Some(Arc::clone(token));
     let most = shared.options.requests_per_second;
@@ -121,8 +122,9 @@ async fn call(
     }
     let deadline = head.extensions.get().cloned();
     let deadline = deadline.unwrap_or_else(|| ResponseDeadline::new(shared.options.write_timeout));
-    let call = Call {
+    let mut call = Call {
         token: Arc::clone(token),
+        is_previous,
         path_id,
         query: head.uri.query().map(str::to_owned),
         body: body.bytes.clone(),
@@ -137,7 +139,12 @@ async fn call(
     };
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await.map(json),
-        Handler::Events(events) => return events(Arc::clone(shared), call).await,
+        Handler::Events(events) => {
+            // The request may wait for long, and does not need its body.
+            call.body = Bytes::new();
+            drop(body);
+            return events(Arc::clone(shared), call).await;
+        }
         Handler::Now(answer) => (answer(&call), shared.outgoing.reserve(token)),
         Handler::Read(read) => {
             shared.run_on_worker(token, move |shared| answer_within_room(shared, &call, read)).await??

@@ -130,8 +130,8 @@
 //! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search is also
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
-//! - **Standing filters.** A token has at most [`standing_filters`](ServiceOptions::standing_filters), whose bodies have at most
-//!   [`standing_bytes`](ServiceOptions::standing_bytes) together. Requests for events over the limits get 429 or 503.
+//! - **Standing filters.** A token has at most [`standing_filters`](ServiceOptions::standing_filters), which have at most
+//!   [`standing_bytes`](ServiceOptions::standing_bytes) together, as they are stored. Requests for events over the limits get 429 or 503.
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
 //!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest of
 //!   a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into
@@ -353,7 +353,7 @@
 //! | 4134 | `InvalidParametersException` | 400 | more facets than the limit |
 //! | 4135 | `InvalidParametersException` | 400 | a histogram with more buckets than the limit |
 //! | 4136 | `InvalidParametersException` | 400 | more standing filters than the limit, or longer ones |
-//! | 4140 | `EventsGoneException` | 410 | events that are not kept any more, that have not happened yet, or that were found under other restrictions of the token |
+//! | 4140 | `EventsGoneException` | 410 | events that are not kept any more, that have not happened yet, or that are from before a change of the token's restrictions |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |

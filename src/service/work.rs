@@ -87,6 +87,18 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), turn).await
     }
 
+    /// Runs work of the service itself while no other write runs. The work [tracks](Self::track_write) its writes itself.
+    ///
+    /// # Errors
+    /// Returns the error of `work`, or an error with status 500 if `work` panics.
+    pub(super) async fn own_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let turn = Arc::clone(&self.write_lock).acquire_owned().await;
+        self.spawn_blocking(work, turn).await
+    }
+
     /// Runs an import of cases for the admin socket, while no other import of cases runs. `work` [takes the write
     /// lock](Self::wait_for_write_lock) itself, for its commit.
     ///
@@ -251,6 +263,18 @@ mod tests {
         let tokens = Tokens::new(file, store.catalog(), &Limits::default()).unwrap();
         let options = ServiceOptions { concurrency, ..ServiceOptions::default() };
         ServiceState::new(store, tokens, options, std::iter::empty())
+    }
+
+    #[test]
+    fn an_update_that_comes_too_late_says_nothing_about_the_file() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let shared = state(folder.path(), 1, 1);
+        for failure in [Failure::no_turn(), Failure::unauthorized()] {
+            shared.track_write(|_| Err::<(), _>(failure)).unwrap_err();
+            assert!(!shared.writes_fail());
+        }
+        shared.track_write(|_| Err::<(), _>(Failure::internal("full"))).unwrap_err();
+        assert!(shared.writes_fail());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Event {
     pub number: u64,
     /// The time of the write.
     pub time: Timestamp,
-    /// The name of the standing filter.
+    /// The name of the standing filter. A filter with another owner may have the same name: those of the host have none.
     pub filter: String,
     /// The [owner](crate::StandingFilter::owner) of the standing filter, if it has one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]

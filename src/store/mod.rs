@@ -175,7 +175,7 @@ pub(crate) use history::OldLimit;
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
 #[cfg(feature = "service")]
-pub(crate) use owned_standing::{NewOwnedFilter, OwnedEvents, OwnedFilter};
+pub(crate) use owned_standing::{Exchange, NewOwnedFilter, OwnedEvents, OwnedFilter};
 #[cfg(feature = "service")]
 pub(crate) use page::FoundPage;
 #[cfg(all(test, feature = "service"))]

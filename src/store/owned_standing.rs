@@ -7,15 +7,30 @@ use std::collections::HashSet;
 
 use super::database::Store;
 use super::error::StoreError;
-use super::standing_bytes::{Fields, stored_filter};
-use super::standing_tables::{each_event, open, put_filters, remove_filter};
+use super::standing_bytes::{Fields, filter_to_bytes, stored_filter};
+use super::standing_tables::{each_event, open, put_filters, remove_filter, system_clock};
 use super::tables::STANDING;
 use crate::catalog::FieldId;
 use crate::error::Error;
-use crate::standing::{Event, MARK, StandingFilter, key_of, split_key};
+use crate::standing::{Event, MARK, StandingFilter, WriteEvents, key_of, split_key};
 
 /// The maximum number of events that one call of [`Store::owned_events`] reads.
 const MOST_READ: usize = 10_000;
+
+/// The name of the filter in the event of a [change](Exchange).
+const CHANGED: &str = "restrictions changed";
+
+/// An exchange of standing filters of an owner.
+pub(crate) struct Exchange<'e> {
+    /// The filters that are removed, if they are there.
+    pub(crate) removed: &'e [OwnedFilter],
+    /// The filters that are stored.
+    pub(crate) inserted: Vec<NewOwnedFilter>,
+    /// The first part of the owner, if its filters select other cases from now on although the owner has not changed them. Then the
+    /// exchange gives one event `entered` with an empty id. Its filter is named `restrictions changed`, and its owner is this first
+    /// part. A reader of the events of the owner meets it, and so learns that the filters were others before.
+    pub(crate) changed: Option<&'e str>,
+}
 
 /// A standing filter of an owner, as it is stored. Its filter is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +40,8 @@ pub(crate) struct OwnedFilter {
     pub(crate) fields: Vec<FieldId>,
     /// The length of the body that the owner has given, in bytes.
     pub(crate) body_bytes: usize,
+    /// The length of what is stored, in bytes: the body, the filter and its fields.
+    pub(crate) stored_bytes: usize,
     /// The body that the owner has given, if it was asked for.
     pub(crate) body: Option<String>,
 }
@@ -43,6 +60,13 @@ pub(crate) struct OwnedEvents {
     pub(crate) last: u64,
     /// True if no event follows this part yet.
     pub(crate) is_all: bool,
+}
+
+impl NewOwnedFilter {
+    /// Returns the length of what is stored, in bytes.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        filter_to_bytes(&self.filter, &self.body).len()
+    }
 }
 
 impl OwnedFilter {
@@ -79,7 +103,8 @@ impl Store {
                 if let (Some(owner), name) = split_key(&last) {
                     let body = has_body(name).then(|| stored.body.to_owned());
                     let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), stored.body.len());
-                    found.push(OwnedFilter { owner, name, fields: stored.fields, body_bytes, body });
+                    let (fields, stored_bytes) = (stored.fields, bytes.value().len());
+                    found.push(OwnedFilter { owner, name, fields, body_bytes, stored_bytes, body });
                 }
             }
             Ok(found)
@@ -87,16 +112,45 @@ impl Store {
         self.reading(self.file.generation(), read, read)
     }
 
-    /// Removes filters of owners, if they are there, and stores others, in one transaction. Gives no events for the cases that the
-    /// filters select. On disk when the call returns.
+    /// Returns true if all filters of the owners that begin with `start` belong to this owner. Reads two keys.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub(crate) fn is_sole_owner(&self, start: &str, owner: &str) -> Result<bool, StoreError> {
+        let own = format!("{MARK}{owner}{MARK}");
+        let start = format!("{MARK}{start}");
+        let end = format!("{start}{}", char::MAX);
+        let read = || {
+            let Some(table) = open(&self.file.read()?, STANDING)? else { return Ok(true) };
+            // The keys of one owner follow each other. So if the first and the last key are its own, those between them are, too.
+            let mut keys = table.range(start.as_str()..end.as_str())?;
+            for entry in [keys.next(), keys.next_back()].into_iter().flatten() {
+                if !entry?.0.value().starts_with(&own) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        self.reading(self.file.generation(), read, read)
+    }
+
+    /// Returns true if a filter is stored with its fields, and selects the same cases there.
+    pub(crate) fn has_owned(&self, filter: &StandingFilter) -> bool {
+        let is_same = |stored: StandingFilter| {
+            let (stored_filter, filter_text) = (stored.filter(), || filter.filter().to_text());
+            stored.fields() == filter.fields()
+                && (stored_filter == filter.filter() || stored_filter.to_text() == filter_text())
+        };
+        self.filters.get(&filter.key()).is_some_and(is_same)
+    }
+
+    /// Removes filters of an owner and stores others, in one transaction. Gives no events for the cases that the filters select. On
+    /// disk when the call returns.
     ///
     /// # Errors
     /// Returns the errors of [`insert_standing`](Self::insert_standing). Then nothing is changed.
-    pub(crate) fn exchange_owned(
-        &self,
-        removed: &[OwnedFilter],
-        inserted: Vec<NewOwnedFilter>,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn exchange_owned(&self, exchange: Exchange<'_>) -> Result<(), StoreError> {
+        let Exchange { removed, inserted, changed } = exchange;
         let refused = |error: Error| StoreError::request(&self.name, error);
         let (filters, bodies): (Vec<StandingFilter>, Vec<String>) =
             inserted.into_iter().map(|new| (new.filter, new.body)).unzip();
@@ -113,6 +167,12 @@ impl Store {
             return Ok(());
         }
         self.filters.check_room(&filters).map_err(refused)?;
+        let event = changed.map(|start| {
+            let key = key_of(Some(start), CHANGED).into();
+            let mut events = WriteEvents::entering(vec![key], system_clock()(), u64::MAX);
+            events.enter(0, "");
+            events
+        });
         self.change_filters(
             &mut log,
             |transaction, counters| {
@@ -120,7 +180,7 @@ impl Store {
                 let filters = filters.iter().zip(bodies.iter().map(String::as_str));
                 put_filters(transaction, filters, counters)
             },
-            None,
+            event.as_ref(),
             |set| set.exchange(&removed, filters.clone()).map(drop),
         )
     }

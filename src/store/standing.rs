@@ -11,7 +11,12 @@ use super::standing_tables::{
 };
 use super::tables::EVENTS;
 use crate::error::Error;
-use crate::standing::{Event, FilterSet, StandingFilter, WriteEvents, key_of};
+use crate::standing::{Event, FilterSet, StandingFilter, WriteEvents, has_form, key_of};
+
+/// Returns true if a filter without an owner can have this name.
+fn is_name(name: &str) -> bool {
+    has_form(None, name, StandingFilter::MAX_NAME_BYTES)
+}
 
 impl Store {
     /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event): which
@@ -117,7 +122,8 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn remove_standing(&self, name: &str) -> Result<bool, StoreError> {
-        self.remove_key(name)
+        // Other names may be keys of filters that have an owner.
+        Ok(is_name(name) && self.remove_key(name)?)
     }
 
     /// Like [`remove_standing`](Self::remove_standing), for a filter that has an [owner](StandingFilter::owner), such as a token of a
@@ -196,7 +202,7 @@ impl Store {
     /// ```
     #[must_use]
     pub fn standing(&self, name: &str) -> Option<StandingFilter> {
-        self.filters.get(name)
+        self.filters.get(name).filter(|_| is_name(name))
     }
 
     /// Returns all standing filters, in no particular order. Later changes do not change the result.
@@ -325,6 +331,12 @@ impl Store {
             trim(&mut transaction.open_table(EVENTS)?, oldest, None, counters)
         };
         self.change_filters(&mut log, forget, None, |_| Ok(()))
+    }
+
+    /// Returns true if the format of the file has standing filters.
+    #[cfg(feature = "service")]
+    pub(crate) fn has_standing(&self) -> bool {
+        self.is_packed
     }
 
     pub(super) fn check_format(&self) -> Result<(), StoreError> {

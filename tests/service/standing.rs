@@ -7,6 +7,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+use casefilter::{Catalog, StoreOptions};
 use serde_json::{Value, json};
 
 use super::client::{Client, Key, Response, head};
@@ -67,6 +69,24 @@ impl World {
         last
     }
 
+    /// Starts the service again, with other options.
+    fn restart(self, arguments: &[&str]) -> Self {
+        let Self { database, process, .. } = self;
+        process.terminate();
+        let process = Process::run(casefilter(), &database, arguments, None);
+        let client = process.client();
+        Self { database, process, client }
+    }
+
+    /// Waits until the filters of a token are stored anew, after the event `after`.
+    fn wait_for_change(&mut self, key: &Key, after: u64) {
+        let start = Instant::now();
+        while self.client.call(key, "GET", &format!("{EVENTS}?after={after}"), b"").status != 410 {
+            assert!(start.elapsed() < SOON, "the filters are not stored anew");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Changes the entry of a token in the token file, and waits until a request with the token gets what is expected.
     fn change_token(
         &mut self,
@@ -110,7 +130,15 @@ struct Stream {
 
 impl Stream {
     fn open(process: &Process, key: &Key, query: &str, last_event_id: Option<u64>) -> Result<Self, Response> {
-        let mut client = process.client();
+        Self::over(process.client(), key, query, last_event_id)
+    }
+
+    fn over(
+        mut client: Client,
+        key: &Key,
+        query: &str,
+        last_event_id: Option<u64>,
+    ) -> Result<Self, Response> {
         let mut request = head(key, "GET", &format!("{STREAM}{query}"), b"");
         if let Some(id) = last_event_id {
             request += &format!("Last-Event-ID: {id}\r\n");
@@ -123,6 +151,8 @@ impl Stream {
         assert_eq!(response.header("content-type"), Some("text/event-stream"));
         assert_eq!(response.header("transfer-encoding"), Some("chunked"));
         assert!(response.header("x-correlation-id").is_some());
+        let of_proxies = ["cache-control", "x-accel-buffering"].map(|name| response.header(name));
+        assert_eq!(of_proxies, [Some("no-store"), Some("no")]);
         Ok(Self { client, text: String::new() })
     }
 
@@ -336,8 +366,7 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     let gone = world.client.call(&one, "GET", &format!("{EVENTS}?after=1"), b"");
     let told = gone.failure(410);
     assert!(
-        told.contains("the event 2 was found under other restrictions")
-            && told.ends_with("after the event 2"),
+        told.contains("the event 2 belongs to other restrictions") && told.ends_with("after the event 3"),
         "{told}"
     );
     assert_eq!(gone.code().0, 4140);
@@ -345,7 +374,10 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     assert_eq!(refused.code().0, 4140);
     // The stream of before has ended.
     assert_eq!(stream.event(), None);
-    assert_eq!(world.events(&one, 2), (vec![], 2));
+    // So does a client that had read all events: its filters select other cases now.
+    let gone = world.client.call(&one, "GET", &format!("{EVENTS}?after=2"), b"");
+    assert!(gone.failure(410).contains("the event 3 belongs to other restrictions"), "{}", gone.text());
+    assert_eq!(world.events(&one, 3), (vec![], 3));
     // The filters have the new restrictions, without events for the cases that they select now.
     let start = Instant::now();
     loop {
@@ -393,8 +425,22 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     assert_eq!(log.matches("and those of its standing filters").count(), 3, "{log}");
     world.process = Process::run(casefilter(), &world.database, &[], None);
     world.client = world.process.client();
-    let answer = world.client.call(&one, "GET", &format!("{EVENTS}?after={from}"), b"");
+    let target = format!("{EVENTS}?after={from}");
+    let start = Instant::now();
+    let answer = loop {
+        let answer = world.client.call(&one, "GET", &target, b"");
+        if answer.status != 503 {
+            break answer;
+        }
+        // The filters are stored anew beside the first requests.
+        assert!(start.elapsed() < SOON, "{}", answer.text());
+    };
     assert_eq!(answer.status, 410, "the test writes the first tokens again: {}", answer.text());
+    let from = world.last(&one);
+    world.write(&["7 client01 x", "8 client03 x"]);
+    let (mut events, _) = world.events(&one, from);
+    events.sort();
+    assert_eq!(events, ["client entered 7", "every entered 7"]);
     world.process.terminate();
 }
 
@@ -409,23 +455,24 @@ fn a_waiting_request_is_woken_by_a_write() {
     let mut stream = Stream::open(&world.process, &all, "", None).unwrap();
     assert_eq!(stream.block().as_deref(), Some("retry: 1000\nid: 0"));
     // Events of others do not wake it.
+    world.put(&key("manageFilters"), "y", &tagged("y"));
     thread::sleep(Duration::from_millis(300));
     world.write(&["1 c y"]);
     thread::sleep(Duration::from_millis(300));
     let start = Instant::now();
     world.write(&["2 c x"]);
     let (events, last) = told(&waiting.receive().unwrap().good());
-    assert_eq!((events, last), (vec!["x entered 2".to_owned()], 1));
-    assert_eq!(stream.event(), Some(("x entered 2".to_owned(), 1)));
+    assert_eq!((events, last), (vec!["x entered 2".to_owned()], 2));
+    assert_eq!(stream.event(), Some(("x entered 2".to_owned(), 2)));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     // The time of waiting ends.
     let start = Instant::now();
-    let answer = world.client.call(&all, "GET", &format!("{EVENTS}?after=1&wait=1"), b"").good();
-    assert_eq!(told(&answer), (vec![], 1));
+    let answer = world.client.call(&all, "GET", &format!("{EVENTS}?after=2&wait=1"), b"").good();
+    assert_eq!(told(&answer), (vec![], 2));
     assert!((Duration::from_millis(900)..SOON).contains(&start.elapsed()), "{:?}", start.elapsed());
     // An event that has not happened yet.
     let gone = world.client.call(&all, "GET", &format!("{EVENTS}?after=9&wait=20"), b"");
-    assert!(gone.failure(410).contains("no event has number 9 yet; the last one has number 1"));
+    assert!(gone.failure(410).contains("no event has number 9 yet; the last one has number 2"));
     world.process.terminate();
 }
 
@@ -538,8 +585,8 @@ fn requests_for_events_are_limited() {
     drop((own, third));
     let start = Instant::now();
     while Stream::open(&world.process, &all, "", None).is_err() {
-        assert!(start.elapsed() < Duration::from_secs(40), "the permits of closed streams are not free");
-        thread::sleep(Duration::from_millis(200));
+        assert!(start.elapsed() < SOON, "the permits of closed streams are not free");
+        thread::sleep(Duration::from_millis(50));
     }
     world.process.terminate();
 }
@@ -565,12 +612,14 @@ fn streams_end_with_the_token_and_with_the_service() {
     assert_eq!(told(&waiting.receive().unwrap().good()), (vec![], 0));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     let soon = chrono::DateTime::from_timestamp(super::client::now_s() + 2, 0).unwrap().to_rfc3339();
+    let start = Instant::now();
     world.change_token(
         "tenant-both",
         |entry| entry["expires"] = soon.into(),
         |client| client.call(&key("tenant-both"), "GET", EVENTS, b"").status == 401,
     );
     assert_eq!(expired.event(), None);
+    assert!(start.elapsed() < Duration::from_secs(2) + SOON, "{:?}", start.elapsed());
     // The last stream is still open.
     world.put(&all, "x", &tagged("x"));
     world.write(&["1 c x"]);
@@ -586,6 +635,160 @@ fn streams_end_with_the_token_and_with_the_service() {
     assert_eq!(stream.event(), None);
     assert_eq!(told(&waiting.receive().unwrap().good()), (vec![], 1));
     assert!(!log.contains("still in flight"), "{log}");
+}
+
+#[test]
+fn databases_of_earlier_formats_have_no_standing_filters() {
+    for version in ["v1", "v2"] {
+        let database = Database::new("plain.cases.ndjson");
+        let kept = format!("{}/tests/data/store/{version}.redb", env!("CARGO_MANIFEST_DIR"));
+        fs::copy(kept, database.path()).unwrap();
+        let process = Process::run(casefilter(), &database, &[], None);
+        let mut client = process.client();
+        for (method, target) in [
+            ("GET", STANDING.to_owned()),
+            ("PUT", format!("{STANDING}/x")),
+            ("GET", format!("{STANDING}/x")),
+            ("DELETE", format!("{STANDING}/x")),
+            ("GET", EVENTS.to_owned()),
+            ("GET", format!("{EVENTS}?after=0&wait=5")),
+            ("GET", STREAM.to_owned()),
+        ] {
+            let answer = client.call(&key("all"), method, &target, br#"{"ids":["1"]}"#);
+            assert!(
+                answer.failure(404).contains("an earlier format"),
+                "{method} {target}: {}",
+                answer.text()
+            );
+            assert_eq!(answer.code().0, 4044);
+        }
+        let log = process.terminate();
+        assert!(!log.contains("ERROR"), "{log}");
+    }
+}
+
+#[test]
+fn a_filter_has_the_meaning_of_its_body_under_the_present_options() {
+    let mut world = World::new(&["--extended"]);
+    let all = key("all");
+    let body = json!({"criteria": [{"field": "tags", "op": "$startsWith", "values": ["x"]}]});
+    let put = world.put(&all, "x", &body);
+    assert_eq!(put["replaced"], false);
+    world.write(&["1 c xa"]);
+    assert_eq!(world.events(&all, 0), (vec!["x entered 1".to_owned()], 1));
+    // Without the option, the body does not compile, and the filter selects no case.
+    world = world.restart(&[]);
+    world.wait_for_change(&all, 1);
+    let shown = world.client.call(&all, "GET", &format!("{STANDING}/x"), b"").good();
+    assert!(shown["error"].is_string() && shown["body"] == body, "{shown}");
+    let last = world.last(&all);
+    world.write(&["2 c xb"]);
+    assert_eq!(world.events(&all, last), (vec![], last));
+    // A restart with the same options changes nothing.
+    world = world.restart(&[]);
+    assert_eq!(world.events(&all, last), (vec![], last));
+    // With the option, it selects cases again.
+    world = world.restart(&["--extended"]);
+    world.wait_for_change(&all, last);
+    let shown = world.client.call(&all, "GET", &format!("{STANDING}/x"), b"").good();
+    assert!(shown.get("error").is_none(), "{shown}");
+    assert_eq!(world.put(&all, "x", &body)["replaced"], true);
+    let last = world.last(&all);
+    world.write(&["3 c xc"]);
+    assert_eq!(world.events(&all, last).0, ["x entered 3"]);
+    world.process.terminate();
+}
+
+#[test]
+fn streams_end_when_the_host_drops_the_service() {
+    let database = Database::new("plain.cases.ndjson");
+    let store = database.open();
+    let file: TokenFile = serde_json::from_value(super::server::tokens()).unwrap();
+    let options = ServiceOptions::default();
+    let tokens = Tokens::new(file, store.catalog(), &options.limits).unwrap();
+    let service = Service::new(store, tokens, options);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = runtime.spawn(service.serve(listener, std::future::pending()));
+    let mut stream = Stream::over(Client::new(address), &key("all"), "", None).unwrap();
+    assert!(stream.block().is_some());
+    let start = Instant::now();
+    serving.abort();
+    assert_eq!(stream.event(), None);
+    drop(stream);
+    // The store is closed.
+    while casefilter::Store::open(database.path(), Catalog::cases(), StoreOptions::default()).is_err() {
+        assert!(start.elapsed() < SOON, "the store is still open");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn streams_end_when_their_secret_is_not_valid_any_more() {
+    let mut world = World::new(&[]);
+    let old = key("all");
+    let rotated = |text: &str| Key { token: old.token.clone(), secret: format!("the {text} secret of all") };
+    let with = |key: &Key| {
+        let (token, secret) = (key.token.clone(), key.secret.clone());
+        move |client: &mut Client| client.call(&Key { token, secret }, "GET", EVENTS, b"").status
+    };
+    world.put(&old, "x", &tagged("x"));
+    let mut stream = Stream::open(&world.process, &old, "", None).unwrap();
+    // Rotated with an overlap, the secret is still valid: the stream goes on.
+    let (second, until_s) = (rotated("second"), super::client::now_s() + 4);
+    let until = chrono::DateTime::from_timestamp(until_s, 0).unwrap().to_rfc3339();
+    let previous = json!({"secret": old.secret.clone(), "until": until});
+    let is_new = with(&second);
+    world.change_token(
+        "all",
+        |entry| (entry["secret"], entry["previous"]) = (second.secret.clone().into(), previous),
+        |client| is_new.clone()(client) == 200,
+    );
+    world.write(&["1 c x"]);
+    assert_eq!(stream.event(), Some(("x entered 1".to_owned(), 1)));
+    let mut next = Stream::open(&world.process, &second, "?after=1", None).unwrap();
+    // It ends with the overlap, and so does a request that waits.
+    let mut waiting = world.process.client();
+    let target = format!("{EVENTS}?after=1&wait=30");
+    waiting.send((head(&old, "GET", &target, b"") + "\r\n").as_bytes()).unwrap();
+    assert_eq!(stream.event(), None);
+    assert!(super::client::now_s() >= until_s);
+    assert_eq!(told(&waiting.receive().unwrap().good()), (vec![], 1));
+    world.write(&["2 c x"]);
+    assert_eq!(next.event(), Some(("x entered 2".to_owned(), 2)));
+    // Rotated without an overlap, as after a leak.
+    let third = rotated("third");
+    let is_new = with(&third);
+    let start = Instant::now();
+    world.change_token(
+        "all",
+        |entry| (entry["secret"], entry["previous"]) = (third.secret.clone().into(), Value::Null),
+        |client| is_new.clone()(client) == 200,
+    );
+    assert_eq!(next.event(), None);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    world.process.terminate();
+}
+
+#[test]
+fn a_client_that_asks_while_the_service_drains_does_not_ask_again_at_once() {
+    let world = World::new(&["--drain", "4s"]);
+    let World { process, mut client, database } = world;
+    let mut stream = Stream::open(&process, &key("all"), "", None).unwrap();
+    let clients: Vec<Client> = (0..2).map(|_| process.client()).collect();
+    let ending = thread::spawn(move || process.terminate());
+    assert_eq!(stream.event(), None);
+    let start = Instant::now();
+    for mut client in clients {
+        let answer = client.call(&key("all"), "GET", &format!("{EVENTS}?after=0&wait=30"), b"").good();
+        assert_eq!(told(&answer), (vec![], 0));
+    }
+    assert!((Duration::from_millis(1_900)..SOON).contains(&start.elapsed()), "{:?}", start.elapsed());
+    client.call(&key("all"), "GET", STREAM, b"").failure(503);
+    let log = ending.join().unwrap();
+    assert!(!log.contains("still in flight"), "{log}");
+    drop(database);
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub(super) mod permission;
 pub(super) mod projection;
 pub(super) mod rate;
 pub(super) mod replays;
+pub(super) mod secret_mark;
 pub(super) mod signature;
 pub(super) mod standing_owner;
 mod token_file;

@@ -31,6 +31,14 @@ pub(in crate::service) struct SignatureCheck<'t> {
     window: Duration,
 }
 
+/// A request whose signature is valid.
+pub(in crate::service) struct Verified<'t> {
+    pub(in crate::service) token: &'t Arc<AppToken>,
+    pub(in crate::service) signature: Signature,
+    /// True if it was signed with the previous secret of the token.
+    pub(in crate::service) is_previous: bool,
+}
+
 impl<'t> SignatureCheck<'t> {
     pub(in crate::service) fn new(tokens: &'t Tokens, head: &Parts, window: Duration, now_s: i64) -> Self {
         let name = only(&head.headers, TOKEN);
@@ -85,29 +93,31 @@ impl<'t> SignatureCheck<'t> {
         refused(fault.unwrap_or(Fault::WrongSignature), token)
     }
 
-    /// Verifies the signature in constant time. The whole body must have been added before. Returns the token and the signature.
+    /// Verifies the signature in constant time. The whole body must have been added before.
     ///
     /// # Errors
     /// Returns the same 401 error for an unknown or expired token, a wrong signature, and a timestamp outside the window. Only the
     /// log shows the cause.
-    pub(in crate::service) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
+    pub(in crate::service) fn verify(self, now_s: i64) -> Result<Verified<'t>, Failure> {
         let fault = self.fault(now_s);
         let Self { token, signature, .. } = self;
-        let is_valid = self.verify_macs();
+        let (is_present, is_previous) = self.verify_macs();
         match (token, signature, fault) {
-            (Some(token), Some(signature), None) if is_valid => Ok((token, signature)),
+            (Some(token), Some(signature), None) if is_present | is_previous => {
+                Ok(Verified { token, signature, is_previous: !is_present })
+            }
             (_, _, fault) => Err(refused(fault.unwrap_or(Fault::WrongSignature), token)),
         }
     }
 
-    /// Returns true if the signature is that of the present or of the previous secret.
-    fn verify_macs(self) -> bool {
+    /// Returns true if the signature is that of the present secret, and true if it is that of the previous one.
+    fn verify_macs(self) -> (bool, bool) {
         let signature = self.signature.unwrap_or_default();
         let is_present = self.mac.verify_slice(&signature).is_ok();
         let is_second = self
             .second
             .is_some_and(|(mac, is_of_a_secret)| mac.verify_slice(&signature).is_ok() & is_of_a_secret);
-        is_present | is_second
+        (is_present, is_second)
     }
 
     /// Returns the first reason, other than a wrong signature, for which the request must be rejected.

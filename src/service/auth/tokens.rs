@@ -14,6 +14,7 @@ use super::permission::Permission;
 use super::projection::Projection;
 use super::rate::Rate;
 use super::replays::ReplayCache;
+use super::secret_mark::SecretMark;
 use super::standing_owner::StandingOwner;
 use super::token_file::{LEAST_SECRET_BYTES, Secret, TokenFile};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
@@ -135,6 +136,18 @@ impl AppToken {
     /// Returns the key of the previous secret, if that secret is still valid.
     pub(in crate::service) fn previous(&self, now_s: i64) -> Option<&Hmac<Sha256>> {
         self.previous.as_ref().filter(|(_, until_s)| now_s < *until_s).map(|(mac, _)| mac)
+    }
+
+    /// Returns the mark of the secret, or of the previous secret.
+    pub(in crate::service) fn secret(&self, is_previous: bool) -> SecretMark {
+        let previous = self.previous.as_ref().filter(|_| is_previous).map(|(mac, _)| mac);
+        SecretMark::of(previous.unwrap_or(&self.mac))
+    }
+
+    /// Returns true if the secret with this mark is valid: the present one, or the previous one until its end.
+    pub(in crate::service) fn accepts(&self, secret: SecretMark, now_s: i64) -> bool {
+        let is_previous = |key| SecretMark::of(key) == secret;
+        self.secret(false) == secret || self.previous(now_s).is_some_and(is_previous)
     }
 
     /// Records a request with a valid signature.
@@ -279,8 +292,8 @@ impl Tokens {
     }
 
     /// Returns the tokens, in any order.
-    pub(in crate::service) fn iter(&self) -> impl Iterator<Item = &AppToken> {
-        self.by_token.values().map(|token| &**token)
+    pub(in crate::service) fn iter(&self) -> impl Iterator<Item = &Arc<AppToken>> {
+        self.by_token.values()
     }
 
     /// Returns the number of tokens.
@@ -542,6 +555,26 @@ mod tests {
         assert!(shared.fails() && shared.load().find("b").0.is_some());
         updater.replace(TokenFile::default()).unwrap();
         assert!(!shared.fails() && shared.load().is_empty());
+    }
+
+    #[test]
+    fn a_secret_is_accepted_until_it_is_rotated_out() {
+        let previous = |until: &str| serde_json::json!({"secret": "0123456789abcdef", "until": until});
+        let of = |more| Arc::clone(tokens([entry("a", more)]).find("a").0.unwrap());
+        let new = "fedcba9876543210";
+        let before = of(serde_json::json!({}));
+        let rotated = of(serde_json::json!({ "secret": new }));
+        let overlapping =
+            of(serde_json::json!({"secret": new, "previous": previous("1970-01-01T00:01:00Z")}));
+        let accepts = |token: &AppToken, now_s| {
+            [before.secret(false), rotated.secret(false)].map(|secret| token.accepts(secret, now_s))
+        };
+        assert_eq!(accepts(&before, 0), [true, false]);
+        assert_eq!(accepts(&rotated, 0), [false, true]);
+        assert_eq!([59, 60].map(|now_s| accepts(&overlapping, now_s)), [[true, true], [false, true]]);
+        assert!(
+            overlapping.secret(true) == before.secret(false) && rotated.secret(true) == rotated.secret(false)
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Knows for which tokens there are new events. One thread reads each new event once, and wakes the requests that wait.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -31,13 +31,16 @@ pub(in crate::service) struct EventHub {
     listeners: Arc<Semaphore>,
     most_listeners: usize,
     told: AtomicU64,
+    /// True while a thread follows the events. Otherwise, requests that wait look at the store themselves.
+    is_followed: AtomicBool,
 }
 
 /// The events that the thread has seen.
 struct Seen {
     /// The number of the last event that was seen.
     last: u64,
-    /// The events up to this number were not seen: those before the start, and those that were removed before they were read.
+    /// The events up to this number were not seen: those before the start, those that were removed before they were read, and those
+    /// that could not be read.
     unknown: u64,
     /// The number of the last event of each token, by the first part of its owner.
     by_token: HashMap<String, u64>,
@@ -68,6 +71,7 @@ impl EventHub {
             listeners: Arc::new(Semaphore::new(most_listeners)),
             most_listeners,
             told: AtomicU64::new(0),
+            is_followed: AtomicBool::new(false),
         }
     }
 
@@ -152,8 +156,30 @@ impl EventHub {
         self.wake();
     }
 
+    /// Notes that the events up to a number cannot be read at the moment. Each request then reads those after its own number itself. So
+    /// only the requests that need an event which cannot be read fail.
+    fn leave_to_readers(&self, up_to: u64) {
+        let mut seen = self.lock();
+        if up_to > seen.unknown {
+            seen.unknown = up_to;
+            drop(seen);
+            self.wake();
+        }
+    }
+
+    /// Returns true while a thread follows the events.
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_followed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of the last event that the thread has seen.
+    pub(in crate::service) fn last_seen(&self) -> u64 {
+        self.lock().last
+    }
+
     /// Reads each new event of a store, until `goes_on` returns false. Blocks the thread.
     pub(in crate::service) fn follow(&self, store: &Store, goes_on: &dyn Fn() -> bool) {
+        let _following = Following::begin(&self.is_followed);
         let mut fails = false;
         while goes_on() {
             let last = self.lock().last;
@@ -165,7 +191,10 @@ impl EventHub {
                 Ok(events) => self.note(events),
                 Err(error) => match error.events_gone() {
                     Some(gone) => self.skip(gone.oldest.saturating_sub(1)),
-                    None => std::thread::sleep(AFTER_FAILURE.min(PAUSE)),
+                    None => {
+                        self.leave_to_readers(store.last_event());
+                        pause(AFTER_FAILURE, goes_on);
+                    }
                 },
             }
             let failure = read.err().filter(|error| error.events_gone().is_none());
@@ -174,11 +203,35 @@ impl EventHub {
     }
 }
 
+/// A mark that a thread follows the events. It ends when it is dropped, also if the thread panics.
+struct Following<'f>(&'f AtomicBool);
+
+impl<'f> Following<'f> {
+    fn begin(is_followed: &'f AtomicBool) -> Self {
+        is_followed.store(true, Ordering::Relaxed);
+        Self(is_followed)
+    }
+}
+
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Sleeps for a time, or until `goes_on` returns false.
+fn pause(time: Duration, goes_on: &dyn Fn() -> bool) {
+    let start = Instant::now();
+    while start.elapsed() < time && goes_on() {
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// Logs the first of several failures.
 fn log_failure(failure: Option<&StoreError>, fails: &mut bool) {
     if let (Some(failure), false) = (failure, *fails) {
         let cause = failure.to_string();
-        tracing::error!(cause, "new events cannot be read: clients are not told of them");
+        tracing::error!(cause, "new events cannot be read: clients that need them get errors");
     }
     *fails = failure.is_some();
 }
@@ -219,5 +272,35 @@ mod tests {
         hub.skip(20);
         assert_eq!((hub.look("c:", 19), hub.look("c:", 20)), (Look::Read, Look::Nothing { last: 20 }));
         assert!(signal.has_changed().unwrap());
+    }
+
+    #[test]
+    fn events_that_cannot_be_read_concern_only_their_readers() {
+        let hub = EventHub::new(7, &ServiceOptions::default());
+        let mut signal = hub.subscribe();
+        signal.mark_unchanged();
+        hub.leave_to_readers(12);
+        assert!(signal.has_changed().unwrap(), "requests that wait read for themselves");
+        assert_eq!((hub.look("a:", 11), hub.look("a:", 12)), (Look::Read, Look::Nothing { last: 12 }));
+        signal.mark_unchanged();
+        hub.leave_to_readers(12);
+        assert!(!signal.has_changed().unwrap());
+        // The thread goes on where it was.
+        assert_eq!(hub.last_seen(), 7);
+        hub.note(&[event(8, "\0a:1\0n"), event(13, "\0b:1\0n")]);
+        assert_eq!((hub.look("a:", 12), hub.look("b:", 12)), (Look::Nothing { last: 13 }, Look::Read));
+    }
+
+    #[test]
+    fn a_thread_that_ends_in_any_way_follows_no_more() {
+        let hub = EventHub::new(7, &ServiceOptions::default());
+        assert!(!hub.is_followed());
+        let following = Following::begin(&hub.is_followed);
+        assert!(hub.is_followed());
+        drop(following);
+        assert!(!hub.is_followed());
+        let start = Instant::now();
+        pause(AFTER_FAILURE, &|| false);
+        assert!(start.elapsed() < AFTER_FAILURE);
     }
 }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::hub::Look;
 use crate::envelope::error_codes;
 use crate::service::auth::permission::Permission;
+use crate::service::auth::secret_mark::SecretMark;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::errors::Failure;
 use crate::service::operations::case_source::CaseSource;
@@ -26,37 +27,52 @@ pub(in crate::service) enum Waited {
     Events,
     /// The time is over.
     Time { last: u64 },
-    /// The token is not in force any more, has other restrictions, or the service drains.
+    /// The token is not in force any more or has other restrictions, its secret is not valid any more, or the service drains.
     Ended { last: u64 },
+}
+
+/// The token of a request that reads events, and the secret with which the request was signed.
+#[derive(Clone)]
+pub(in crate::service) struct Signer {
+    pub(in crate::service) token: Arc<AppToken>,
+    pub(in crate::service) secret: SecretMark,
 }
 
 impl ServiceState {
     /// Checks that the service has standing filters.
     ///
     /// # Errors
-    /// Returns an error with status 404 if it searches PostgreSQL.
+    /// Returns an error with status 404 if it searches PostgreSQL, or if its database has an earlier format.
     pub(in crate::service) fn check_standing(&self) -> Result<(), Failure> {
-        if matches!(self.source, CaseSource::Store) {
-            return Ok(());
-        }
-        let description =
-            "this service searches PostgreSQL, whose writes give no events: it has no standing filters";
+        let description = match &self.source {
+            CaseSource::Store if self.store.has_standing() => return Ok(()),
+            CaseSource::Store => {
+                "the database of this service has an earlier format, which has no standing filters"
+            }
+            #[cfg(feature = "postgres")]
+            CaseSource::Postgres(_) => {
+                "this service searches PostgreSQL, whose writes give no events: it has no standing filters"
+            }
+        };
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
     }
 
-    /// Returns true if a token is in force with the restrictions that it had when the request began.
-    pub(in crate::service) fn is_in_force(&self, token: &AppToken) -> bool {
-        let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now().timestamp());
-        current.is_some_and(|current| current.owner == token.owner)
+    /// Returns true if a token is in force with the restrictions that it had when the request began, and if the secret of the request
+    /// is still valid.
+    pub(in crate::service) fn is_in_force(&self, signer: &Signer) -> bool {
+        let (token, now_s) = (&signer.token, now().timestamp());
+        let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now_s);
+        current.is_some_and(|current| current.owner == token.owner && current.accepts(signer.secret, now_s))
     }
 
     /// Reads events of a token after an event, at most `most` of them.
     ///
-    /// Events that were found under other restrictions of the token are never returned. The reading ends before them.
+    /// Events of other restrictions of the token are never returned. The reading ends before them.
     ///
     /// # Errors
-    /// Returns an error with status 410 if events are not kept any more, if `after` has not happened yet, or if the next event was found
-    /// under other restrictions. Returns an error if the file cannot be read.
+    /// Returns an error with status 410 if events are not kept any more, if `after` has not happened yet, if the next event was found
+    /// under other restrictions, or if it marks a change of restrictions. Returns an error with status 503 if filters of the token are
+    /// still stored under other restrictions. Returns an error if the file cannot be read.
     pub(in crate::service) async fn read_events(
         self: &Arc<Self>,
         token: &Arc<AppToken>,
@@ -65,6 +81,7 @@ impl ServiceState {
     ) -> Result<OwnedEvents, Failure> {
         let token = Arc::clone(token);
         let read = move |shared: &Self| {
+            shared.check_restricted(&token)?;
             let found = shared.store.owned_events(token.owner.of_token(), after, most);
             let found = found.map_err(|error| of_events(error, shared.store.last_event()))?;
             present(found, &token, shared.store.last_event())
@@ -72,21 +89,54 @@ impl ServiceState {
         self.read_page_part(read).await
     }
 
+    /// Returns the number of the last event, after which a client of a token can begin.
+    ///
+    /// # Errors
+    /// Returns an error with status 503 if filters of the token are still stored under other restrictions. Returns an error if the file
+    /// cannot be read.
+    pub(in crate::service) async fn last_event(
+        self: &Arc<Self>,
+        token: &Arc<AppToken>,
+    ) -> Result<u64, Failure> {
+        let token = Arc::clone(token);
+        let read = move |shared: &Self| {
+            shared.check_restricted(&token)?;
+            Ok(shared.store.last_event())
+        };
+        self.read_page_part(read).await
+    }
+
+    /// Checks that all filters of a token are stored under its restrictions.
+    ///
+    /// If some are not yet, writes are still compared with the old filters. A client that read its cases now would have to read them
+    /// again.
+    fn check_restricted(&self, token: &AppToken) -> Result<(), Failure> {
+        if self.store.is_sole_owner(token.owner.of_token(), token.owner.as_str())? {
+            return Ok(());
+        }
+        let description = "the restrictions of the token have changed, and its standing filters follow in a moment; try again then";
+        Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, description))
+    }
+
     /// Waits until there may be events of a token after the event `after`, but at most until `end`.
     pub(in crate::service) async fn wait_for_events(
         &self,
         signal: &mut watch::Receiver<u64>,
-        token: &AppToken,
+        signer: &Signer,
         mut after: u64,
         end: Instant,
     ) -> Waited {
         loop {
             signal.mark_unchanged();
-            if self.is_draining() || !self.is_in_force(token) {
+            if self.is_draining() || !self.is_in_force(signer) {
                 return Waited::Ended { last: after };
             }
-            match self.events.look(token.owner.of_token(), after) {
+            match self.events.look(signer.token.owner.of_token(), after) {
                 Look::Read => return Waited::Events,
+                // Without the thread, new events are found here, if later.
+                Look::Nothing { .. } if !self.events.is_followed() && self.store.last_event() > after => {
+                    return Waited::Events;
+                }
                 Look::Nothing { last } => after = last,
             }
             let now = Instant::now();
@@ -116,7 +166,7 @@ impl ServiceState {
     }
 }
 
-/// Removes the events from the first one on that was found under other restrictions.
+/// Removes the events from the first one on that was found under other restrictions, or that marks a change of restrictions.
 fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedEvents, Failure> {
     let is_other = |owner: Option<&str>| owner != Some(token.owner.as_str());
     let Some(at) = found.events.iter().position(|event| is_other(event.owner.as_deref())) else {
@@ -124,10 +174,8 @@ fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedE
     };
     let number = found.events.get(at).map_or(0, |event| event.number);
     if at == 0 {
-        return Err(gone(
-            &format!("the event {number} was found under other restrictions of the token"),
-            last,
-        ));
+        let what = format!("the event {number} belongs to other restrictions of the token");
+        return Err(gone(&what, last));
     }
     found.events.truncate(at);
     found.last = number.saturating_sub(1);

@@ -1,21 +1,26 @@
 //! Stores the standing filters of tokens anew when the restrictions of the tokens have changed.
 //!
 //! A filter is stored with the restrictions of its token. After a change, each filter of the token is compiled again from the body that
-//! the client has given. This gives no events, as when a client replaces a filter. If a body does not compile any more, for example
-//! because it names a field that is hidden now, its filter selects no case until it compiles again.
+//! the client has given. This gives no events for cases, as when a client replaces a filter. If a body does not compile any more, for
+//! example because it names a field that is hidden now, its filter selects no case until it compiles again. At the start, each body is
+//! compiled, because the service may have other options than before, such as `--extended`.
+//!
+//! The exchange gives one event that marks its place among the events. Events before it were found by the old filters, and the cases
+//! that the new filters select already will never enter them. So a client that has not read beyond the mark gets 410, and begins again.
+//! Until the exchange, requests for the events of the token get 503.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::filter::Filter;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::errors::Failure;
-use crate::service::operations::case_source::CaseSource;
 use crate::service::state::ServiceState;
 use crate::standing::StandingFilter;
-use crate::store::NewOwnedFilter;
+use crate::store::{Exchange, NewOwnedFilter, OwnedFilter, Store};
 
-/// The time between two attempts, if the file cannot be written.
+/// The time between two attempts, if the file cannot be read or written.
 const PAUSE: Duration = Duration::from_secs(1);
 
 impl ServiceState {
@@ -23,13 +28,24 @@ impl ServiceState {
     /// dropped.
     pub(in crate::service) async fn restrict_filters(self: &Arc<Self>) {
         let mut replaced = self.tokens.subscribe();
-        if !matches!(self.source, CaseSource::Store) {
+        if self.check_standing().is_err() {
             return std::future::pending().await;
         }
+        // Other options of the service may also make another filter of a body. They change only by a restart.
+        let mut unchecked: HashSet<String> =
+            self.tokens.load().iter().map(|token| token.text.clone()).collect();
         let mut fails = false;
         loop {
             replaced.mark_unchanged();
-            let failure = self.own_write(restrict_all).await.err();
+            let mut failure = None;
+            for token in self.tokens.load().iter() {
+                let checks_bodies = unchecked.contains(&token.text);
+                match self.restrict(Arc::clone(token), checks_bodies).await {
+                    Ok(()) => drop(unchecked.remove(&token.text)),
+                    // The filters of the other tokens do not wait for those of this one.
+                    Err(error) => drop(failure.get_or_insert(error)),
+                }
+            }
             if let (Some(failure), false) = (&failure, fails) {
                 let cause = failure.cause().unwrap_or(failure.description());
                 tracing::error!(
@@ -47,38 +63,135 @@ impl ServiceState {
             }
         }
     }
-}
 
-/// Stores the filters of all tokens that are stored under other restrictions. Goes on after a failure, and returns the first one.
-fn restrict_all(shared: &ServiceState) -> Result<(), Failure> {
-    let tokens = shared.tokens.load();
-    tokens.iter().map(|token| restrict(shared, token)).fold(Ok(()), Result::and)
-}
-
-/// Stores the filters of a token that are stored under other restrictions.
-fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
-    let stored = shared.store.owned_filters(token.owner.of_token(), |_| true).map_err(Failure::from)?;
-    let outdated: Vec<_> = stored.into_iter().filter(|filter| filter.owner != token.owner.as_str()).collect();
-    if outdated.is_empty() {
-        return Ok(());
+    /// Stores the filters of a token that are outdated. If there are none, other writes do not wait.
+    async fn restrict(self: &Arc<Self>, token: Arc<AppToken>, checks_bodies: bool) -> Result<(), Failure> {
+        let own = Arc::clone(&token);
+        let is_outdated = move |shared: &Self| {
+            let owner = &own.owner;
+            let is_sole = shared.store.is_sole_owner(owner.of_token(), owner.as_str())?;
+            Ok(!is_sole || checks_bodies && !outdated(&shared.store, &own)?.is_empty())
+        };
+        if !self.read_page_part(is_outdated).await? {
+            return Ok(());
+        }
+        self.own_turn(move |shared| restrict(shared, &token)).await
     }
+}
+
+/// Returns the filters of a token that are outdated, and what is to be stored instead: those that are stored under other restrictions,
+/// and those whose body now makes another filter.
+fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwnedFilter)>, Failure> {
     let catalog = token.cache.catalog();
-    let anew = outdated.iter().map(|old| {
-        let body = old.body.clone().unwrap_or_default();
+    let mut found = Vec::new();
+    for mut old in store.owned_filters(token.owner.of_token(), |_| true)? {
+        let body = old.body.take().unwrap_or_default();
         let is_visible = old.fields.iter().all(|field| catalog.is_visible(*field));
         let compiled = token.cache.compile(body.as_bytes()).ok().filter(|_| is_visible);
         let filter = compiled.unwrap_or_else(|| Filter::none(catalog));
         let filter = StandingFilter::owned(token.owner.as_str(), &old.name, &filter);
-        NewOwnedFilter { filter: filter.with_fields(old.fields.iter().copied()), body }
-    });
-    let anew: Vec<NewOwnedFilter> = anew.collect();
-    let count = anew.len();
-    shared.store.exchange_owned(&outdated, anew).map_err(Failure::from)?;
-    let name = token.name.as_str();
+        let filter = filter.with_fields(old.fields.iter().copied());
+        if old.owner != token.owner.as_str() || !store.has_owned(&filter) {
+            found.push((old, NewOwnedFilter { filter, body }));
+        }
+    }
+    Ok(found)
+}
+
+/// Stores the filters of a token that are outdated. The caller has the write lock.
+fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
+    let present = shared.tokens.load();
+    if present.find(&token.text).0.is_none_or(|present| present.owner != token.owner) {
+        // The token has changed again while this write waited. It is next.
+        return Ok(());
+    }
+    let (removed, inserted): (Vec<_>, Vec<_>) = outdated(&shared.store, token)?.into_iter().unzip();
+    if removed.is_empty() {
+        return Ok(());
+    }
+    let (count, changed) = (inserted.len(), Some(token.owner.of_token()));
+    let exchange = Exchange { removed: &removed, inserted, changed };
+    shared.track_write(|shared| shared.store.exchange_owned(exchange).map_err(Failure::from))?;
+    let (name, owner, last_event) = (token.name.as_str(), token.owner.as_str(), shared.store.last_event());
     tracing::info!(
         token = name,
+        owner,
         filters = count,
+        last_event,
         "the restrictions of a token have changed, and those of its standing filters"
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::limits::Limits;
+    use crate::service::auth::tokens::Tokens;
+    use crate::service::options::ServiceOptions;
+    use crate::store::{Durability, StoreOptions};
+
+    #[test]
+    fn writes_between_a_change_of_a_token_and_that_of_its_filters_are_never_missed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("c.db");
+        let store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
+        let secret = "0123456789abcdef";
+        let entry = serde_json::json!({"token": "t", "secret": secret, "permissions": ["manageFilters"], "clients": ["b"]});
+        let file = serde_json::from_value(serde_json::json!({ "tokens": [entry] })).unwrap();
+        let tokens = Tokens::new(file, store.catalog(), &Limits::default()).unwrap();
+        let shared =
+            Arc::new(ServiceState::new(store, tokens, ServiceOptions::default(), std::iter::empty()));
+        let token = Arc::clone(shared.tokens.load().find("t").0.unwrap());
+        // The filter is stored under the restrictions of before: the client `a`.
+        let (owner, body) = (
+            format!("{}before", token.owner.of_token()),
+            r#"{"criteria":[{"field":"id","op":"<>","values":["0"]}]}"#,
+        );
+        let bound = Filter::compile_text(shared.store.catalog(), "clientId = a and id <> '0'").unwrap();
+        let new =
+            NewOwnedFilter { filter: StandingFilter::owned(&owner, "n", &bound), body: body.to_owned() };
+        let exchange = Exchange { removed: &[], inserted: vec![new], changed: None };
+        shared.store.exchange_owned(exchange).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let status = |after| {
+            let read = runtime.block_on(shared.read_events(&token, after, 10));
+            read.map(|found| found.events.len()).map_err(|failure| failure.status().as_u16())
+        };
+        let write = |id: &str, client: &str| {
+            let case = serde_json::json!({"id": id, "clientId": client}).to_string();
+            shared.store.upsert(case.as_bytes(), Durability::Synced).unwrap();
+        };
+        // A case of the client `b` gives no event, because the filter is the old one. No number is given out now.
+        write("1", "b");
+        assert_eq!(shared.store.last_event(), 0);
+        assert_eq!(status(0), Err(503));
+        assert_eq!(runtime.block_on(shared.last_event(&token)).unwrap_err().status().as_u16(), 503);
+        runtime.block_on(shared.restrict(Arc::clone(&token), false)).unwrap();
+        // A client that had read all events learns that it must read its cases again.
+        assert_eq!(status(0), Err(410));
+        assert_eq!(runtime.block_on(shared.last_event(&token)).unwrap(), 1);
+        write("2", "b");
+        write("3", "a");
+        assert_eq!((status(0), status(1), status(2)), (Err(410), Ok(1), Ok(0)));
+        // Nothing is left to store, so the file is not written, and nothing is said about it.
+        shared.writes_fail.store(true, Ordering::Relaxed);
+        for checks_bodies in [false, true] {
+            runtime.block_on(shared.restrict(Arc::clone(&token), checks_bodies)).unwrap();
+        }
+        assert!(shared.writes_fail() && shared.store.last_event() == 2);
+        // A filter of the present restrictions that is not that of its body.
+        let none = StandingFilter::owned(token.owner.as_str(), "n", &Filter::none(shared.store.catalog()));
+        let new = NewOwnedFilter { filter: none, body: body.to_owned() };
+        shared.store.exchange_owned(Exchange { removed: &[], inserted: vec![new], changed: None }).unwrap();
+        runtime.block_on(shared.restrict(Arc::clone(&token), false)).unwrap();
+        assert_eq!(status(2), Ok(0));
+        runtime.block_on(shared.restrict(Arc::clone(&token), true)).unwrap();
+        assert_eq!((status(2), status(3)), (Err(410), Ok(0)));
+        write("4", "b");
+        assert_eq!(status(3), Ok(1));
+    }
 }

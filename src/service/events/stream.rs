@@ -10,15 +10,16 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
 use hyper::body::Frame;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::hub::Listener;
 use super::line::EventLine;
-use super::reader::Waited;
+use super::reader::{Signer, Waited};
 use crate::service::audit::record::{Answered, By, Note};
-use crate::service::auth::tokens::AppToken;
+use crate::service::http::client_watch::ClientWatch;
 use crate::service::http::correlation::CorrelationId;
 use crate::service::state::ServiceState;
 use crate::standing::Event;
@@ -38,12 +39,14 @@ const RETRY_MS: u64 = 1_000;
 /// A new response with server-sent events.
 pub(in crate::service) struct NewStream {
     pub(in crate::service) shared: Arc<ServiceState>,
-    pub(in crate::service) token: Arc<AppToken>,
+    pub(in crate::service) signer: Signer,
     /// The name of the operation, and the correlation id of the request.
     pub(in crate::service) operation: &'static str,
     pub(in crate::service) id: CorrelationId,
     /// The number of the event after which the stream begins.
     pub(in crate::service) after: u64,
+    /// The state of the client's connection.
+    pub(in crate::service) client: ClientWatch,
 }
 
 /// The sender of a stream: makes its pieces, one after the other.
@@ -64,10 +67,19 @@ impl NewStream {
 }
 
 impl Teller {
-    /// Waits for the next piece. Returns `None` at the end of the stream.
-    async fn next(mut self) -> Option<(Bytes, Self)> {
-        let NewStream { shared, token, .. } = &self.stream;
-        let (shared, token) = (Arc::clone(shared), Arc::clone(token));
+    /// Waits for the next piece. Returns `None` at the end of the stream, or if the client has disconnected.
+    async fn next(self) -> Option<(Bytes, Self)> {
+        let client = self.stream.client.clone();
+        tokio::select! {
+            biased;
+            piece = self.next_piece() => piece,
+            () = client.gone_while_waiting() => None,
+        }
+    }
+
+    async fn next_piece(mut self) -> Option<(Bytes, Self)> {
+        let NewStream { shared, signer, .. } = &self.stream;
+        let (shared, signer) = (Arc::clone(shared), signer.clone());
         if self.told.is_none() {
             let text = format!("retry: {RETRY_MS}\nid: {}\n\n", self.stream.after);
             self.told = Some(self.stream.after);
@@ -75,7 +87,7 @@ impl Teller {
         }
         let end = Instant::now().checked_add(HEARTBEAT)?;
         loop {
-            match shared.wait_for_events(&mut self.signal, &token, self.stream.after, end).await {
+            match shared.wait_for_events(&mut self.signal, &signer, self.stream.after, end).await {
                 Waited::Ended { .. } => return None,
                 Waited::Time { last } => {
                     self.stream.after = last;
@@ -84,10 +96,11 @@ impl Teller {
                 Waited::Events => {}
             }
             // If events are gone, the client learns it when it connects again.
-            let found = match shared.read_events(&token, self.stream.after, MOST_EVENTS).await {
+            let found = match shared.read_events(&signer.token, self.stream.after, MOST_EVENTS).await {
                 Ok(found) => found,
                 Err(failure) => {
-                    if failure.status().is_server_error() {
+                    // While the filters of the token are stored anew, the client connects again.
+                    if failure.status() == StatusCode::INTERNAL_SERVER_ERROR {
                         let cause = failure.cause().unwrap_or(failure.description());
                         tracing::error!(cause, "a stream of events ended: they cannot be read");
                     }
@@ -97,6 +110,10 @@ impl Teller {
             if found.events.is_empty() {
                 self.stream.after = found.last;
                 continue;
+            }
+            // The reading may have waited for others.
+            if !shared.is_in_force(&signer) {
+                return None;
             }
             let (text, count) = piece(&found.events);
             let told = found.events.get(..count).unwrap_or_default();
@@ -127,7 +144,7 @@ impl Teller {
         let Some(audit) = &self.stream.shared.audit else { return true };
         let note = Note::default();
         note.events(events);
-        let by = By::Client { operation: self.stream.operation, token: Some(&self.stream.token.name) };
+        let by = By::Client { operation: self.stream.operation, token: Some(&self.stream.signer.token.name) };
         let correlation_id = self.stream.id.as_str();
         audit.record(&Answered { correlation_id, by, status: 200, note: Some(&note) }.members())
     }

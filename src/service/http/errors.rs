@@ -201,10 +201,12 @@ impl Failure {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())
     }
 
-    /// Returns true for an error of the service with a 5xx status, except for an error of a temporary file. If a write returns such
-    /// an error, the database file probably cannot be written.
+    /// Returns true for an error of the service with a 5xx status, except for an error of a temporary file, and for an update that
+    /// came too late. If a write returns such an error, the database file probably cannot be written.
     pub(in crate::service) fn is_write_failure(&self) -> bool {
-        self.status.is_server_error() && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
+        self.status.is_server_error()
+            && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
+            && self.code != error_codes::NO_TURN
     }
 
     pub(in crate::service) fn status(&self) -> StatusCode {

@@ -228,6 +228,7 @@ impl Service {
             admin,
         } = self;
         let shared = Arc::new(shared);
+        let _draining = DrainOnDrop(Arc::clone(&shared));
         let _metrics = metrics.map(|listener| MetricsServer::start(listener, Arc::clone(&shared)));
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
         let graceful = GracefulShutdown::new();
@@ -327,6 +328,16 @@ impl Service {
     }
 }
 
+/// Begins to drain when it is dropped, for example because the host has dropped the future of the service. Otherwise, streams of events
+/// would keep their connections and the store open.
+struct DrainOnDrop(Arc<ServiceState>);
+
+impl Drop for DrainOnDrop {
+    fn drop(&mut self) {
+        self.0.begin_draining();
+    }
+}
+
 /// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
 /// does not have to read it then. The thread ends early when the service drains. There is no thread if searches do not use the
 /// database, or if the system has no more threads.
@@ -361,8 +372,8 @@ fn follow(shared: &Arc<ServiceState>) -> Reading {
     })
 }
 
-/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the future of the
-/// service. Otherwise, the thread would keep the store open.
+/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the future
+/// of the service. Otherwise, the thread would keep the store open.
 #[derive(Default)]
 struct Reading {
     is_over: Arc<AtomicBool>,
@@ -375,8 +386,11 @@ impl Reading {
         let is_over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&is_over);
         let read = move || work(&|| !own.load(Ordering::Relaxed));
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read).ok();
-        Self { is_over, thread }
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read);
+        if let Err(error) = &thread {
+            tracing::error!(thread = name, %error, "a thread of the service cannot be started: requests do its work themselves");
+        }
+        Self { is_over, thread: thread.ok() }
     }
 
     /// Tells the thread to end, and waits until it has ended.
@@ -441,6 +455,20 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
     }
 }
 
+/// Makes the system close a connection whose peer acknowledges nothing for the write timeout.
+///
+/// A peer may vanish without a word. The heartbeats of a stream of events are small, so the system keeps them for many minutes before it
+/// gives up. Meanwhile, the service would take the client for one that listens.
+#[cfg(target_os = "linux")]
+fn close_if_silent(stream: &TcpStream, timeout: Duration) {
+    let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+    // Without the option, the connection ends later.
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn close_if_silent(_: &TcpStream, _: Duration) {}
+
 /// Returns true if an error of `accept` is about a single connection. Then the next call of `accept` may succeed immediately.
 fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
@@ -480,6 +508,7 @@ impl Server {
     ) {
         // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
+        close_if_silent(&stream, self.shared.options.write_timeout);
         let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
         let watch = ClientWatch::default();
         let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
@@ -574,6 +603,16 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_system_gives_up_a_silent_client_after_the_write_timeout() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        close_if_silent(&stream, Duration::from_secs(30));
+        assert_eq!(rustix::net::sockopt::tcp_user_timeout(&stream), Ok(30_000));
+    }
 
     #[test]
     fn columns_are_no_longer_read_after_the_service_was_dropped() {

@@ -130,6 +130,8 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let (filters, last) = shared.store.standing_counts();
     out.one("standing_filters", "gauge", "Standing filters in the database.", filters);
     out.one("last_event", "gauge", "Number of the last event of standing filters.", last);
+    let help = "Number of the last event that the service has seen, to tell clients of it.";
+    out.one("last_event_seen", "gauge", help, shared.events.last_seen());
     let help = "Requests that read events at the moment: those that wait, and streams.";
     out.one("event_listeners", "gauge", help, shared.events.listeners());
     out.one("events_told_total", "counter", "Events that clients were told.", shared.events.told());

@@ -12,6 +12,7 @@ use crate::domain::Room;
 use crate::service::audit::record::Note;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
+use crate::service::events::reader::Signer;
 use crate::service::http::client_watch::ClientWatch;
 use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
@@ -61,6 +62,8 @@ pub(in crate::service) type ResponseFuture = Pin<Box<dyn Future<Output = Result<
 /// An authenticated and authorized request.
 pub(in crate::service) struct Call {
     pub(in crate::service) token: Arc<AppToken>,
+    /// True if the request is signed with the previous secret of the token.
+    pub(in crate::service) is_previous: bool,
     /// The id in the path: of an applicant, or the name of a standing filter. Empty if the path of the endpoint has no id.
     pub(in crate::service) path_id: String,
     pub(in crate::service) query: Option<String>,
@@ -75,6 +78,13 @@ pub(in crate::service) struct Call {
     pub(in crate::service) id: CorrelationId,
     /// The state of the client's connection, to detect that the client has disconnected.
     pub(in crate::service) client: ClientWatch,
+}
+
+impl Call {
+    /// Returns the token, and the secret with which the request is signed.
+    pub(in crate::service) fn signer(&self) -> Signer {
+        Signer { token: Arc::clone(&self.token), secret: self.token.secret(self.is_previous) }
+    }
 }
 
 impl Endpoint {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::MethodFilter;
 use tokio::time::Instant;
@@ -47,6 +47,13 @@ const LIMIT: &str = "limit";
 /// The name of the header `Last-Event-ID`, in errors.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
+/// The header by which nginx and other proxies are told to forward each piece of the response at once.
+const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The time that a request for events waits at least if it begins while the service drains. Otherwise, its client would ask again at
+/// once.
+const DRAIN_PAUSE: Duration = Duration::from_secs(1);
+
 /// The maximum of `limit`, and its default.
 const MOST_EVENTS: u64 = 1_000;
 const DEFAULT_EVENTS: u64 = 100;
@@ -57,10 +64,11 @@ const MOST_WAIT_S: u64 = 60;
 /// Answers with the events of the token's standing filters after an event. If there are none, waits for them.
 async fn events(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failure> {
     shared.check_standing()?;
-    let query = Query::read(&call)?;
+    let query = Query::parse(call.query.as_deref().unwrap_or_default(), None)?;
     let _listener = shared.events.listen(&call.token, &shared.options)?;
     let Some(after) = query.after else {
-        return answer(&shared, &call, &[], shared.store.last_event());
+        let last = shared.last_event(&call.token).await?;
+        return answer(&shared, &call, &[], last);
     };
     if let Some(note) = &call.note {
         note.after_event(after);
@@ -84,7 +92,8 @@ async fn read(
     let now = Instant::now();
     let end = now.checked_add(query.wait).unwrap_or(now);
     let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let mut signal = shared.events.subscribe();
+    let (signer, mut signal) = (call.signer(), shared.events.subscribe());
+    let was_draining = shared.is_draining();
     loop {
         // The first reading also checks that the events after this number are kept.
         let found = shared.read_events(&call.token, after, most).await?;
@@ -95,9 +104,13 @@ async fn read(
         if !found.is_all && Instant::now() < end {
             continue;
         }
-        match shared.wait_for_events(&mut signal, &call.token, after, end).await {
+        match shared.wait_for_events(&mut signal, &signer, after, end).await {
             Waited::Events if Instant::now() < end => {}
             Waited::Events => return Ok((Vec::new(), after)),
+            Waited::Ended { last } if was_draining => {
+                tokio::time::sleep_until(end.min(now.checked_add(DRAIN_PAUSE).unwrap_or(now))).await;
+                return Ok((Vec::new(), last));
+            }
             Waited::Time { last } | Waited::Ended { last } => return Ok((Vec::new(), last)),
         }
     }
@@ -108,9 +121,19 @@ fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Re
     if let Some(note) = &call.note {
         note.events(events);
     }
-    let lines: Vec<String> = events.iter().map(|event| EventLine::of_client(event).to_json()).collect();
-    let text = format!("{{\"events\":[{}],\"last\":{last}}}", lines.join(","));
-    let body = Outgoing::body(shared.outgoing.reserve(&call.token), text.into_bytes())?;
+    let mut reservation = shared.outgoing.reserve(&call.token);
+    let mut text = "{\"events\":[".to_owned();
+    for (at, event) in events.iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        text.push_str(&EventLine::of_client(event).to_json());
+        if !Outgoing::grow_to(&mut reservation, text.len()) {
+            return Err(Failure::overloaded());
+        }
+    }
+    text.push_str(&format!("],\"last\":{last}}}"));
+    let body = Outgoing::body(reservation, text.into_bytes())?;
     shared.events.count_told(events.len());
     Ok(json(body))
 }
@@ -118,13 +141,13 @@ fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Re
 /// Answers with a stream of events.
 async fn stream(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failure> {
     shared.check_standing()?;
-    let query = Query::read(&call)?;
+    let query = Query::parse(call.query.as_deref().unwrap_or_default(), call.last_event_id.as_deref())?;
     if shared.is_draining() {
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the service is shutting down").closing());
     }
     let listener = shared.events.listen(&call.token, &shared.options)?;
     let after = match query.after {
-        None => shared.store.last_event(),
+        None => shared.last_event(&call.token).await?,
         Some(after) => {
             // A client learns here that events are gone.
             shared.read_events(&call.token, after, 1).await?;
@@ -134,10 +157,12 @@ async fn stream(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failu
     if let Some(note) = &call.note {
         note.after_event(after);
     }
-    let (token, id) = (Arc::clone(&call.token), call.id);
-    let stream = NewStream { shared, token, operation: STREAM.name, id, after };
+    let (signer, id) = (call.signer(), call.id);
+    let client = call.client.clone();
+    let stream = NewStream { shared, signer, operation: STREAM.name, id, after, client };
     let mut response = json(stream.body(listener));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(NO_BUFFERING, HeaderValue::from_static("no"));
     Ok(response)
 }
 
@@ -149,10 +174,7 @@ struct Query {
 }
 
 impl Query {
-    fn read(call: &Call) -> Result<Self, Errors> {
-        Self::parse(call.query.as_deref().unwrap_or_default(), call.last_event_id.as_deref())
-    }
-
+    /// Reads the query of a request, and the header `Last-Event-ID` of a stream.
     fn parse(query: &str, last_event_id: Option<&str>) -> Result<Self, Errors> {
         let mut own = Self { after: None, wait: Duration::ZERO, limit: DEFAULT_EVENTS };
         let mut errors = Vec::new();

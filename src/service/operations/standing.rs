@@ -15,7 +15,7 @@ use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
 use crate::standing::StandingFilter;
-use crate::store::{NewOwnedFilter, OwnedFilter, StoreError, StoreErrorKind};
+use crate::store::{Exchange, NewOwnedFilter, OwnedFilter, StoreError, StoreErrorKind};
 
 /// The path of the list, and of a filter.
 const ALL: &str = "/resources/api/caseManagement/v2/cases/standingFilters";
@@ -103,30 +103,34 @@ fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, 
         note.stored(&filter, &names(standing.fields(), catalog));
     }
     // Otherwise, the filter would be stored under restrictions that are not those of the token any more.
-    if !shared.is_in_force(token) {
-        return Err(Failure::overloaded());
+    if !shared.is_in_force(&call.signer()) {
+        let description =
+            "the token has changed while the request waited, try again in a moment; nothing was changed";
+        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::NO_TURN));
     }
     let own = shared.store.owned_filters(token.owner.of_token(), |other| other == name).map_err(failure)?;
     let (before, others): (Vec<OwnedFilter>, Vec<OwnedFilter>) =
         own.into_iter().partition(|own| own.name == name);
-    check_room(shared, &others, call.body.len())?;
     // The filter has compiled, so the body is UTF-8.
-    let body = String::from_utf8_lossy(&call.body).into_owned();
-    let is_same = |old: &OwnedFilter| {
-        old.owner == token.owner.as_str()
-            && old.fields == standing.fields()
-            && old.body.as_ref() == Some(&body)
-    };
+    let new = NewOwnedFilter { filter: standing, body: String::from_utf8_lossy(&call.body).into_owned() };
+    check_room(shared, &others, new.stored_bytes())?;
+    let is_own = |old: &OwnedFilter| old.owner == token.owner.as_str();
+    let is_same =
+        |old: &OwnedFilter| old.body.as_ref() == Some(&new.body) && old.fields == new.filter.fields();
     let replaced = !before.is_empty();
-    if !matches!(&before[..], [old] if is_same(old)) {
-        let new = NewOwnedFilter { filter: standing, body };
-        shared.store.exchange_owned(&before, vec![new]).map_err(failure)?;
+    let is_stored = shared.store.has_owned(&new.filter);
+    if !is_stored || !matches!(&before[..], [old] if is_own(old) && is_same(old)) {
+        // The filter selects other cases from now on, though the client may have sent the same body as before.
+        let is_changed = before.iter().any(|old| !is_own(old) || is_same(old) && !is_stored);
+        let changed = is_changed.then(|| token.owner.of_token());
+        let exchange = Exchange { removed: &before, inserted: vec![new], changed };
+        shared.store.exchange_owned(exchange).map_err(failure)?;
     }
     to_json(&Put { name, replaced })
 }
 
 /// Checks that a token may have a further filter beside its other filters.
-fn check_room(shared: &ServiceState, others: &[OwnedFilter], body_bytes: usize) -> Result<(), Errors> {
+fn check_room(shared: &ServiceState, others: &[OwnedFilter], new_bytes: usize) -> Result<(), Errors> {
     let refused = |found: String, expected: String| {
         Err(Errors::from(Error::new(ErrorKind::TooManyFilters, 0, found, expected)))
     };
@@ -134,10 +138,10 @@ fn check_room(shared: &ServiceState, others: &[OwnedFilter], body_bytes: usize) 
     if count > most {
         return refused(format!("{count} standing filters of the token"), format!("at most {most}"));
     }
-    let bytes = others.iter().map(|other| other.body_bytes).fold(body_bytes, usize::saturating_add);
+    let bytes = others.iter().map(|other| other.stored_bytes).fold(new_bytes, usize::saturating_add);
     let most = shared.options.standing_bytes;
     if bytes > most {
-        let found = format!("{bytes} bytes in the bodies of the token's standing filters");
+        let found = format!("{bytes} bytes of standing filters of the token, with its restrictions");
         return refused(found, format!("at most {most} bytes"));
     }
     Ok(())
@@ -232,7 +236,8 @@ fn delete(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8
     if own.is_empty() {
         return Err(unknown(name));
     }
-    shared.store.exchange_owned(&own, Vec::new()).map_err(failure)?;
+    let exchange = Exchange { removed: &own, inserted: Vec::new(), changed: None };
+    shared.store.exchange_owned(exchange).map_err(failure)?;
     to_json(&Deleted { name })
 }
 

@@ -375,7 +375,7 @@ fn damaged_filters_and_events_are_found() {
 
 #[cfg(feature = "service")]
 mod owned {
-    use super::super::super::owned_standing::{NewOwnedFilter, OwnedFilter};
+    use super::super::super::owned_standing::{Exchange, NewOwnedFilter, OwnedFilter};
     use super::*;
 
     fn new(owner: &str, name: &str, text: &str) -> NewOwnedFilter {
@@ -389,7 +389,62 @@ mod owned {
     fn old(owner: &str, name: &str) -> OwnedFilter {
         let body = format!("body of {name}");
         let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), body.len());
-        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, body: Some(body) }
+        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, stored_bytes: 0, body: Some(body) }
+    }
+
+    fn put(store: &Store, inserted: Vec<NewOwnedFilter>) {
+        store.exchange_owned(Exchange { removed: &[], inserted, changed: None }).unwrap();
+    }
+
+    #[test]
+    fn a_change_of_restrictions_is_one_event_between_those_of_the_old_and_of_the_new_filters() {
+        for kept in [0, 1_000] {
+            let disk = Disk::new(Vec::new(), Trouble::None, false);
+            let file = File::in_backend(disk.clone(), &catalog()).unwrap();
+            let options = options(1).keep_events(kept);
+            let store = Store::load("disk".to_owned(), file, &catalog(), options).unwrap();
+            put(&store, vec![new("one:1", "a", "state = x"), new("one:1", "b", "true")]);
+            put(&store, vec![new("onf:1", "a", "state = x"), new("one", "a", "state = x")]);
+            assert!(
+                store.is_sole_owner("one:", "one:1").unwrap()
+                    && store.is_sole_owner("none:", "none:1").unwrap()
+            );
+            assert!(
+                !store.is_sole_owner("one:", "one:0").unwrap()
+                    && !store.is_sole_owner("one:", "one:2").unwrap()
+            );
+            upsert(&store, "1", "x", Durability::Synced);
+            let last = store.last_event();
+            assert_eq!(last, 4);
+            // One of its filters is stored anew, and then the other one.
+            let (a, b) = (old("one:1", "a"), old("one:1", "b"));
+            let exchange = |removed: OwnedFilter, inserted| {
+                let (removed, inserted) = ([removed], vec![inserted]);
+                store
+                    .exchange_owned(Exchange { removed: &removed, inserted, changed: Some("one:") })
+                    .unwrap();
+            };
+            exchange(a, new("one:2", "a", "state = y"));
+            assert!(["one:1", "one:2"].iter().all(|owner| !store.is_sole_owner("one:", owner).unwrap()));
+            exchange(b, new("one:2", "b", "true"));
+            assert!(store.is_sole_owner("one:", "one:2").unwrap());
+            assert_eq!(store.last_event(), last + 2);
+            // The next write has the new filters.
+            upsert(&store, "2", "y", Durability::Synced);
+            let found = store.owned_events("one:", last, 10);
+            if kept == 0 {
+                assert_eq!(found.unwrap_err().kind(), StoreErrorKind::EventsGone);
+                continue;
+            }
+            let told = |event: &Event| (event.number, event.owner.clone().unwrap(), event.id.clone());
+            let told: Vec<_> = found.unwrap().events.iter().map(told).collect();
+            let expected = [(5, "one:", ""), (6, "one:", ""), (7, "one:2", "2"), (8, "one:2", "2")];
+            assert_eq!(told, expected.map(|(number, owner, id)| (number, owner.to_owned(), id.to_owned())));
+            let marks = store.owned_events("one:", last, 2).unwrap().events;
+            assert!(marks.iter().all(|event| event.filter == "restrictions changed"));
+            drop(store);
+            verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
+        }
     }
 
     #[test]
@@ -397,8 +452,8 @@ mod owned {
         let disk = Disk::new(Vec::new(), Trouble::None, false);
         let store = open(&disk, 0).unwrap();
         store.insert_standing([filter("a", "state = x")]).unwrap();
-        store.exchange_owned(&[], vec![new("one:1", "a", "true"), new("one:1", "b", "state = x")]).unwrap();
-        store.exchange_owned(&[], vec![new("two:1", "a", "state = y")]).unwrap();
+        put(&store, vec![new("one:1", "a", "true"), new("one:1", "b", "state = x")]);
+        put(&store, vec![new("two:1", "a", "state = y")]);
         assert_eq!(store.standing_filters().count(), 4);
         upsert(&store, "1", "x", Durability::Synced);
         upsert(&store, "2", "y", Durability::Synced);
@@ -435,9 +490,8 @@ mod owned {
         check(&store);
         // A filter keeps its name under another owner. One that is not there is not removed.
         let removed = [old("one:1", "a"), old("one:1", "b"), old("none", "c")];
-        store
-            .exchange_owned(&removed, vec![new("one:2", "a", "true"), new("one:1", "b", "state = z")])
-            .unwrap();
+        let inserted = vec![new("one:2", "a", "true"), new("one:1", "b", "state = z")];
+        store.exchange_owned(Exchange { removed: &removed, inserted, changed: None }).unwrap();
         assert_eq!(store.owned_filters("one:", |_| true).unwrap(), [old("one:1", "b"), old("one:2", "a")]);
         assert!(store.remove_standing_of("two:1", "a").unwrap() && store.remove_standing("a").unwrap());
         assert!(!store.remove_standing_of("two:1", "a").unwrap());
@@ -447,9 +501,17 @@ mod owned {
         owners.sort_unstable();
         assert_eq!(owners, ["one:1", "one:2"]);
         for (owner, name) in [("", "a"), ("o\0", "a"), ("o", "")] {
-            assert!(store.exchange_owned(&[], vec![new(owner, name, "true")]).is_err());
+            let inserted = vec![new(owner, name, "true")];
+            assert!(store.exchange_owned(Exchange { removed: &[], inserted, changed: None }).is_err());
         }
         assert!(store.insert_standing([filter("\0one:1\0c", "true")]).is_err());
+        // A host does not reach a filter of an owner by a name.
+        assert_eq!(
+            (store.standing("\0one:2\0a"), store.remove_standing("\0one:2\0a").unwrap()),
+            (None, false)
+        );
+        assert!(store.has_owned(&new("one:2", "a", "true").filter));
+        assert!(!store.has_owned(&new("one:2", "a", "state = x").filter));
         drop(store);
         verify(File::in_backend(disk, &catalog()).unwrap(), &catalog()).unwrap();
     }

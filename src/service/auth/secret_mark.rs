@@ -1,0 +1,18 @@
+//! A mark of a secret, by which a long request recognises that the secret of its signature is still valid.
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+/// The text whose HMAC is the mark. No signed request begins with it, because a timestamp has only digits.
+const TEXT: &[u8] = b"casefilter secret mark 1\n";
+
+/// A mark of a secret: equal secrets have equal marks, and others have other ones. It does not show the secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::service) struct SecretMark([u8; 32]);
+
+impl SecretMark {
+    /// Returns the mark of the secret with this HMAC key.
+    pub(super) fn of(key: &Hmac<Sha256>) -> Self {
+        Self(key.clone().chain_update(TEXT).finalize().into_bytes().into())
+    }
+}
