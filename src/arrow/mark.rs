@@ -3,7 +3,7 @@
 //! The mark is a member of the metadata in the footer. Its value is a hash of the fields of the catalogue and of the position and size
 //! of every column of every row group. Another program that rewrites the file, or adds rows to it, may copy the member. But its columns
 //! have other positions or sizes, so the mark no longer matches, and the file is checked as if it had none. The mark protects against
-//! accidents, not against forgery: a forged mark can make a scan count an id that is repeated more than once.
+//! accidents, not against forgery: with a forged mark, a scan may count a repeated id several times.
 
 use std::fmt::Write as _;
 

@@ -46,7 +46,7 @@ pub struct ParquetWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
     /// The number of cases per row group.
     group_rows: usize,
-    /// The catalogue, if no id is repeated.
+    /// The catalogue, if the caller has [promised](Self::with_unique_ids) that no id is repeated.
     unique: Option<Catalog>,
 }
 

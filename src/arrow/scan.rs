@@ -16,9 +16,11 @@ impl Scan {
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
-    /// In a file with the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids), ids are only read for
-    /// the page, and no values are checked. With the feature `parallel`, other threads read row groups. If the statistics of a row group show that the filters select none of
-    /// its cases, only its ids and its columns that can have malformed values are read.
+    /// With the feature `parallel`, other threads read row groups. The statistics of a row group may show that the filters select
+    /// none of its cases. Then only its ids and its columns that can have malformed values are read.
+    ///
+    /// A single file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). Then no
+    /// values are checked, and ids are read only if the request needs them.
     ///
     /// # What is not checked
     ///

@@ -190,8 +190,8 @@ impl Batch {
         }
     }
 
-    /// Calls `take` with each row that has one of `texts` in a key field, and does not read the column if the batch has none of
-    /// them. `texts` are ascending and distinct.
+    /// Calls `take` with each row that has one of `texts` in a key field. Does not read the column of a stored batch if its filter
+    /// shows that the batch has none of them. `texts` are ascending and distinct.
     pub(crate) fn find_keys(&self, field: FieldId, texts: &[impl AsRef<str>], mut take: impl FnMut(usize)) {
         #[cfg(feature = "store")]
         if let Columns::Stored(stored) = &self.columns

@@ -116,9 +116,9 @@ impl Engine {
         self.watching.as_ref().map(|watching| &watching.filters)
     }
 
-    /// Inserts standing filters, or replaces those of the same names, after the write in progress. So a search after this call finds
-    /// each case that the filters select already, and each later write gives their events. Gives no events for the cases that the
-    /// filters select already. Returns the number of names that the set had before.
+    /// Inserts standing filters, or replaces those of the same names, after the write in progress. So a search after this call and
+    /// the events together miss no case: each later write gives its events, and the search sees all earlier writes. Gives no events
+    /// for the cases that the filters select already. Returns the number of names that the set had before.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -193,7 +193,8 @@ impl Engine {
         Ok(replaced)
     }
 
-    /// Finds the cases that these filters select: by filter, and then in insertion order. The last `most` events are needed.
+    /// Returns an `Entered` event for each case that these filters select: by filter, and then in insertion order. May leave out
+    /// events before the last `most`.
     pub(crate) fn find_entering(
         &self,
         filters: &[StandingFilter],

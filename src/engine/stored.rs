@@ -157,7 +157,7 @@ impl Snapshot {
         self.attachment.store(Some(Arc::new(attachment)));
     }
 
-    /// Returns the attachment.
+    /// Returns the value that is attached to the snapshot. Returns `None` if no value was attached.
     pub(crate) fn attached(&self) -> Option<Attachment> {
         self.attachment.load().as_deref().cloned()
     }

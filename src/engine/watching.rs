@@ -17,7 +17,7 @@ pub(super) struct WatchSettings {
     pub(super) clock: Clock,
 }
 
-/// Returns the time of a write.
+/// A function that returns the time of a write.
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The standing filters of an engine, and their events.

@@ -111,7 +111,7 @@ impl RowRequest {
         counting.map_or(Ok(()), |counting| counting.request().stop.verdict_now())
     }
 
-    /// Starts a block of about `ids` ids.
+    /// Starts a block, with room for the hashes of `ids` ids. No row behind `bound` is on the page.
     pub(crate) fn block(&self, bound: RowBound, ids: usize) -> RowBlock<'_> {
         let settings = &*self.settings;
         let RowBound(bound) = bound;
@@ -187,7 +187,7 @@ impl RowScan {
 }
 
 impl RowBlock<'_> {
-    /// Counts the next rows.
+    /// Adds to the number of rows that were read.
     pub(crate) fn add_rows(&mut self, rows: usize) {
         self.rows = self.rows.saturating_add(rows);
     }

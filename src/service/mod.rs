@@ -43,7 +43,7 @@
 //! |---|---|
 //! | `token` | the value of `X-App-Token`: visible ASCII characters; it is not secret |
 //! | `secret` | the secret for signatures, at least 16 bytes; its UTF-8 text is the key of the HMAC |
-//! | `permissions` | a list of permissions from the table above, `viewPersonalData`: without it, AML cases lack `reviewerName`, `attributes` and `clusteredLinks`; and `viewHistory`: with it, searches and counts may have the parameter `asOf` |
+//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `attributes` and `clusteredLinks`. With `viewHistory`, searches and counts may have the parameter `asOf` |
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
@@ -228,9 +228,10 @@
 //! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
 //! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
-//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `filters`, `watch`, `token share`,
-//! `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the socket. The socket uses HTTP/1.1
-//! with the error envelope:
+//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `erase`, `filters`, `watch`,
+//! `token share`, `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the
+//! socket. The socket uses HTTP/1.1 with the error envelope:
+//!
 //! | request | meaning |
 //! |---|---|
 //! | `GET /` | returns the version, the database, and the number of cases |
@@ -244,9 +245,10 @@
 //! | `POST /facets` | `{"body":…,"by":[…]}` counts by value; `by` has facets such as `createdAt:month`; filters have higher limits |
 //! | `GET /standing-filters` | lists all standing filters, also those of tokens, with their owners |
 //! | `POST /standing-filters` | `{"filters":[{"name":…,"where":…,"fields":[…]}],"entering":…}` stores standing filters, all or none |
-//! | `POST /standing-filters/removals` | `{"owner":…,"names":[…]}` removes standing filters, until a name that none has (`unknown`) |
+//! | `POST /standing-filters/removals` | `{"owner":…,"names":[…]}` removes standing filters in this order; stops at a name that no filter has, and returns it as `unknown` |
 //! | `POST /events` | `{"after":…,"limit":…,"wait_ms":…}` returns events of all owners, and waits if there are none |
 //! | `POST /deletions` | `{"body":…,"expected":…}` deletes the selected cases, if `expected` is their number; without `expected`, only counts them |
+//! | `POST /erasures` | `{"applicant":…,"cases":[…]}` erases the cases and records of an applicant, and the cases with these ids, see [`Store::erase`](crate::Store::erase) |
 //!
 //! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,
 //! and a slow client blocks no other writes. Then the spooled body is imported in one transaction, as by `casefilter import`. An

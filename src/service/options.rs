@@ -88,7 +88,7 @@ pub struct ServiceOptions {
     pub standing_bytes: usize,
     /// The maximum number of requests that read events at the same time: those that wait, and streams. Further requests get 503.
     pub event_listeners: usize,
-    /// The maximum number of such requests of each token. Further requests get 429.
+    /// The maximum number of requests of each token that read events at the same time. Further requests get 429.
     pub event_listeners_per_token: usize,
     /// The time between the start of a shutdown and the closing of the port. `/readyz` becomes 503 at the start.
     ///

@@ -236,7 +236,8 @@ impl ServiceState {
         let _ = self.changes.acquire_many(MOST_CHANGES).await;
     }
 
-    /// Waits on a blocking thread until no request that changes data is at work, but at most for `timeout`.
+    /// Waits on a blocking thread until no request that changes data is at work, but at most for `timeout`. Returns at once without
+    /// an audit log.
     pub(super) fn wait_for_records(&self, timeout: Duration) {
         if self.audit.is_some() {
             let ended =

@@ -8,10 +8,10 @@ use crate::value::Timestamp;
 
 /// A change of the answer of a standing filter, caused by one write of a case.
 ///
-/// A write gives an event for each filter that selects the case after the write and did not before ([`Entered`](EventKind::Entered)),
-/// and for each filter that did before and does not after it ([`Left`](EventKind::Left)). For a filter with
-/// [fields](crate::StandingFilter::with_fields) that selects the case before and after the write, it gives
-/// [`Changed`](EventKind::Changed) if the set of values of any of these fields is another one. A write that stores a case several
+/// A write gives an event [`Entered`](EventKind::Entered) for each filter that selects the case only after the write. It gives
+/// [`Left`](EventKind::Left) for each filter that selects the case only before the write. A filter may have
+/// [fields](crate::StandingFilter::with_fields), and select the case before and after the write. Then the write gives
+/// [`Changed`](EventKind::Changed) if the set of values of one of these fields has changed. A write that stores a case several
 /// times gives the difference between before and after the whole write.
 ///
 /// The events of a write follow each other. They are in the order of its cases, where a case that is stored several times has its

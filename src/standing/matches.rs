@@ -26,7 +26,7 @@ impl Matches {
         Self::default()
     }
 
-    /// Replaces the names by those at the places in `snapshot` that `find` adds to its last argument.
+    /// Replaces the names. The function `find` adds the places of the new names in `snapshot` to its last argument.
     pub(super) fn fill(
         &mut self,
         snapshot: Arc<Snapshot>,

@@ -18,7 +18,7 @@ pub(crate) struct EventRing {
     kept: Mutex<Kept>,
 }
 
-/// Invariant: the numbers of the events of all entries follow each other, and the last number is `last`.
+/// The events that are kept, as entries of one case each. Invariant: the numbers of the events have no gaps, and end with `last`.
 #[derive(Default)]
 struct Kept {
     last: u64,

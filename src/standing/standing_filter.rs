@@ -73,8 +73,9 @@ impl StandingFilter {
         &self.name
     }
 
-    /// Returns the owner, if the filter has one: the filters of the tokens of a [service](crate::guide::service) have. Different owners
-    /// may use the same name. A filter that a program or `casefilter filters` has inserted has no owner.
+    /// Returns the owner, if the filter has one. The filters of the tokens of a [service](crate::guide::service) have owners.
+    /// Filters of different owners may have the same name. A filter that a program or `casefilter filters` has inserted has no
+    /// owner.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter};

@@ -22,12 +22,12 @@ enum Names {
     Own(Vec<Box<str>>),
 }
 
-/// The events of one write, by case. Of more events than are kept, only the last ones are here.
+/// The events of one write, by case. If a write has more events than readers need, only its last events are here.
 pub(crate) struct WriteEvents {
     names: Names,
-    /// The number of the last events that are needed.
+    /// The count of events that are needed: the last ones of the write.
     most: u64,
-    /// The number of the first events, which are not here.
+    /// The count of the events that were left out: the first ones of the write.
     skipped: u64,
     pub(crate) time: Timestamp,
     /// The ids of the cases, concatenated.
@@ -119,7 +119,7 @@ impl WriteEvents {
         self.skipped.saturating_add(self.events.len() as u64)
     }
 
-    /// Returns the number of the first events that are not here, because they are not kept.
+    /// Returns the count of the events that were left out: the first ones of the write, which are not needed.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }

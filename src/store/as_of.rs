@@ -75,7 +75,7 @@ impl fmt::Display for ParseAsOfError {
 
 impl std::error::Error for ParseAsOfError {}
 
-/// The moments of a store whose documents are known, in an error for another moment.
+/// The reason of an error: the documents of the asked moment are not known. Names the moments whose documents are known.
 ///
 /// ```
 /// use casefilter::{AsOf, Catalog, Store, StoreErrorKind, StoreOptions};

@@ -203,7 +203,7 @@ impl BatchSource {
         }
     }
 
-    /// Notes a fault that does not go away when the file is opened again.
+    /// Converts a fault for unwinding. Marks this batch as unreadable for a fault that remains when the file is opened again.
     fn noted(&self, fault: Fault) -> Unreadable {
         // All other faults are about the whole file.
         if matches!(fault.kind, StoreErrorKind::Corrupt | StoreErrorKind::Io) {

@@ -102,8 +102,8 @@ impl Store {
         })
     }
 
-    /// Replaces the file with a copy, which `fill` writes. Compacts the copy before. Calls `exchanged` with the result of `fill` when the
-    /// copy is the database. No write may be in progress during the call.
+    /// Replaces the file with a copy: `fill` writes the copy, which is then compacted and put in the place of the file. After that,
+    /// calls `exchanged` with the result of `fill`. No write may be in progress during the call.
     pub(super) fn exchange_with<T>(
         &self,
         fill: impl FnOnce(&mut File) -> Result<T, Fault>,

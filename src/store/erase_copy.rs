@@ -29,7 +29,7 @@ pub(super) struct Selected {
     pub(super) ids: HashSet<String>,
 }
 
-/// Writes everything to the empty file `to` that is not to be erased.
+/// Copies everything that is not to be erased to the empty file `to`. Returns the numbers of what was left out.
 pub(super) fn copy_without(
     store: &Store,
     to: &File,

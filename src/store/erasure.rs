@@ -37,7 +37,7 @@ impl Erasure {
         Self { filter: Some(filter), ..self }
     }
 
-    /// Erases the cases with these ids.
+    /// Erases the cases with these ids, and their earlier documents and the ids in events. Adds to the ids of earlier calls.
     #[must_use]
     pub fn with_ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
         self.ids.extend(ids.into_iter().map(Into::into));

@@ -131,8 +131,8 @@ impl Store {
     /// Returns the documents as they were at an earlier moment, for any number of searches. The moment is the number of a write, as
     /// [`StoreSnapshot::last_write`] and [`SearchAnswer::last_write`](crate::SearchAnswer::last_write) return it, or a time.
     ///
-    /// The current moment is always known. Earlier ones are known if the store keeps a [history](Self::set_history). Searches of the
-    /// result give the answers that the same searches gave then.
+    /// The number of the last write is always known, if the file counts writes. Earlier writes, and all times, are known if the
+    /// store keeps a [history](Self::set_history). Searches of the result give the answers that the same searches gave then.
     ///
     /// ```
     /// use std::time::Duration;
@@ -151,8 +151,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`HistoryGone`](StoreErrorKind::HistoryGone) if the moment is not kept any more, or has not come yet;
-    /// [`StoreError::history_gone`] names the oldest moment. Returns an error if the file cannot be read or is damaged.
+    /// Returns [`HistoryGone`](StoreErrorKind::HistoryGone) if the moment is not kept, or has not come yet. This includes each time
+    /// if the store keeps no history. [`StoreError::history_gone`] names the oldest moment. Returns an error if the file cannot be
+    /// read or is damaged.
     ///
     /// # Complexity
     /// Parses each document that was replaced or deleted since the moment, and keeps its columns in memory while the result exists.
@@ -207,7 +208,7 @@ impl Store {
         Ok(earlier)
     }
 
-    /// Reads the documents after a write that later writes removed, and makes batches of them.
+    /// Reads the documents that existed after a write, and that later writes removed. Makes batches of them.
     fn read_old(
         &self,
         history: &History,

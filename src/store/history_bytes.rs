@@ -65,7 +65,7 @@ impl WriteCounters {
 pub(super) struct WriteRow {
     /// The time of the write. It is never before that of the write before it.
     pub(super) time: Timestamp,
-    /// The number of the next document after the write. Documents that it left have smaller numbers.
+    /// The number that the next document after the write gets. All documents that exist after the write have smaller numbers.
     pub(super) next_document: u64,
     /// The number of cases after the write.
     pub(super) cases: u64,

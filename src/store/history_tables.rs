@@ -1,8 +1,8 @@
 //! The tables of the history: keeps, finds, forgets and copies documents that were replaced or deleted.
 //!
-//! `writes` has a row for each write from the oldest one on after which the documents are known. `history` has the documents that later
-//! writes removed, in the order of these writes. So the documents after write *n* are the documents of now, and those that writes after
-//! *n* removed, both without the documents that are newer than write *n*.
+//! `writes` has a row for the oldest write after which the documents are known, and for each later write. `history` has the
+//! documents that writes after the oldest one removed, in the order of these writes. So the documents after write *n* are the
+//! documents of now and those that writes after *n* removed. Both are taken without the documents that are newer than write *n*.
 
 use redb::{
     ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableDefinition, TableError, WriteTransaction,
@@ -18,7 +18,7 @@ use crate::value::Timestamp;
 /// The key of a document in the history: the number of the write that removed it, and the number of the document.
 pub(super) type Key = (u64, u64);
 
-/// Takes the documents that a write removes.
+/// The writer that stores the documents that one write removes in the history.
 pub(super) struct Keeper<'t> {
     table: Table<'t, Key, &'static [u8]>,
     write: u64,
@@ -27,7 +27,8 @@ pub(super) struct Keeper<'t> {
 }
 
 impl<'t> Keeper<'t> {
-    /// Returns `None` if there is no history.
+    /// Opens the history for a write. The pair is the number of the write, and of its first document. Returns `None` if there is no
+    /// history.
     pub(super) fn open(
         transaction: &'t WriteTransaction,
         counters: &WriteCounters,
@@ -150,7 +151,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Opens the history. Returns `None` if there is none. Checks that its counts are as counted.
+    /// Opens the history. Returns `None` if there is none. Returns an error if the lengths of its tables differ from the counters.
     pub(super) fn open(reading: &Reading, counters: WriteCounters) -> Result<Option<Self>, Fault> {
         let (rows, documents) = match (open(reading, WRITES)?, open(reading, HISTORY)?) {
             (Some(rows), Some(documents)) if counters.has_history() => (rows, documents),
@@ -197,7 +198,7 @@ impl History {
         Ok(Some(from))
     }
 
-    /// Passes each document to `take` that a write after `write` removed, and that is older than the document `next_document`: the
+    /// Calls `take` for each document that a write after `write` removed, and whose number is less than `next_document`. Passes the
     /// number of the removing write, the number of the document, and its bytes. Without `write`, passes those of all writes.
     pub(super) fn each_after(
         &self,

@@ -46,14 +46,18 @@
 //! documents that remain.
 //!
 //! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment. So it can
-//! still read documents that were replaced after that moment. While such a search, or an iterator of [`Store::documents`], exists,
-//! the file cannot reuse the pages of these documents.
+//! still read documents that were replaced after that moment. The file cannot reuse the pages of these documents while the reader
+//! exists: a search, a [`StoreSnapshot`](crate::StoreSnapshot), or an iterator of [`Store::documents`].
+//!
+//! **History and erasure.** With [`Store::set_history`], the file keeps replaced and deleted documents for a time. Then
+//! [`Store::as_of`] returns the documents as of an earlier write. [`Store::erase`] removes cases from the file, and from the
+//! history.
 //!
 //! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a page decompresses only
 //! its own documents. The first import of at least 512 documents trains the dictionary. In a store of at least 1,024 documents,
 //! [`Store::checkpoint`] or closing also does so. Before the training, all values that fewer than 20 documents share are replaced
-//! by random characters. So the
-//! dictionary contains no data of a single person, and stays as it is when documents are deleted. Documents that are read
+//! by random characters. So the dictionary contains no value of a person with fewer than 20 documents, unless other documents have
+//! it, too. It stays as it is when documents are deleted; only [`Store::erase`] makes a new one. Documents that are read
 //! repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
 //!
 //! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents
@@ -73,8 +77,9 @@
 //! same documents need about twice the space of one import. While an import runs, it needs the size of its documents once more. If
 //! a file is too short, redb doubles its length, but the system stores only the part that was written. So the length of the file
 //! may be twice the space that it takes. A file of [`Store::prepare`] gives the rest back when it is closed. Pages that a reader
-//! may still need are kept until the reader ends. Readers are searches, backups and iterators of [`Store::documents`]. The file
-//! does not become shorter by itself. [`Store::compact`] moves all pages to the front and shortens the file; it needs exclusive
+//! may still need are kept until the reader ends. Readers are searches, backups, snapshots and iterators of
+//! [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to the front and shortens
+//! the file; it needs exclusive
 //! access to the store. [`Store::compact_online`] replaces the file with a copy while searches continue and writes wait; it needs
 //! space for the copy.
 //!

@@ -21,7 +21,7 @@ fn is_name(name: &str) -> bool {
 impl Store {
     /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event): which
     /// of the filters a case enters and leaves. The filters are in the file, and on disk when the call returns: all of them, or none.
-    /// Returns the number of names that the store had before.
+    /// Returns the number of filters that were replaced.
     ///
     /// Gives no events for the cases that the filters select already; [`insert_entering`](Self::insert_entering) does. A filter that
     /// is replaced gives no events either: later writes use the new one.
@@ -53,8 +53,8 @@ impl Store {
     /// Inserts standing filters as [`insert_standing`](Self::insert_standing) does, and gives an event
     /// [`Entered`](crate::EventKind::Entered) for each case that one of them selects now.
     ///
-    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one also
-    /// gives `Entered` for the cases that the other one selected, and gives no `Left`.
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one gives
+    /// `Entered` also for cases that both select. It gives no `Left` for cases that only the replaced filter selected.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, StandingFilter, Store, StoreOptions};
@@ -218,7 +218,8 @@ impl Store {
         self.filters.iter()
     }
 
-    /// Returns the names of the standing filters whose text has one of these ids, sorted. An [erasure](Self::erase) does not change them.
+    /// Returns the names of the standing filters whose text contains one of these ids, sorted. The id may also be a part of a
+    /// longer word. Empty ids are ignored. An [erasure](Self::erase) does not change these filters.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter, Store, StoreOptions};

@@ -137,7 +137,7 @@ pub(super) struct StoredFilter<'b> {
     pub(super) text: &'b str,
 }
 
-/// Decodes the standing filter with this key, without its filter.
+/// Decodes the standing filter with this key, but does not compile its text.
 pub(super) fn stored_filter<'b>(
     key: &str,
     bytes: &'b [u8],

@@ -193,7 +193,8 @@ pub(super) fn read_filters(
     Ok(filters)
 }
 
-/// Reads at most `most` events after the event `after`, up to the event `last`. Later events have not happened yet for the reader.
+/// Reads at most `most` events after the event `range.0`, up to the event `range.1`. For the reader, later events have not
+/// happened yet.
 pub(super) fn read_events(
     reading: &Reading,
     catalog: &Catalog,

@@ -4,8 +4,8 @@
 //!
 //! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
 //! tests both. [`FORMAT_VERSION`] is the latest version in `FORMAT.md`, which new files have. Files of earlier versions keep their
-//! version; the first record makes version 2 of version 1. A change of these tables needs version 4. A change of the parts of
-//! batches needs a new version in `batch/codec.rs` instead.
+//! version; the first record turns a file of version 1 into version 2. A change of these tables needs version 4. A change of the
+//! parts of batches needs a new version in `batch/codec.rs` instead.
 
 use std::collections::{HashMap, HashSet};
 

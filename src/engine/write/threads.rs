@@ -51,8 +51,8 @@ type Job<'s> = Box<dyn FnOnce() + Send + 's>;
 
 /// A queue of tasks for worker threads, which returns results in the order in which the tasks were started.
 ///
-/// A worker starts with one of the first tasks, and ends when the queue is dropped. The tasks that were started before then still run,
-/// and their results are dropped.
+/// Each of the first tasks also starts a worker, up to the maximum number. The workers end when the queue is dropped. Tasks that
+/// were started before still run, and their results are dropped.
 pub(crate) struct Queue<'s, R> {
     /// The results of the tasks, in the order of the tasks.
     results: VecDeque<Receiver<std::thread::Result<R>>>,
@@ -80,7 +80,7 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         self.results.is_empty()
     }
 
-    /// Starts a task. If the system has no thread for it, runs it on this thread.
+    /// Adds a task, which the next idle worker runs. If no worker could be started, runs it on this thread.
     pub(crate) fn start(&mut self, spawn: impl Spawn<'s>, work: impl FnOnce() -> R + Send + 's) {
         let (result, receiver) = channel();
         self.results.push_back(receiver);

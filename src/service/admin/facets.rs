@@ -4,7 +4,7 @@
 //!
 //! | member | value |
 //! |---|---|
-//! | `request` | a request for counts in the form of clients, as JSON text; the other members except `explain` are then ignored |
+//! | `request` | a request for counts in the form of clients, as JSON text; the other members except `explain` and `as_of` are then ignored |
 //! | `body` | a filter as JSON text; if absent, all cases are selected |
 //! | `by` | facets in the text form, such as `createdAt:month` |
 //! | `limit` | the maximum number of values, for facets that do not have their own |

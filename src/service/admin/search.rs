@@ -12,7 +12,7 @@
 //! | `documents` | for `page`: true for ids and documents, false for ids alone |
 //! | `compile_ns` | for `analyze`: the time that the client needed to compile the filter, in nanoseconds; it is shown in the result |
 //! | `timeout_ms` | the maximum time of the search in milliseconds; if absent, there is no limit |
-//! | `as_of` | the number of a write or a time: searches the cases as they were then, and not for `hints` and `members` |
+//! | `as_of` | the number of a write or a time: searches the cases as they were then; `hints` and `members` are about the present cases |
 //!
 //! A filter may exceed the default limits by a factor of eight. Only the size of the request body limits the length of its text. A
 //! page is sent in frames, with the content type `application/vnd.casefilter.cases`. A frame consists of its type (1 byte), the

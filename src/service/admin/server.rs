@@ -99,8 +99,8 @@ impl AdminServer {
         }
     }
 
-    /// Answers a request. A request that changes or copies data runs to its end and is recorded even if the operator disconnects. An
-    /// import or a backup is then cancelled first.
+    /// Answers a request. If the operator disconnects, a `GET` request and the requests of [`READS`] end without a record. All
+    /// other requests run to their end, and are recorded; imports and backups are cancelled, so they end early.
     async fn respond(
         self: &Arc<Self>,
         mut request: hyper::Request<Incoming>,

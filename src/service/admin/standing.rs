@@ -4,7 +4,7 @@
 //! | request | meaning |
 //! |---|---|
 //! | `GET /standing-filters` | `{"filters":[{"name","owner"?,"where","fields"?}]}`: all filters, also those of tokens |
-//! | `POST /standing-filters` | `{"filters":[{"name","where","fields"}],"entering"}` stores filters without an owner, all or none; `where` is a normal form |
+//! | `POST /standing-filters` | `{"filters":[{"name","where","fields"}],"entering"}` stores filters without an owner, all or none; `where` is a normal form; `entering`: true for an event for each case that is selected already |
 //! | `POST /standing-filters/removals` | `{"owner"?,"names":[…]}` removes filters; stops at the first name that no filter has |
 //! | `POST /events` | `{"after"?,"limit","wait_ms"}`: `{"events":[…],"last"}`, events of all owners; without `after`, from the oldest event on that is kept |
 
@@ -128,7 +128,7 @@ fn shown(filter: &StandingFilter, catalog: &Catalog) -> AdminFilter {
     }
 }
 
-/// Stores filters.
+/// Stores filters without an owner, all or none. With `entering`, also gives an event for each case that they select already.
 pub(super) async fn store(shared: &Arc<ServiceState>, new: NewFilters) -> Result<Response, Failure> {
     let stored = shared.own_write(move |shared| {
         let catalog = shared.store.catalog();
@@ -158,7 +158,7 @@ fn read(filter: &AdminFilter, catalog: &Catalog) -> Result<StandingFilter, Failu
     Ok(StandingFilter::new(&filter.name, &compiled).with_fields(fields))
 }
 
-/// Removes filters.
+/// Removes filters in order. Stops at the first name that no filter has, and returns it; the filters before it stay removed.
 pub(super) async fn remove(shared: &Arc<ServiceState>, removals: Removals) -> Result<Response, Failure> {
     let removed = shared.own_write(move |shared| {
         let mut removed = 0_usize;

@@ -91,7 +91,8 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns the files of an audit log: its rotated files, oldest first, and the file itself, if it exists.
+/// Returns the paths of an audit log: its rotated files, oldest first, and the file itself, if it exists. If there is no file at
+/// all, returns only the path of the file itself.
 ///
 /// ```
 /// use casefilter::service::{AuditLog, AuditOptions, audit_files};
@@ -103,7 +104,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 /// ```
 ///
 /// # Errors
-/// Returns an error if the folder cannot be read, or if there is no file.
+/// Returns an error if the folder cannot be read.
 pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = rotated(path)?;
     // Between the rename of a rotation and the creation of the next file, the file does not exist.
@@ -237,7 +238,7 @@ fn is_beginning(text: &[u8]) -> bool {
     text.starts_with(begin) || begin.starts_with(text)
 }
 
-/// Finds the last record in a text that begins with a line.
+/// Finds the last record in a text that begins at the start of a line. Returns `None` if no line is a record.
 fn last_record(text: &[u8]) -> Option<Tail> {
     let found = |line: Line<'_>, torn, lacks_end| {
         Some(Tail { head: Some(line.head()), torn, is_begun: false, lacks_end })

@@ -24,9 +24,11 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditOptions {
-    /// The size in bytes from which a new file is begun. A file is longer only if a single record is.
+    /// The size in bytes that a file should not exceed: a record that would exceed it begins a new file. A file can be longer if a
+    /// single record is, or by a record about the log itself.
     pub rotate_bytes: u64,
-    /// True if requests are answered while the log cannot be written. Their records are then missing. Once it can be written, the log has their number.
+    /// True if requests are answered while the log cannot be written. Such requests have no record. Once the log can be written
+    /// again, a record has the number of these requests.
     pub is_best_effort: bool,
 }
 
@@ -55,13 +57,13 @@ struct Shared {
     unrecorded_before: AtomicU64,
     /// True while the file cannot be written.
     is_failing: AtomicBool,
-    /// True when the end of the log was written. It is set while `writer` is locked.
+    /// True once `end` has been called: no request is recorded any more. It is set while `writer` is locked.
     is_ended: AtomicBool,
     /// True when the thread must end.
     is_over: AtomicBool,
     /// The number of records that were written since the log was opened.
     records: AtomicU64,
-    /// The number of requests without a record since the log was opened.
+    /// The number of requests that were answered without a record since the log was opened. Only with `is_best_effort`.
     unrecorded: AtomicU64,
 }
 
@@ -177,7 +179,7 @@ impl AuditLog {
         }
     }
 
-    /// Does what follows a failed sync.
+    /// Acts as if a sync had failed.
     #[cfg(test)]
     pub(super) fn fail_sync(&self) {
         self.shared.sync_failed(&io::Error::other("the disk is broken"));
@@ -211,12 +213,12 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the end of the log was written. The caller has `writer` locked.
+    /// Returns true if `end` has been called. The caller has `writer` locked.
     fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Counts a request that has no record. Returns false if it must not be answered.
+    /// Returns true if a request without a record may be answered, and then counts it.
     fn leave_out(&self) -> bool {
         if self.options.is_best_effort {
             self.unrecorded.fetch_add(1, Ordering::Relaxed);

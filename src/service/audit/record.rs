@@ -68,7 +68,8 @@ impl Note {
         });
     }
 
-    /// Adds the number of cases whose values were counted, and the number of the last write before, as [`page`](Self::page) does.
+    /// Adds the number of cases whose values were counted. `last_write` is the number of the last write before the counted
+    /// snapshot.
     pub(in crate::service) fn counted(&self, last_write: Option<u64>, total: u64) {
         self.add(|out| {
             if let Some(last_write) = last_write {
@@ -78,7 +79,8 @@ impl Note {
         });
     }
 
-    /// Adds the counts of an erasure, and the digests of the ids that it names: personal data is not in the log.
+    /// Adds the counts of an erasure, and digests of the ids that it names. The record of an erasure must not contain the erased
+    /// ids.
     pub(in crate::service) fn erased(&self, erased: &Erased, applicant: Option<&str>, cases: &[String]) {
         self.add(|out| {
             let Erased { cases: count, records, history, events, .. } = *erased;

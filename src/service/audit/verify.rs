@@ -9,8 +9,8 @@ use super::chain::{AuditHead, Line, hash_of};
 use super::event::Members;
 use super::files::{Torn, open_audit_files};
 
-/// The maximum length of a line in bytes. The log has no longer line, because the filter of a request is not longer than its body by
-/// more than a constant factor.
+/// The maximum length of a line in bytes. All lines of a log are shorter: a filter is longer than the body of its request by at
+/// most a constant factor.
 const MOST_LINE_BYTES: u64 = 64 << 20;
 
 /// The result of the verification of an audit log in which no fault was found.
@@ -25,8 +25,8 @@ pub struct AuditReport {
     pub files: usize,
     /// The number of parts of records that a crash or a full disk has left, each followed by a record that says so.
     pub torn: u64,
-    /// True if the last record is about the end of a service. Otherwise the log is in use, the service was killed, or records were
-    /// removed from the end.
+    /// True if the log ends with a record about the end of a service. Otherwise the log is in use, the service was killed, or
+    /// records were removed from the end.
     pub is_closed: bool,
     /// True if the last file ends with a part of a record. The next start of a service writes a record about it.
     pub ends_torn: bool,

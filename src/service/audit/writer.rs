@@ -176,7 +176,7 @@ impl Writer {
 
 /// The size of the parts of a line around its members, in bytes.
 const FRAME_BYTES: u64 = 128;
-/// More than the size of the first record of a rotated file, in bytes. A file with only this record is not rotated.
+/// More than the size of the record with which a rotation begins a new file, in bytes. A file with only this record is not rotated.
 const FIRST_RECORD_BYTES: u64 = 400;
-/// The memory for a line that is kept, in bytes.
+/// The maximum memory that is kept for the next line, in bytes.
 const MOST_KEPT_BYTES: usize = 64 << 10;

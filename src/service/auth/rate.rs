@@ -11,7 +11,7 @@ pub(in crate::service) struct Rate(Mutex<Option<Instant>>);
 
 impl Rate {
     /// Counts a request. Returns false, and does not count it, if it exceeds `most` requests per second. A token that has sent no
-    /// request for a second may send `most` requests at once.
+    /// request for a second may send `most` requests at once. If `most` is 0, there is no limit.
     pub(in crate::service) fn take(&self, now: Instant, most: u32) -> bool {
         const SECOND: Duration = Duration::from_secs(1);
         let Some(interval) = SECOND.checked_div(most) else { return true };

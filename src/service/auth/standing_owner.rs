@@ -8,8 +8,8 @@ use crate::filter::Filter;
 /// The owner under which the standing filters of a token are stored, and under which their events are found.
 ///
 /// It has two parts. The first identifies the token: it is a hash of the text that clients send, so it stays the same when the token
-/// gets another name or secret. The second is a hash of the cases and fields that the token may see. So each event says what the token
-/// could see when it was found. An event of another second part must not be told.
+/// gets another name or secret. The second is a hash of the cases and fields that the token may see. So each event says what the
+/// token could see when it was found. A token must not get events whose second part is not its present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::service) struct StandingOwner {
     text: String,
@@ -17,7 +17,7 @@ pub(in crate::service) struct StandingOwner {
     start_bytes: usize,
 }
 
-/// The starts of the texts that are hashed. The numbers must change when the rest of the texts changes.
+/// The starts of the texts that are hashed. Raise the number at the end of a start when the form of the rest of its text changes.
 const OF_TOKEN: &str = "casefilter standing token 1\n";
 const OF_SCOPE: &str = "casefilter standing scope 1\n";
 

@@ -56,7 +56,7 @@ pub struct Tokens {
     /// The HMAC key for requests with an unknown token. It makes the check of such a request take the same time as that of a known
     /// token.
     unknown: Hmac<Sha256>,
-    /// The second from which no token has a valid previous secret. `i64::MIN` if no token has a previous secret.
+    /// The Unix time in seconds from which no token has a valid previous secret. `i64::MIN` if no token has a previous secret.
     rotates_until_s: i64,
 }
 
@@ -264,10 +264,10 @@ impl Tokens {
         Ok(Self { by_token, unknown, rotates_until_s })
     }
 
-    /// Keeps what the service has seen of tokens that are also in `before`: their used signatures and the times of their last use.
-    /// Also keeps the compiled filters of a token if its `fields` and `filter` are the same. Keeps the permits of running requests,
-    /// unless the number of tokens changes between one and several. All tokens without `fields` and `filter` share the cache of
-    /// such tokens in `before`. Both must have been checked with the same catalogue and limits.
+    /// Keeps the state of tokens that are also in `before`: used signatures, last use, rate, and permits for events. Keeps the
+    /// compiled filters of a token if its `fields`, `filter` and `clients` are the same. Keeps the permits of running requests,
+    /// unless the number of tokens changes between one and several. All tokens without `fields`, `filter` and `clients` share the
+    /// cache of such tokens in `before`. Both must have been checked with the same catalogue and limits.
     fn keeping(mut self, before: &Self) -> Self {
         // A token that is alone gets more permits.
         let is_share_equal = (self.len() > 1) == (before.len() > 1);
@@ -464,7 +464,7 @@ fn checked_clients(mut clients: Vec<String>) -> Result<Vec<String>, String> {
     Ok(clients)
 }
 
-/// Returns the filter that selects the cases of clients. The error is a sentence without its subject.
+/// Returns the filter that selects the cases of clients.
 fn cases_of(clients: &[String], catalog: &Catalog) -> Result<Filter, String> {
     // A case with several clients would be shown to each of them.
     let is_client = |field: &Field| field.field_type() == FieldType::String && !field.is_many();

@@ -16,13 +16,13 @@ use crate::store::{Store, StoreError};
 /// The time after which the thread looks if it must end.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The time after a failed reading.
+/// The time that the thread waits after a failed read, but at most [`PAUSE`].
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// The number of events that the thread reads at once.
 const PIECE: usize = 1_000;
 
-/// The events that there are, by token, and the requests that read events.
+/// The number of the last event of each token, and the permits of requests that read events.
 pub(in crate::service) struct EventHub {
     seen: Mutex<Seen>,
     /// Changes when there are new events, when the tokens have changed, and when the service begins to drain.
@@ -42,7 +42,7 @@ struct Seen {
     /// The events up to this number were not seen: those before the start, those that were removed before they were read, and those
     /// that could not be read.
     unknown: u64,
-    /// The number of the last event of each token, by the first part of its owner.
+    /// The number of the last event of each token. The key is the part of a filter's owner that identifies the token, with its `:`.
     by_token: HashMap<String, u64>,
 }
 
@@ -92,7 +92,8 @@ impl EventHub {
     /// Returns permits for a request that reads events.
     ///
     /// # Errors
-    /// Returns an error with status 429 if the token has as many such requests as it may have, and with status 503 if all tokens have.
+    /// Returns an error with status 429 if the token has its maximum of such requests. Returns one with status 503 if all tokens
+    /// together have the maximum of the service.
     pub(in crate::service) fn listen(
         &self,
         token: &AppToken,
@@ -120,7 +121,7 @@ impl EventHub {
         self.told.load(Ordering::Relaxed)
     }
 
-    /// Returns what a request of a token has to do that knows all events up to `after`.
+    /// Returns the next step of a request that waits for events of a token. The request has read all events up to `after`.
     pub(super) fn look(&self, of_token: &str, after: u64) -> Look {
         let seen = self.lock();
         let is_new = seen.by_token.get(of_token).is_some_and(|last| *last > after);
@@ -236,7 +237,7 @@ fn log_failure(failure: Option<&StoreError>, fails: &mut bool) {
     *fails = failure.is_some();
 }
 
-/// Returns the first part of the owner of a token's filter.
+/// Returns the part of a filter's owner that identifies the token, with the `:` after it. Returns `None` without a `:`.
 fn of_token(owner: &str) -> Option<&str> {
     owner.get(..=owner.find(':')?)
 }

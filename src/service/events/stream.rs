@@ -30,7 +30,7 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The maximum number of events in a piece.
 const MOST_EVENTS: usize = 100;
 
-/// The size of a piece in bytes, without its last event.
+/// The size in bytes from which no more events are added to a piece.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// The time that a client waits before it connects again, in milliseconds.
@@ -150,7 +150,7 @@ impl Teller {
     }
 }
 
-/// Returns the text of the first events, and their number.
+/// Returns the text of the first events, and their count. Takes events until the text has [`PIECE_BYTES`].
 fn piece(events: &[Event]) -> (String, usize) {
     let mut text = String::new();
     let mut count: usize = 0;

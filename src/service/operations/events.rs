@@ -61,7 +61,8 @@ const DEFAULT_EVENTS: u64 = 100;
 /// The maximum of `wait`, in seconds.
 const MOST_WAIT_S: u64 = 60;
 
-/// Answers with the events of the token's standing filters after an event. If there are none, waits for them.
+/// Answers with the events of the token's standing filters after an event. If there are none, waits for the time in `wait`.
+/// Without `after`, answers only with the number of the last event.
 async fn events(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failure> {
     shared.check_standing()?;
     let query = Query::parse(call.query.as_deref().unwrap_or_default(), None)?;

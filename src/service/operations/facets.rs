@@ -94,7 +94,7 @@ fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<St
     Ok(text)
 }
 
-/// Counts in the file of the service. Also returns the number of the last write before.
+/// Counts in a snapshot of the store. Also returns the number of the last write that the snapshot contains.
 fn counted(
     snapshot: StoreSnapshot<'_>,
     request: &FacetsRequest,

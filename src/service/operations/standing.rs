@@ -90,7 +90,7 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value).map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// Stores a filter, or replaces the token's filter of the same name. If it is there already, writes nothing.
+/// Stores a filter, or replaces the token's filter of the same name. If an equal filter is stored already, writes nothing.
 fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     shared.check_standing()?;
     let (token, name) = (&call.token, call.path_id.as_str());
@@ -147,7 +147,7 @@ fn check_room(shared: &ServiceState, others: &[OwnedFilter], new_bytes: usize) -
     Ok(())
 }
 
-/// Returns the fields that the query parameter `fields` names, joined by commas.
+/// Returns the fields that are named, with commas between them, in the query parameter `fields`.
 fn fields(call: &Call, catalog: &Catalog) -> Result<Vec<FieldId>, Errors> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     let query = call.query.as_deref().unwrap_or_default();

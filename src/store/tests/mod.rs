@@ -200,7 +200,7 @@ impl Plain {
         }
     }
 
-    /// Returns the numbers of events in groups that have no order among themselves.
+    /// Returns the events that are not forgotten, in groups of one case each. The events of a group are sorted.
     fn groups(&self) -> Vec<(String, Vec<String>)> {
         let kept = self.2.events.iter().skip(self.2.forgotten);
         by_case(kept.map(|(id, told)| (id.as_str(), told.clone())))

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
 }
 
-/// The columns of the table, each with its member of a record.
+/// The columns of the table. Each has the name of the member of a record that it shows.
 const COLUMNS: [&str; 9] =
     ["n", "time", "token", "operation", "applicant", "status", "items", "total", "filter"];
 

@@ -89,7 +89,8 @@ struct ListArgs {
 
 /// Remove standing filters by their names
 ///
-/// Stops at the first name that no filter has. A token that was revoked leaves its filters: remove them by --owner. If the output is not a terminal, prints JSON: {"removed":…}.
+/// Stops at the first name that no filter has. A token that was revoked leaves its filters: remove them by --owner. If the output
+/// is not a terminal, prints JSON: {"removed":…}.
 #[derive(clap::Args)]
 struct Remove {
     /// The database

@@ -232,12 +232,12 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().event_listeners)]
     event_listeners: usize,
 
-    /// Maximum number of such requests per token; further requests get 429
+    /// Maximum number of requests per token that wait for events or follow them; further requests get 429
     #[arg(long, value_name = "N", env = "CASEFILTER_EVENT_LISTENERS_PER_TOKEN", help_heading = "Standing filters",
           default_value_t = ServiceOptions::default().event_listeners_per_token)]
     event_listeners_per_token: usize,
 
-    /// Number of events that the database keeps, of all tokens together; a client that comes later gets 410
+    /// Number of events that the database keeps, of all tokens together; a client that asks for events before these gets 410
     #[arg(
         long,
         value_name = "N",

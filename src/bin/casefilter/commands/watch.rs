@@ -35,7 +35,8 @@ const EVENTS: usize = 10_000;
 /// Print which standing filters cases enter and leave, and follow
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
-/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. Then waits for further events, until it is interrupted.
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. After
+/// these events, the command waits for further ones, until it is interrupted.
 ///
 /// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the database
 /// open for writing, waits until it closes the database.

@@ -74,7 +74,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Searches the cases of a moment from now on, if one is given.
+    /// Makes all later searches find the cases as they were at a moment, if one is given.
     pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
         let start = Instant::now();
         let cases = self.cases.at_moment(moment)?;

@@ -52,7 +52,7 @@ impl Earlier {
 }
 
 impl LoadedCases {
-    /// Searches the cases of a moment from now on, if one is given.
+    /// Makes all later searches find the cases as they were at a moment, if one is given.
     pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
         let Some(moment) = moment else { return Ok(self) };
         Ok(match self {

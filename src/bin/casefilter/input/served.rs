@@ -53,7 +53,7 @@ struct Question {
     /// If there is no timeout, this member is omitted, so that a service of an earlier version accepts the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
-    /// Omitted for the same reason.
+    /// The moment whose cases are searched. Omitted if it is now, for the same reason as `timeout_ms`.
     #[serde(skip_serializing_if = "Option::is_none")]
     as_of: Option<String>,
 }
@@ -115,7 +115,7 @@ impl Served {
         })
     }
 
-    /// Searches the cases of a moment from now on.
+    /// Makes all later searches find the cases as they were at a moment.
     pub(crate) fn at_moment(mut self, moment: AsOf) -> Result<Self, Failure> {
         self.as_of = Some(moment);
         self.len = self.count(&Filter::all(&self.catalog))?;

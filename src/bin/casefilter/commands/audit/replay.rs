@@ -27,8 +27,9 @@ use crate::output::stdout::{Format, Output};
 /// compares the total alone. The database needs a history that reaches back to that write: see `serve --history`.
 ///
 /// The exit status is 0 if the answer is the same, and 5 if it is not: then the record or the database was changed, or cases were erased
-/// since then. It is 6 if the request cannot be answered again: another operation, a refused request, a page after a cursor (the log has
-/// only its hash), a search of another source, or a moment that the history does not have any more.
+/// since then. It is 6 if the request cannot be answered again. Examples are another operation, a refused request, and a page after
+/// a cursor (the log has only its hash). Further examples are a moment that the history does not have any more, and a record
+/// without `lastWrite`. Such a record is about a source (`serve --source`) or a database of an earlier format version.
 ///
 /// The command does not check the chain of the log: see `audit verify`.
 #[derive(clap::Args)]
