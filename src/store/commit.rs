@@ -22,8 +22,8 @@ use super::training::{SAMPLES, train};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
-/// The maximum number of rows and documents of the history that a write with a checkpoint forgets. Two more are added for each
-/// document that the write changes.
+/// The maximum number of rows and documents of the history that a checkpoint forgets. If a write makes the checkpoint, two more are
+/// added for each document that the write changes.
 const FORGOTTEN: u64 = 4096;
 
 /// A document that a write adds.

@@ -1,6 +1,6 @@
 //! Tests the parameter `asOf` of searches and counts: cases as of an earlier moment.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::client::Response;
 use super::process::{Process, casefilter};
