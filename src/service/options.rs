@@ -83,8 +83,8 @@ pub struct ServiceOptions {
     pub search_timeout: Duration,
     /// The maximum number of standing filters of each token. Further ones get 400.
     pub standing_filters: usize,
-    /// The maximum size of all standing filters of each token, in bytes, as they are stored: each has its body, and the body joined with
-    /// the restrictions of the token. Further ones get 400.
+    /// The maximum size of all standing filters of each token, in bytes, as they are stored: each has its body, and the body joined
+    /// with the restrictions of the token. Further ones get 400.
     pub standing_bytes: usize,
     /// The maximum number of requests that read events at the same time: those that wait, and streams. Further requests get 503.
     pub event_listeners: usize,

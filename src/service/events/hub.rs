@@ -157,8 +157,8 @@ impl EventHub {
         self.wake();
     }
 
-    /// Notes that the events up to a number cannot be read at the moment. Each request then reads those after its own number itself. So
-    /// only the requests that need an event which cannot be read fail.
+    /// Notes that the events up to a number cannot be read at the moment. Each request then reads those after its own number
+    /// itself. So only the requests that need an event which cannot be read fail.
     fn leave_to_readers(&self, up_to: u64) {
         let mut seen = self.lock();
         if up_to > seen.unknown {

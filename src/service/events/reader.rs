@@ -57,8 +57,8 @@ impl ServiceState {
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
     }
 
-    /// Returns true if a token is in force with the restrictions that it had when the request began, and if the secret of the request
-    /// is still valid.
+    /// Returns true if a token is in force with the restrictions that it had when the request began, and if the secret of the
+    /// request is still valid.
     pub(in crate::service) fn is_in_force(&self, signer: &Signer) -> bool {
         let (token, now_s) = (&signer.token, now().timestamp());
         let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now_s);
@@ -70,9 +70,9 @@ impl ServiceState {
     /// Events of other restrictions of the token are never returned. The reading ends before them.
     ///
     /// # Errors
-    /// Returns an error with status 410 if events are not kept any more, if `after` has not happened yet, if the next event was found
-    /// under other restrictions, or if it marks a change of restrictions. Returns an error with status 503 if filters of the token are
-    /// still stored under other restrictions. Returns an error if the file cannot be read.
+    /// Returns an error with status 410 if events are not kept any more, or if `after` has not happened yet. Also returns it if the
+    /// next event was found under other restrictions or marks a change of them. Returns an error with status 503 if filters of the
+    /// token are still stored under other restrictions. Returns an error if the file cannot be read.
     pub(in crate::service) async fn read_events(
         self: &Arc<Self>,
         token: &Arc<AppToken>,
@@ -92,8 +92,8 @@ impl ServiceState {
     /// Returns the number of the last event, after which a client of a token can begin.
     ///
     /// # Errors
-    /// Returns an error with status 503 if filters of the token are still stored under other restrictions. Returns an error if the file
-    /// cannot be read.
+    /// Returns an error with status 503 if filters of the token are still stored under other restrictions. Returns an error if the
+    /// file cannot be read.
     pub(in crate::service) async fn last_event(
         self: &Arc<Self>,
         token: &Arc<AppToken>,
@@ -108,8 +108,8 @@ impl ServiceState {
 
     /// Checks that all filters of a token are stored under its restrictions.
     ///
-    /// If some are not yet, writes are still compared with the old filters. A client that read its cases now would have to read them
-    /// again.
+    /// If some are not yet, writes are still compared with the old filters. A client that read its cases now would have to read
+    /// them again.
     fn check_restricted(&self, token: &AppToken) -> Result<(), Failure> {
         if self.store.is_sole_owner(token.owner.of_token(), token.owner.as_str())? {
             return Ok(());

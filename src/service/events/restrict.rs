@@ -1,13 +1,13 @@
 //! Stores the standing filters of tokens anew when the restrictions of the tokens have changed.
 //!
-//! A filter is stored with the restrictions of its token. After a change, each filter of the token is compiled again from the body that
-//! the client has given. This gives no events for cases, as when a client replaces a filter. If a body does not compile any more, for
-//! example because it names a field that is hidden now, its filter selects no case until it compiles again. At the start, each body is
-//! compiled, because the service may have other options than before, such as `--extended`.
+//! A filter is stored with the restrictions of its token. After a change, each filter of the token is compiled again from the body
+//! that the client has given. This gives no events for cases, as when a client replaces a filter. If a body does not compile any
+//! more, for example because it names a field that is hidden now, its filter selects no case until it compiles again. At the start,
+//! each body is compiled, because the service may have other options than before, such as `--extended`.
 //!
-//! The exchange gives one event that marks its place among the events. Events before it were found by the old filters, and the cases
-//! that the new filters select already will never enter them. So a client that has not read beyond the mark gets 410, and begins again.
-//! Until the exchange, requests for the events of the token get 503.
+//! The exchange gives one event that marks its place among the events. Events before it were found by the old filters, and the
+//! cases that the new filters select already will never enter them. So a client that has not read beyond the mark gets 410, and
+//! begins again. Until the exchange, requests for the events of the token get 503.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -79,8 +79,8 @@ impl ServiceState {
     }
 }
 
-/// Returns the filters of a token that are outdated, and what is to be stored instead: those that are stored under other restrictions,
-/// and those whose body now makes another filter.
+/// Returns the filters of a token that are outdated, and what is to be stored instead: those that are stored under other
+/// restrictions, and those whose body now makes another filter.
 fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwnedFilter)>, Failure> {
     let catalog = token.cache.catalog();
     let mut found = Vec::new();

@@ -328,8 +328,8 @@ impl Service {
     }
 }
 
-/// Begins to drain when it is dropped, for example because the host has dropped the future of the service. Otherwise, streams of events
-/// would keep their connections and the store open.
+/// Begins to drain when it is dropped, for example because the host has dropped the future of the service. Otherwise, streams of
+/// events would keep their connections and the store open.
 struct DrainOnDrop(Arc<ServiceState>);
 
 impl Drop for DrainOnDrop {
@@ -372,8 +372,8 @@ fn follow(shared: &Arc<ServiceState>) -> Reading {
     })
 }
 
-/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the future
-/// of the service. Otherwise, the thread would keep the store open.
+/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the
+/// future of the service. Otherwise, the thread would keep the store open.
 #[derive(Default)]
 struct Reading {
     is_over: Arc<AtomicBool>,
@@ -457,8 +457,8 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
 
 /// Makes the system close a connection whose peer acknowledges nothing for the write timeout.
 ///
-/// A peer may vanish without a word. The heartbeats of a stream of events are small, so the system keeps them for many minutes before it
-/// gives up. Meanwhile, the service would take the client for one that listens.
+/// A peer may vanish without a word. The heartbeats of a stream of events are small, so the system keeps them for many minutes
+/// before it gives up. Meanwhile, the service would take the client for one that listens.
 #[cfg(target_os = "linux")]
 fn close_if_silent(stream: &TcpStream, timeout: Duration) {
     let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);

@@ -50,8 +50,8 @@ const LAST_EVENT_ID: &str = "Last-Event-ID";
 /// The header by which nginx and other proxies are told to forward each piece of the response at once.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The time that a request for events waits at least if it begins while the service drains. Otherwise, its client would ask again at
-/// once.
+/// The time that a request for events waits at least if it begins while the service drains. Otherwise, its client would ask again
+/// at once.
 const DRAIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The maximum of `limit`, and its default.

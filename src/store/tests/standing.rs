@@ -386,10 +386,11 @@ mod owned {
         }
     }
 
-    fn old(owner: &str, name: &str) -> OwnedFilter {
-        let body = format!("body of {name}");
-        let (owner, name, body_bytes) = (owner.to_owned(), name.to_owned(), body.len());
-        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, stored_bytes: 0, body: Some(body) }
+    fn old(owner: &str, name: &str, text: &str) -> OwnedFilter {
+        let new = new(owner, name, text);
+        let (body_bytes, stored_bytes) = (new.body.len(), new.stored_bytes());
+        let (owner, name) = (owner.to_owned(), name.to_owned());
+        OwnedFilter { owner, name, fields: Vec::new(), body_bytes, stored_bytes, body: Some(new.body) }
     }
 
     fn put(store: &Store, inserted: Vec<NewOwnedFilter>) {
@@ -417,7 +418,7 @@ mod owned {
             let last = store.last_event();
             assert_eq!(last, 4);
             // One of its filters is stored anew, and then the other one.
-            let (a, b) = (old("one:1", "a"), old("one:1", "b"));
+            let (a, b) = (old("one:1", "a", "true"), old("one:1", "b", "state = x"));
             let exchange = |removed: OwnedFilter, inserted| {
                 let (removed, inserted) = ([removed], vec![inserted]);
                 store
@@ -461,9 +462,9 @@ mod owned {
         let check = |store: &Store| {
             assert_eq!(
                 store.owned_filters("one:", |_| true).unwrap(),
-                [old("one:1", "a"), old("one:1", "b")]
+                [old("one:1", "a", "true"), old("one:1", "b", "state = x")]
             );
-            assert_eq!(store.owned_filters("two:", |_| true).unwrap(), [old("two:1", "a")]);
+            assert_eq!(store.owned_filters("two:", |_| true).unwrap(), [old("two:1", "a", "state = y")]);
             assert!(store.owned_filters("on:", |_| true).unwrap().is_empty());
             let told = |start: &str, after, most| {
                 let found = store.owned_events(start, after, most).unwrap();
@@ -489,10 +490,13 @@ mod owned {
         let store = open(&disk, 0).unwrap();
         check(&store);
         // A filter keeps its name under another owner. One that is not there is not removed.
-        let removed = [old("one:1", "a"), old("one:1", "b"), old("none", "c")];
+        let removed = [old("one:1", "a", "true"), old("one:1", "b", "state = x"), old("none", "c", "true")];
         let inserted = vec![new("one:2", "a", "true"), new("one:1", "b", "state = z")];
         store.exchange_owned(Exchange { removed: &removed, inserted, changed: None }).unwrap();
-        assert_eq!(store.owned_filters("one:", |_| true).unwrap(), [old("one:1", "b"), old("one:2", "a")]);
+        assert_eq!(
+            store.owned_filters("one:", |_| true).unwrap(),
+            [old("one:1", "b", "state = z"), old("one:2", "a", "true")]
+        );
         assert!(store.remove_standing_of("two:1", "a").unwrap() && store.remove_standing("a").unwrap());
         assert!(!store.remove_standing_of("two:1", "a").unwrap());
         upsert(&store, "3", "z", Durability::Synced);

@@ -219,8 +219,8 @@ pub(crate) struct Args {
 
     /// Maximum size of all standing filters of a token, in bytes; further ones get 400
     ///
-    /// A filter is stored as its body, and as the body joined with the restrictions of the token. So a token with many clients reaches
-    /// the limit with fewer filters.
+    /// A filter is stored as its body, and as the body joined with the restrictions of the token. So a token with many clients
+    /// reaches the limit with fewer filters.
     #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_BYTES", help_heading = "Standing filters",
           default_value_t = ServiceOptions::default().standing_bytes)]
     standing_bytes: usize,
