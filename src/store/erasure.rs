@@ -37,10 +37,10 @@ impl Erasure {
         Self { filter: Some(filter), ..self }
     }
 
-    /// Erases the cases with these ids.
+    /// Erases the cases with these ids. Ignores empty ids, which no case has.
     #[must_use]
     pub fn with_ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
-        self.ids.extend(ids.into_iter().map(Into::into));
+        self.ids.extend(ids.into_iter().map(Into::into).filter(|id| !id.is_empty()));
         self
     }
 
