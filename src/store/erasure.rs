@@ -37,10 +37,11 @@ impl Erasure {
         Self { filter: Some(filter), ..self }
     }
 
-    /// Erases the cases with these ids, and their earlier documents and the ids in events. Adds to the ids of earlier calls.
+    /// Erases the cases with these ids, their earlier documents, and their ids in events. Adds to the ids of earlier calls. Ignores
+    /// empty ids, which no case has.
     #[must_use]
     pub fn with_ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
-        self.ids.extend(ids.into_iter().map(Into::into));
+        self.ids.extend(ids.into_iter().map(Into::into).filter(|id| !id.is_empty()));
         self
     }
 
