@@ -105,7 +105,7 @@ fn an_erasure_that_is_killed_has_erased_all_or_nothing() {
     run(&["import", "--db", &db, &cases, "--history", "1d"]).code(0);
     let ids = run(&["search", &db, "--format", "ids", "--limit", "3000"]).code(0).out;
     let erased: Vec<&str> = ids.lines().take(700).collect();
-    let list = files.write("erased.ids", &erased.join("\n"));
+    let list = files.write("erased.ids", erased.join("\n"));
     let erase = ["erase", "--db", &db, "--cases-from", &list, "--yes"];
     let count = || run(&["search", &db, "--format", "ids", "--limit", "all"]).code(0).out.lines().count();
     for after in [5, 40, 80, 120, 160, 200, 300] {
