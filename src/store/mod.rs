@@ -47,7 +47,7 @@
 //!
 //! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment. So it can
 //! still read documents that were replaced after that moment. The file cannot reuse the pages of these documents while the reader
-//! exists: a search, a [`StoreSnapshot`](crate::StoreSnapshot), or an iterator of [`Store::documents`].
+//! exists: a search, a [`StoreSnapshot`], or an iterator of [`Store::documents`].
 //!
 //! **History and erasure.** With [`Store::set_history`], the file keeps replaced and deleted documents for a time. Then
 //! [`Store::as_of`] returns the documents as of an earlier write. [`Store::erase`] removes cases from the file, and from the
