@@ -32,7 +32,7 @@ pub(crate) struct Exchange<'e> {
     pub(crate) changed: Option<&'e str>,
 }
 
-/// A standing filter of an owner, as it is stored. Its filter is not compiled.
+/// A stored standing filter of an owner. Its filter is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnedFilter {
     pub(crate) owner: String,

@@ -31,7 +31,7 @@ pub(in crate::service) struct RequestLog<'s> {
     is_ended: bool,
 }
 
-/// The origin of a request, as far as it is known: the address of the client, and the trace that the request belongs to.
+/// The known origin of a request: the address of the client, and the trace that the request belongs to.
 #[derive(Clone, Debug, Default)]
 pub(in crate::service) struct Origin {
     address: Option<IpAddr>,
