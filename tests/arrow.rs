@@ -14,8 +14,8 @@ use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use casefilter::arrow::{DocumentEncoder, ParquetWriter};
 use casefilter::{
-    Catalog, Engine, ErrorKind, Filter, FilterBuilder, ImportMode, Order, SearchAnswer, SearchParams,
-    SearchRequest,
+    Catalog, Engine, ErrorKind, FieldType, Filter, FilterBuilder, ImportMode, Order, SearchAnswer,
+    SearchParams, SearchRequest,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
@@ -135,6 +135,24 @@ proptest! {
     #[test]
     fn batches_give_the_same_results_as_documents(seed in any::<u64>()) {
         check(&World::small(&mut Choices::seeded(seed)));
+    }
+}
+
+/// An array with an invalid element is null, also if its field has a default.
+#[test]
+fn an_invalid_array_of_a_field_with_a_default_is_null() {
+    let amounts = casefilter::Field::new("amounts[]", FieldType::Number).with_default("0.5");
+    let catalog = Catalog::new([amounts]).unwrap();
+    let documents = [r#"{"id":"a","amounts":[3,[1]]}"#, r#"{"id":"b","amounts":[3,1]}"#, r#"{"id":"c"}"#];
+    let batch = encode(&catalog, documents.into_iter());
+    let amounts = batch.column_by_name("amounts").unwrap();
+    assert_eq!((0..3).map(|row| amounts.is_null(row)).collect::<Vec<_>>(), [true, false, true]);
+    let filter = Filter::compile_text(&catalog, "amounts < 1").unwrap();
+    assert_eq!(selected(&filter.mask(&batch).unwrap(), &["a", "b", "c"]), ["a", "c"]);
+    let request = SearchRequest::new(filter);
+    let engine = lenient(&catalog, &documents.map(str::to_owned));
+    for engine in [engine, load(&catalog, &[batch])] {
+        assert_eq!(engine.search(&request).unwrap().ids().collect::<Vec<_>>(), ["a", "c"]);
     }
 }
 

@@ -136,9 +136,10 @@ impl DocumentEncoder {
         let mut row = std::mem::take(&mut self.spare).recycle();
         let read = read_case(document, &self.catalog, &self.limits, &mut row);
         // Without faults, every value of the document is valid, so every field is set to true. With faults, only the fields that
-        // have a value in the row are set to true. If one value of a field is invalid, the row has no value of this field.
+        // have a value in the document are set to true. If one value of a field is invalid, the row has no value of this field, or
+        // only its default.
         self.has_value.fill(row.faults().is_empty());
-        for (field, _) in row.iter() {
+        for (field, _) in row.iter_own() {
             if let Some(has_value) = self.has_value.get_mut(field.index()) {
                 *has_value = true;
             }

@@ -118,7 +118,7 @@ impl<'a> Row<'a> {
 
     /// Returns true if the document itself has a value of the field. Ignores default values.
     pub(crate) fn has_own(&self, field: FieldId) -> bool {
-        self.values.iter().take(self.own).any(|(other, _)| *other == field)
+        self.iter_own().any(|(other, _)| other == field)
     }
 
     /// Returns true if the row has a value of the field, including default values. Searches from the end.
@@ -129,6 +129,11 @@ impl<'a> Row<'a> {
     /// Returns all values with their fields: the values of the document in document order, then default values.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
         self.values.iter().map(|(field, value)| (*field, value))
+    }
+
+    /// Returns the values of the document itself with their fields, in document order. Ignores default values.
+    pub(crate) fn iter_own(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
+        self.iter().take(self.own)
     }
 
     /// Returns the values of a field in document order, with repetitions.
