@@ -15,10 +15,10 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::take::take;
 
 use super::plan::Plan;
-use super::types::canonical_field;
+use super::types::{canonical_field, canonical_type};
 use crate::error::{Error, ErrorKind};
 
-/// Returns the columns that a plan reads, cast to their [canonical type](super::types::canonical_type). A column that already has this
+/// Returns the columns that a plan reads, cast to their [`canonical_type`]. A column that already has this
 /// type is shared and not copied.
 ///
 /// # Errors
@@ -45,8 +45,14 @@ pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch
         .map_err(|error| Error::new(ErrorKind::WrongType, 0, error.to_string(), "a valid record batch"))
 }
 
-/// Casts an array to its [canonical type](super::types::canonical_type). Recurses as deeply as the type nests.
+/// Casts an array to its [canonical type]. Shares an array that already has this type. Recurses as deeply as the type nests.
+///
+/// [canonical type]: canonical_type
 fn canonical(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    // An array of Parquet may have nulls where its type has none. Arrow would refuse to make it anew.
+    if canonical_type(array.data_type()) == *array.data_type() {
+        return Ok(Arc::clone(array));
+    }
     Ok(match array.data_type() {
         DataType::Utf8 => Arc::new(StringViewArray::from(array.as_string::<i32>())),
         DataType::LargeUtf8 => Arc::new(StringViewArray::from(array.as_string::<i64>())),
@@ -73,7 +79,7 @@ fn canonical(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         }
         DataType::ListView(element) => gather(element, array.as_list_view::<i32>())?,
         DataType::LargeListView(element) => gather(element, array.as_list_view::<i64>())?,
-        DataType::Struct(fields) if !fields.is_empty() => {
+        DataType::Struct(fields) => {
             let object = array.as_struct();
             let members: Vec<ArrayRef> = object.columns().iter().map(canonical).collect::<Result<_, _>>()?;
             let fields = fields.iter().map(|field| canonical_field(field)).collect();
@@ -142,7 +148,6 @@ mod tests {
     use arrow_array::types::Int16Type;
     use arrow_array::{DictionaryArray, Int32Array, RunArray, StringArray};
 
-    use super::super::types::canonical_type;
     use super::*;
 
     /// Checks that an array, and a slice of it, are cast as Arrow casts them.
