@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
+use super::super::bell::Bell;
+
 /// A pseudo-random number generator.
 #[derive(Clone, Debug)]
 pub(super) struct Dice(u64);
@@ -53,6 +55,10 @@ struct DiskState {
     /// True if syncs report success without doing anything.
     lying: bool,
     operations: u64,
+    /// A reader of events, which looks before each operation.
+    bell: Option<Arc<Bell>>,
+    /// The greatest number of an event that this reader was shown.
+    shown: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +74,16 @@ pub(super) struct Disk(Arc<Mutex<DiskState>>);
 impl Disk {
     pub(super) fn new(contents: Vec<u8>, trouble: Trouble, lying: bool) -> Self {
         let synced = contents.clone();
-        let state = DiskState { now: contents, synced, pending: Vec::new(), trouble, lying, operations: 0 };
+        let state = DiskState {
+            now: contents,
+            synced,
+            pending: Vec::new(),
+            trouble,
+            lying,
+            operations: 0,
+            bell: None,
+            shown: 0,
+        };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -82,6 +97,16 @@ impl Disk {
 
     pub(super) fn operations(&self) -> u64 {
         self.state().operations
+    }
+
+    /// Lets a reader look before each operation, until the disk crashes, which events it may see.
+    pub(super) fn watch(&self, bell: &Arc<Bell>) {
+        self.state().bell = Some(Arc::clone(bell));
+    }
+
+    /// Returns the greatest number of an event that the reader was shown.
+    pub(super) fn shown(&self) -> u64 {
+        self.state().shown
     }
 
     /// Returns the contents that the system shows to readers.
@@ -131,6 +156,11 @@ impl DiskState {
     fn step(&mut self, reads: bool) -> io::Result<()> {
         let own = self.operations;
         self.operations += 1;
+        if let Some(bell) = &self.bell
+            && !matches!(self.trouble, Trouble::Crash(at) if own > at)
+        {
+            self.shown = self.shown.max(bell.last());
+        }
         let fails = match self.trouble {
             Trouble::None | Trouble::NoRoom => false,
             Trouble::Crash(at) => own >= at,

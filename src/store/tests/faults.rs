@@ -3,16 +3,26 @@
 use super::*;
 
 /// Runs operations until an operation fails. Returns the possible states of the disk: from the last synced state to the state after
-/// the failed operation.
-fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
+/// the failed operation. The reader reads the events after each operation.
+fn run(
+    disk: &Disk,
+    seed: u64,
+    dice: &mut Dice,
+    plain: &mut Plain,
+    operations: u64,
+    reader: &mut EventReader,
+) -> Vec<Plain> {
     let mut possible = vec![plain.clone()];
     let Ok(store) = open(disk, seed) else { return possible };
+    disk.watch(&store.bell);
+    reader.look(&store);
     let mut shown = store.last_event();
     for _ in 0..operations {
         let mut next = plain.clone();
         let result = operate(&store, &mut next, dice);
         // Events that were shown do not disappear.
         shown = shown.max(store.last_event());
+        reader.look(&store);
         match result {
             Ok(true) => possible.clear(),
             Ok(false) => {}
@@ -28,7 +38,7 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
                 }
                 possible.push(next);
                 possible.retain(|plain| plain.2.events.len() as u64 >= shown);
-                go_on(&store, &mut possible);
+                go_on(&store, &mut possible, reader);
                 return possible;
             }
         }
@@ -40,7 +50,7 @@ fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u
 }
 
 /// Writes two more cases after a failed write. All acknowledged writes, before and after the failed write, must be on disk.
-fn go_on(store: &Store, possible: &mut Vec<Plain>) {
+fn go_on(store: &Store, possible: &mut Vec<Plain>, reader: &mut EventReader) {
     for id in ["late", "later"] {
         let case = format!("{{\"id\":\"{id}\"}}");
         let with = |plain: &Plain| {
@@ -48,8 +58,11 @@ fn go_on(store: &Store, possible: &mut Vec<Plain>) {
             plain.upsert(id, &case);
             plain
         };
-        match store.upsert(case.as_bytes(), Durability::Synced) {
+        let written = store.upsert(case.as_bytes(), Durability::Synced);
+        reader.look(store);
+        match written {
             Ok(_) => {
+                reader.compare(store, "in the same process");
                 *possible = possible.iter().map(with).collect();
                 let seen = all(store).unwrap();
                 possible.retain(|plain| plain.documents() == seen);
@@ -70,7 +83,7 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
     for seed in seeds(30) {
         let mut dice = Dice::new(seed);
         let disk = Disk::new(Vec::new(), Trouble::None, false);
-        let mut plain = Plain::default();
+        let mut plain = Plain::of(seed);
         let mut store = open(&disk, seed).unwrap();
         for step in 0..60 {
             let at = format!("seed {seed}, step {step}");
@@ -98,21 +111,21 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
 /// Creates a disk on which a store was used for some time. Returns the contents of the disk and the expected cases.
 fn used(seed: u64, dice: &mut Dice) -> (Vec<u8>, Plain) {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
-    let mut plain = Plain::default();
-    run(&disk, seed, dice, &mut plain, 20);
+    let mut plain = Plain::of(seed);
+    run(&disk, seed, dice, &mut plain, 20, &mut EventReader::default());
     (disk.contents(), plain)
 }
 
 #[test]
 fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
-    let mut crashes = 0;
+    let (mut compared, mut shown) = (0, 0);
     for seed in seeds(400) {
         let mut dice = Dice::new(seed);
         let (contents, plain) = used(seed, &mut dice);
         // First, the test runs without faults, to count the operations.
         let calm = Disk::new(contents.clone(), Trouble::None, false);
         let script = dice.clone();
-        run(&calm, seed, &mut script.clone(), &mut plain.clone(), 15);
+        run(&calm, seed, &mut script.clone(), &mut plain.clone(), 15, &mut EventReader::default());
         for _ in 0..5 {
             let at = dice.below(calm.operations());
             let trouble = match dice.below(8) {
@@ -122,7 +135,8 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
                 _ => Trouble::Crash(at),
             };
             let disk = Disk::new(contents.clone(), trouble, false);
-            let possible = run(&disk, seed, &mut script.clone(), &mut plain.clone(), 15);
+            let mut reader = EventReader::default();
+            let possible = run(&disk, seed, &mut script.clone(), &mut plain.clone(), 15, &mut reader);
             let found = disk.after_crash(&mut dice);
             let context = format!("seed {seed}, {trouble:?}");
             let again = Disk::new(found, Trouble::None, false);
@@ -133,13 +147,20 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
                 possible.iter().any(|plain| plain.documents() == documents),
                 "{context}: found {documents:#?}, possible {possible:#?}"
             );
+            // A reader that looked during a write was told no number that the crash has undone.
+            assert!(disk.shown() <= store.last_event(), "{context}: shown up to {}", disk.shown());
+            reader.compare(&store, &context);
             store.upsert(b"{\"id\":\"after\"}", Durability::Synced).unwrap();
+            reader.look(&store);
             drop(store);
-            assert_eq!(open(&again, seed).unwrap().len(), cases + 1, "{context}");
-            crashes += 1;
+            let store = open(&again, seed).unwrap();
+            assert_eq!(store.len(), cases + 1, "{context}");
+            reader.compare(&store, &context);
+            compared += reader.compared;
+            shown = shown.max(disk.shown());
         }
     }
-    assert!(crashes >= 5);
+    assert!(compared > 1_000 && shown > 0, "{compared}, {shown}");
 }
 
 #[test]
@@ -182,7 +203,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
         let mut dice = Dice::new(seed);
         let disk = Disk::new(Vec::new(), Trouble::None, false);
         let store = open(&disk, seed).unwrap();
-        let mut plain = Plain::default();
+        let mut plain = Plain::of(seed);
         for _ in 0..12 {
             operate(&store, &mut plain, &mut dice).unwrap();
         }

@@ -2,6 +2,7 @@
 
 mod disk;
 mod erase;
+mod event_reader;
 mod faults;
 mod format;
 mod growth;
@@ -31,6 +32,7 @@ use crate::limits::Limits;
 use crate::reference;
 use crate::standing::{Event, EventKind, StandingFilter};
 use disk::{Dice, Disk, Trouble};
+use event_reader::EventReader;
 use operations::operate;
 use plain::{FILTERS, Plain, case, standing};
 
@@ -51,11 +53,20 @@ fn options(seed: u64) -> StoreOptions {
     options.batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
 
+/// Returns the number of events that the store of a seed keeps, unless it keeps all: a third of the stores keep few.
+fn kept_events(seed: u64) -> Option<usize> {
+    (seed % 3 == 2).then_some(7)
+}
+
 fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
     // Half of the stores keep a history.
     let options = match seed % 4 < 2 {
         true => options(seed),
         false => options(seed).history(Duration::from_millis(5)),
+    };
+    let options = match kept_events(seed) {
+        Some(count) => options.keep_events(count as u64),
+        None => options,
     };
     let file = File::in_backend(disk.clone(), &catalog());
     file.map_err(|fault| fault.of_file("disk"))
@@ -89,18 +100,23 @@ fn by_case<'e>(events: impl IntoIterator<Item = (&'e str, String)>) -> Vec<(Stri
     groups
 }
 
+/// Returns a line for each filter, and one for each group of events. If only the latest events are kept, the first group may have lost
+/// any of its events, and only their number is in its line.
 fn lines(
     filters: impl IntoIterator<Item = StandingFilter>,
     groups: Vec<(String, Vec<String>)>,
+    keeps_all: bool,
 ) -> Vec<String> {
-    let told =
-        |filter: StandingFilter| format!("{}: {} {:?}", filter.name(), filter.filter(), filter.fields());
+    let told = |filter: StandingFilter| {
+        format!("{:?} {}: {} {:?}", filter.owner(), filter.name(), filter.filter(), filter.fields())
+    };
+    let of_group = |(at, (id, all)): (usize, (String, Vec<String>))| match keeps_all || at > 0 {
+        true => format!("{id}: {}", all.join(", ")),
+        false => format!("{id}: {} events", all.len()),
+    };
     let mut filters: Vec<String> = filters.into_iter().map(told).collect();
     filters.sort();
-    filters
-        .into_iter()
-        .chain(groups.into_iter().map(|(id, all)| format!("{id}: {}", all.join(", "))))
-        .collect()
+    filters.into_iter().chain(groups.into_iter().enumerate().map(of_group)).collect()
 }
 
 /// Returns all documents in insertion order, followed by the records, the standing filters and the events.
@@ -116,7 +132,7 @@ fn all(store: &Store) -> Result<Vec<String>, StoreError> {
         kind => format!("{} {}", event.filter, kind.name()),
     };
     let groups = by_case(events.iter().map(|event| (event.id.as_str(), told(event))));
-    let standing = lines(store.standing_filters(), groups);
+    let standing = lines(store.standing_filters(), groups, store.options.kept_events.count > 1_000);
     let records = records.into_iter().map(|(key, text)| format!("{key}: {text}"));
     Ok(documents.chain(records).chain(standing).collect())
 }

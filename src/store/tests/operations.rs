@@ -1,6 +1,8 @@
 //! Random operations on a store and on its expected contents.
 
 use super::*;
+#[cfg(feature = "service")]
+use crate::standing::{MARK, key_of};
 
 /// The reason for abandoning a write of records: an error of the file, or `None` if the test abandons it on purpose.
 struct Unwanted(Option<StoreError>);
@@ -15,7 +17,7 @@ impl From<StoreError> for Unwanted {
 pub(super) fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
     let synced = dice.one_in(2);
     let durability = if synced { Durability::Synced } else { Durability::Grouped };
-    match dice.below(16) {
+    match dice.below(17) {
         0..5 => {
             let (id, document) = case(dice);
             plain.upsert(&id, &document);
@@ -96,11 +98,13 @@ pub(super) fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Resu
             let filter = standing(&name, number);
             plain.2.filters.insert(name.clone(), number);
             if dice.one_in(3) {
+                let mut entered = Vec::new();
                 for (id, document) in &plain.0 {
                     if reference::matches(filter.filter(), document).unwrap() {
-                        plain.2.events.push((id.clone(), format!("{name} entered")));
+                        entered.push(id.clone());
                     }
                 }
+                entered.iter().for_each(|id| plain.2.tell(id, format!("{name} entered")));
                 store.insert_entering([filter])?;
             } else {
                 store.insert_standing([filter])?;
@@ -122,10 +126,27 @@ pub(super) fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Resu
             store.forget_events(plain.2.forgotten as u64)?;
             return Ok(true);
         }
+        #[cfg(feature = "service")]
+        16 => {
+            change_restrictions(store, plain, dice.below(FILTERS.len() as u64) as usize)?;
+            return Ok(true);
+        }
         _ => {
             store.checkpoint()?;
             return Ok(false);
         }
     }
     Ok(synced)
+}
+
+/// Replaces the filters of an owner, as a service does when the restrictions of a token change.
+#[cfg(feature = "service")]
+fn change_restrictions(store: &Store, plain: &mut Plain, number: usize) -> Result<(), StoreError> {
+    let key = key_of(Some(&format!("t:{number}")), "own");
+    plain.2.filters.retain(|other, _| !other.starts_with(MARK));
+    plain.2.filters.insert(key.to_string(), number);
+    plain.2.tell("", "restrictions changed entered".to_owned());
+    let removed = store.owned_filters("t:", |_| false)?;
+    let inserted = vec![NewOwnedFilter { filter: standing(&key, number), body: String::new() }];
+    store.exchange_owned(Exchange { removed: &removed, inserted, changed: Some("t:") })
 }

@@ -13,10 +13,12 @@ pub(super) struct Plain(
 /// The expected standing filters and events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Watched {
-    /// Indexes of `FILTERS` by name.
+    /// Indexes of `FILTERS` by the key of a filter.
     pub(super) filters: BTreeMap<String, usize>,
     /// Pairs of an id and an event.
     pub(super) events: Vec<(String, String)>,
+    /// The number of events that are kept, unless all are.
+    pub(super) kept: Option<usize>,
     /// The number of events that are forgotten.
     pub(super) forgotten: usize,
 }
@@ -30,11 +32,12 @@ pub(super) const FILTERS: &[(&str, Option<&str>)] = &[
     ("at >= 2026-01-05 or amount < 100", None),
 ];
 
-pub(super) fn standing(name: &str, number: usize) -> StandingFilter {
+/// Returns the standing filter with a key, which is its name if it has no owner.
+pub(super) fn standing(key: &str, number: usize) -> StandingFilter {
     let catalog = catalog();
     let (text, field) = FILTERS[number];
     let field = field.map(|field| catalog.find(field).unwrap());
-    StandingFilter::new(name, &Filter::compile_text(&catalog, text).unwrap()).with_fields(field)
+    StandingFilter::of_key(key, &Filter::compile_text(&catalog, text).unwrap()).with_fields(field)
 }
 
 /// Returns the part of a document of `case` that is the value of a field.
@@ -43,7 +46,22 @@ pub(super) fn member<'d>(document: &'d str, field: &str) -> Option<&'d str> {
     rest.split_inclusive(if rest.starts_with('[') { ']' } else { ',' }).next()
 }
 
+impl Watched {
+    /// Adds an event, and forgets those that are not kept any more.
+    pub(super) fn tell(&mut self, id: &str, told: String) {
+        self.events.push((id.to_owned(), told));
+        if let Some(kept) = self.kept {
+            self.forgotten = self.forgotten.max(self.events.len().saturating_sub(kept));
+        }
+    }
+}
+
 impl Plain {
+    /// Returns the contents of a new store of a seed.
+    pub(super) fn of(seed: u64) -> Self {
+        Self(Vec::new(), BTreeMap::new(), Watched { kept: kept_events(seed), ..Watched::default() })
+    }
+
     pub(super) fn upsert(&mut self, id: &str, document: &str) {
         self.write(&[(id.to_owned(), document.to_owned())]);
     }
@@ -72,8 +90,9 @@ impl Plain {
 
     /// Adds the events of a case with these documents before and after a write.
     fn watch(&mut self, id: &str, before: Option<&str>, after: Option<&str>) {
-        for (name, number) in &self.2.filters {
-            let filter = standing(name, *number);
+        for (key, number) in self.2.filters.clone() {
+            let filter = standing(&key, number);
+            let name = filter.name();
             let selects = |text: Option<&str>| {
                 text.is_some_and(|text| reference::matches(filter.filter(), text).unwrap())
             };
@@ -81,12 +100,12 @@ impl Plain {
                 (false, true) => format!("{name} entered"),
                 (true, false) => format!("{name} left"),
                 (false, false) => continue,
-                (true, true) => match FILTERS[*number].1 {
+                (true, true) => match FILTERS[number].1 {
                     Some(field) if is_changed(field, before, after) => format!("{name} changed {field}"),
                     _ => continue,
                 },
             };
-            self.2.events.push((id.to_owned(), told));
+            self.2.tell(id, told);
         }
     }
 
@@ -98,8 +117,8 @@ impl Plain {
 
     pub(super) fn documents(&self) -> Vec<String> {
         let records = self.1.iter().map(|(key, text)| format!("{key}: {text}"));
-        let filters = self.2.filters.iter().map(|(name, number)| standing(name, *number));
-        let standing = lines(filters, self.groups());
+        let filters = self.2.filters.iter().map(|(key, number)| standing(key, *number));
+        let standing = lines(filters, self.groups(), self.2.kept.is_none());
         self.0.iter().map(|(_, document)| document.clone()).chain(records).chain(standing).collect()
     }
 }
