@@ -2,7 +2,7 @@
 //!
 //! Deleting is not enough. A sealed column keeps the strings of deleted rows, and the file keeps the bytes of freed pages. So an erasure
 //! writes a new file without the erased cases (`erase_copy`): its columns are made again from the documents that remain, and its
-//! dictionary is trained on them. The new file replaces the old one in one step, as in [`compact`](super::compact). So a crash leaves
+//! dictionary is trained on them. The new file replaces the old one in one step, as in [`exchange`](super::exchange). So a crash leaves
 //! either everything, or nothing of what was to be erased.
 
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use super::documents::Documents;
 use super::erase_copy::{Selected, copy_without};
 use super::erasure::{Erased, Erasure};
 use super::error::{Fault, StoreError, guarded};
+use super::exchange::NewFile;
 use super::file::File;
 use super::load::{Loaded, load};
 use super::log::Log;
@@ -55,6 +56,15 @@ impl Store {
     /// Returns the errors of [`compact_online`](Self::compact_online), and those of [`count`](Self::count) for the filter. Then nothing is
     /// erased, with the exception that `compact_online` names.
     pub fn erase(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+        self.erase_into(erasure, || self.new_file())
+    }
+
+    /// Like [`erase`](Self::erase), with this new file.
+    pub(super) fn erase_into(
+        &self,
+        erasure: &Erasure,
+        new_file: impl FnOnce() -> Result<NewFile, Fault>,
+    ) -> Result<Erased, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let selected = self.with_columns(|| self.select(erasure))?;
@@ -67,6 +77,7 @@ impl Store {
                 kept.keep(source)?;
             }
             self.exchange_with(
+                new_file()?,
                 |copy| {
                     erased = copy_without(self, copy, erasure, selected)?;
                     self.load_and_store(copy)
@@ -82,12 +93,7 @@ impl Store {
                 },
             )
         });
-        exchanged.map_err(|fault| {
-            if self.file.sync_failed().is_set() {
-                log.fail();
-            }
-            self.error(fault)
-        })?;
+        exchanged.map_err(|fault| self.exchange_failed(&mut log, fault))?;
         log.synced();
         Ok(erased)
     }
