@@ -54,7 +54,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns the errors of [`compact_online`](Self::compact_online), and those of [`count`](Self::count) for the filter. Then nothing is
-    /// erased, with the exception that `compact_online` names.
+    /// erased, with the exceptions that `compact_online` names.
     pub fn erase(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
         self.erase_into(erasure, || self.new_file())
     }
@@ -67,8 +67,9 @@ impl Store {
     ) -> Result<Erased, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let selected = self.with_columns(|| self.select(erasure))?;
-        let selected = selected.map_err(|error| StoreError::request(&self.name, error))?;
+        let selected = self.prepared(&mut log, || {
+            self.select(erasure).map_err(|error| StoreError::request(&self.name, error))
+        })?;
         let mut erased = Erased::default();
         let exchanged = guarded(|| {
             // Searches in progress may still read columns of the old file.
@@ -82,11 +83,13 @@ impl Store {
                     erased = copy_without(self, copy, erasure, selected)?;
                     self.load_and_store(copy)
                 },
-                |(engine, fresh)| {
+                |(engine, mut fresh)| {
                     kept.committed();
                     self.file.forget_dictionaries();
-                    if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
-                        engine.attach(Arc::new(documents));
+                    match guarded(|| Documents::of(&self.file)) {
+                        Ok(documents) => engine.attach(Arc::new(documents)),
+                        // The next reader or writer opens the file again.
+                        Err(_) => fresh.fail(),
                     }
                     self.engine.replace(engine);
                     *log = fresh;

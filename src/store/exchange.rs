@@ -94,9 +94,10 @@ impl Store {
         renamed.inspect_err(|_| self.file.sync_failed().set())
     }
 
-    /// Returns the error of an exchange that failed. If a sync has failed, first marks the store as failed.
+    /// Returns the error of an exchange that failed. If the file of the store cannot be used any more, first marks the store as
+    /// failed: then the next write opens the file again.
     pub(super) fn exchange_failed(&self, log: &mut Log, fault: Fault) -> StoreError {
-        log.failed |= self.file.sync_failed().is_set();
+        log.failed |= self.file.sync_failed().is_set() || self.file.is_stuck();
         self.error(fault)
     }
 }

@@ -216,6 +216,11 @@ impl File {
         self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Returns true if redb refuses to write to the file, because an earlier read or write has failed. No write may be in progress.
+    pub(super) fn is_stuck(&self) -> bool {
+        guarded(|| self.write(true)).is_err()
+    }
+
     /// Returns the identity of the file, if the system has file identities.
     #[cfg(all(unix, feature = "service"))]
     pub(super) fn identity(&self) -> Option<Identity> {

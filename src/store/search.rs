@@ -199,9 +199,7 @@ impl Store {
         if answer.len() == 0 {
             return Ok((answer, beside, None));
         }
-        let Some(own) = answer.attachment::<Documents>() else {
-            return Err(self.error(Fault::corrupt("rows without documents")));
-        };
+        let own = answer.attachment::<Documents>();
         let mut anew = None;
         let again = || {
             // Waits for a thread that may be reopening the file. Repeats the search, because writes may have replaced documents in
@@ -220,7 +218,10 @@ impl Store {
             anew = Some((answer, beside));
             Ok(result)
         };
-        let result = self.reading(own.generation, || read(&answer, own), again)?;
+        let result = match own {
+            Some(own) => self.reading(own.generation, || read(&answer, own), again),
+            None => self.reading(self.file.generation(), || Err(no_documents()), again),
+        }?;
         let (answer, beside) = anew.unwrap_or((answer, beside));
         Ok((answer, beside, Some(result)))
     }
@@ -232,7 +233,8 @@ impl Store {
         read: impl Fn(&Documents) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let Some(own) = answer.attachment::<Documents>() else {
-            return Err(self.error(Fault::corrupt("rows without documents")));
+            let again = || read(&Documents::of(&self.file)?);
+            return self.reading(self.file.generation(), || Err(no_documents()), again);
         };
         let again = || {
             let now = Documents::of(&self.file)?.with_old_of(own);
@@ -334,6 +336,11 @@ impl Store {
         page.set_last_write(self.counted(rows.last_write));
         page.finish()
     }
+}
+
+/// Returns the fault of a search in an engine that has no reader of documents, because the file could not be read after it was replaced.
+fn no_documents() -> Fault {
+    Fault::new(StoreErrorKind::Failed, "the documents cannot be read yet")
 }
 
 /// An iterator over documents of a [`Store`]. It reads one document at a time from the file; see [`Store::documents`].

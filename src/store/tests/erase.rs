@@ -47,9 +47,17 @@ fn filters_of_keys(path: &Path) -> Vec<Vec<u8>> {
 /// Returns the readable bytes of all files of a folder: as they are, and what is in frames of zstd at any place, with any of the
 /// dictionaries, also in cut frames.
 fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let files = fs::read_dir(folder).unwrap();
+    readable_in(files.map(|entry| fs::read(entry.unwrap().path()).unwrap()), dictionaries)
+}
+
+/// Like `readable`, with the contents of these files.
+pub(super) fn readable_in(
+    files: impl IntoIterator<Item = Vec<u8>>,
+    dictionaries: &[Vec<u8>],
+) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let bytes = fs::read(entry.unwrap().path()).unwrap();
+    for bytes in files {
         for start in memchr::memmem::find_iter(&bytes, &MAGIC) {
             let none: &[u8] = &[];
             for dictionary in dictionaries.iter().map(Vec::as_slice).chain([none]) {
@@ -69,7 +77,7 @@ fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-fn has(readable: &[Vec<u8>], text: &str) -> bool {
+pub(super) fn has(readable: &[Vec<u8>], text: &str) -> bool {
     readable.iter().any(|bytes| memchr::memmem::find(bytes, text.as_bytes()).is_some())
 }
 

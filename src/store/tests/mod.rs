@@ -3,7 +3,9 @@
 mod disk;
 mod erase;
 mod event_reader;
+mod exchange;
 mod faults;
+mod folder;
 mod format;
 mod growth;
 mod history;
