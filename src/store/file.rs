@@ -316,7 +316,11 @@ impl File {
             Err(error) => return Err(error.into()),
         };
         let read = Arc::new(Dictionaries::read(&table, &self.known_dictionaries())?);
-        *self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read);
+        let mut known = self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that was exchanged may have had other dictionaries of the same numbers. Writes must not use those.
+        if reading.generation() == self.generation() {
+            *known = Arc::clone(&read);
+        }
         Ok(read)
     }
 

@@ -258,3 +258,68 @@ fn cases_of_files_of_earlier_versions_are_erased() {
         assert_eq!((store.len(), store.is_packed), (2, version > 2));
     }
 }
+
+/// Returns a document of one of the others, as `fill` stores them.
+fn line(id: &str) -> String {
+    format!(
+        "{{\"id\":\"{id}\",\"state\":\"s1\",\"amount\":1,\"tags\":[\"a long tag of many cases\",\"t1\"],\"note\":\"some text that many documents have\"}}"
+    )
+}
+
+fn erase_person(store: &Store) {
+    let filter = Filter::compile_text(store.catalog(), "state = Quetzalcoatlus").unwrap();
+    assert_eq!(store.erase(&Erasure::new().with_cases(filter)).unwrap().cases, owned(true) - 1);
+}
+
+#[test]
+fn an_import_that_is_open_during_an_erasure_is_stored_after_it() {
+    for history in [Duration::ZERO, Duration::from_secs(900)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        fill(&path, true, history);
+        let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+        let before = store.get("other-1").unwrap().unwrap();
+        let mut import = store.import(ImportMode::Strict).unwrap();
+        let ids = ["other-1", "person-1", "new"];
+        let lines = ids.map(line);
+        import.push(lines.join("\n").as_bytes()).unwrap();
+        erase_person(&store);
+        let write = store.snapshot().last_write().unwrap();
+        let report = import.commit().unwrap();
+        assert_eq!((report.stored, report.replaced), (2, 1));
+        let check = |store: &Store| {
+            for (id, line) in ids.iter().zip(&lines) {
+                assert_eq!(store.get(id).unwrap().as_ref(), Some(line));
+            }
+            // Documents of two dictionaries are read.
+            let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
+            assert_eq!((store.search(&all).unwrap().len(), store.len()), (1502, 1502));
+            if !history.is_zero() {
+                let early = store.as_of(AsOf::Write(write)).unwrap().search(&all).unwrap();
+                assert!(early.len() == 1500 && early.documents().any(|document| document == before));
+            }
+            store.validate().unwrap();
+        };
+        check(&store);
+        store.close().unwrap();
+        Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
+        check(&Store::open(&path, catalog(), StoreOptions::default()).unwrap());
+        assert_eq!(dictionaries(&path).len(), 2);
+    }
+}
+
+#[test]
+fn a_reader_of_the_old_file_does_not_bring_its_dictionaries_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    fill(&path, true, Duration::ZERO);
+    let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+    let reading = store.file.read().unwrap();
+    erase_person(&store);
+    assert!(store.file.dictionaries(&reading).is_ok());
+    drop(reading);
+    store.upsert(line("later").as_bytes(), Durability::Synced).unwrap();
+    assert_eq!(store.get("later").unwrap(), Some(line("later")));
+    store.close().unwrap();
+    Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
+}
