@@ -41,9 +41,9 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be read, the disk has no space, or the folder cannot be written. Also returns an error
     /// if the file has a second name (a hard link), which would keep the old contents. Also returns an error if this process cannot
-    /// give the copy the owner of the file. After such an error, the database is unchanged. There are two exceptions: if only the
-    /// sync of the folder fails, the copy has already replaced the file; and after a failed rename, it may be impossible to find out
-    /// which file has the name. Later writes then fail.
+    /// give the copy the owner of the file. After such an error, the database is unchanged. There are two exceptions. If only
+    /// the sync of the folder fails, the copy has already replaced the file. And after a failed rename, it may be impossible to
+    /// find out which file has the name. In both cases, later writes fail.
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
         self.compact_into(|| self.new_file())
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::database::Store;
-use super::documents::Documents;
+use super::documents::{Documents, no_documents};
 use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
@@ -232,22 +232,28 @@ impl Store {
         answer: &FoundRows,
         read: impl Fn(&Documents) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let Some(own) = answer.attachment::<Documents>() else {
-            let again = || read(&Documents::of(&self.file)?);
-            return self.reading(self.file.generation(), || Err(no_documents()), again);
-        };
+        let own = answer.attachment::<Documents>();
         let again = || {
-            let now = Documents::of(&self.file)?.with_old_of(own);
+            let now = Documents::of(&self.file)?;
+            let now = match own {
+                Some(own) => now.with_old_of(own),
+                None => now,
+            };
             // Documents that were replaced or deleted after the search are no longer in the file.
             read(&now).map_err(|fault| match fault.kind {
-                StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
-                    StoreErrorKind::Failed,
-                    "the file was opened again while documents were read; read them again",
-                ),
+                StoreErrorKind::Corrupt if own.is_none_or(|own| now.generation != own.generation) => {
+                    Fault::new(
+                        StoreErrorKind::Failed,
+                        "the file was opened again while documents were read; read them again",
+                    )
+                }
                 _ => fault,
             })
         };
-        self.reading(own.generation, || read(own), again)
+        match own {
+            Some(own) => self.reading(own.generation, || read(own), again),
+            None => self.reading(self.file.generation(), again, again),
+        }
     }
 
     /// Returns the ids of the documents on the page of a request, in order. Does not read documents.
@@ -336,11 +342,6 @@ impl Store {
         page.set_last_write(self.counted(rows.last_write));
         page.finish()
     }
-}
-
-/// Returns the fault of a search in an engine that has no reader of documents, because the file could not be read after it was replaced.
-fn no_documents() -> Fault {
-    Fault::new(StoreErrorKind::Failed, "the documents cannot be read yet")
 }
 
 /// An iterator over documents of a [`Store`]. It reads one document at a time from the file; see [`Store::documents`].
