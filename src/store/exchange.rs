@@ -19,9 +19,11 @@ pub(super) struct NewFile {
     pub(super) file: File,
     /// The length of the old file, in bytes.
     pub(super) bytes_before: u64,
-    /// Syncs the new file and gives it the name of the old file, also after a crash. Returns the length of the new file, in bytes.
-    pub(super) rename: Box<dyn FnOnce(&File) -> Result<u64, NotRenamed>>,
+    pub(super) rename: Box<Rename>,
 }
+
+/// Syncs the new file and gives it the name of the old file, also after a crash. Returns the length of the new file, in bytes.
+type Rename = dyn FnOnce(&File) -> Result<u64, NotRenamed>;
 
 /// The fault of a new file that did not get its name, or that may lose it.
 pub(super) enum NotRenamed {

@@ -174,7 +174,7 @@ fn go_on(
             Ok(found) => assert!(found == states.grouped, "{at}"),
             // The file was closed, and the write that was not synced is lost.
             Err(error) => {
-                assert!(setting.is_grouped && error.kind() == StoreErrorKind::Failed, "{at}: {error}")
+                assert!(setting.is_grouped && error.kind() == StoreErrorKind::Failed, "{at}: {error}");
             }
         }
     }
