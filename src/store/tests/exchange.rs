@@ -11,12 +11,12 @@ const SECRET: &str = "Quetzalcoatlus";
 /// A case of the tests.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
-    /// Whether cases are erased, or the file is compacted.
+    /// True if cases are erased, false if the file is compacted.
     erases: bool,
     has_history: bool,
-    /// Whether a write before the exchange is not synced.
+    /// True if a write before the exchange is not synced.
     is_grouped: bool,
-    /// Whether the documents do not fit into the cache, so that the exchange reads the old file.
+    /// True if the documents do not fit into the cache, so that the exchange reads the old file.
     is_large: bool,
 }
 
