@@ -18,7 +18,7 @@ use super::log::Log;
 use super::options::Durability;
 use super::standing_tables::{put_counters, put_events};
 use super::tables::{DOCUMENTS, META, RELEASED, STATE, StoreCounters, released_checksum};
-use super::training::{SAMPLES, train};
+use super::training::{SAMPLES, sample, train};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
@@ -225,7 +225,7 @@ fn train_dictionary(transaction: &WriteTransaction, dictionaries: &Dictionaries)
     let mut samples = Vec::new();
     for entry in documents.iter()?.take(SAMPLES) {
         let (number, bytes) = entry?;
-        samples.push(dictionaries.decode(number.value(), bytes.value(), |_, text| text.to_owned())?);
+        samples.extend(dictionaries.decode(number.value(), bytes.value(), |_, text| sample(text))?);
     }
     drop(documents);
     let trained = train(samples.iter().map(String::as_str));

@@ -1,18 +1,13 @@
-//! Compaction of the file of a store: in place with exclusive access, or by a copy while searches continue.
-//!
-//! While searches continue, a copy without free pages replaces the file. The copy is a file without a name in the folder of the
-//! database. It is compacted, synced, and renamed to the path of the database in one step. So a crash leaves either the complete
-//! old file or the complete new file. Earlier searches read from the old file. The space of the old file is freed when the last of
-//! these searches ends. Until then, the disk needs space for two files. Writes wait until the copy has replaced the file.
+//! Compaction of the file of a store: in place with exclusive access, or while searches continue, by a copy that
+//! [replaces](super::exchange) the file.
 
-use std::fs;
 use std::sync::Arc;
 
-use super::atomic::AtomicFile;
 use super::backup::copy_into;
 use super::database::Store;
 use super::documents::Documents;
-use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::error::{Fault, StoreError, guarded};
+use super::exchange::NewFile;
 use super::file::File;
 
 /// The length of the file before and after a compaction, in bytes.
@@ -46,9 +41,18 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be read, the disk has no space, or the folder cannot be written. Also returns an error
     /// if the file has a second name (a hard link), which would keep the old contents. Also returns an error if this process cannot
-    /// give the copy the owner of the file. After such an error, the database is unchanged. There is one exception: if only the
-    /// sync of the folder fails, the copy has already replaced the file. Later writes then fail.
+    /// give the copy the owner of the file. After such an error, the database is unchanged. There are two exceptions. If only
+    /// the sync of the folder fails, the copy has already replaced the file. And after a failed rename, it may be impossible to
+    /// find out which file has the name. In both cases, later writes fail.
     pub fn compact_online(&self) -> Result<CompactReport, StoreError> {
+        self.compact_into(|| self.new_file())
+    }
+
+    /// Like [`compact_online`](Self::compact_online), with a copy in this new file.
+    pub(super) fn compact_into(
+        &self,
+        new_file: impl FnOnce() -> Result<NewFile, Fault>,
+    ) -> Result<CompactReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         self.forget_old(&mut log)?;
@@ -57,18 +61,17 @@ impl Store {
                 let dictionaries = self.file.known_dictionaries();
                 copy_into(&self.file, copy, self.is_packed.then_some(&*dictionaries), &|| true)
             };
-            self.exchange_with(fill, |()| {
+            let new = new_file()?;
+            let bytes_before = new.bytes_before;
+            let bytes_after = self.exchange_with(new, fill, |()| {
+                // If this fails, the documents are read from the old file, which has the same.
                 if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
                     self.engine.attach(Arc::new(documents));
                 }
-            })
+            })?;
+            Ok(CompactReport { bytes_before, bytes_after })
         })
-        .map_err(|fault| {
-            if self.file.sync_failed().is_set() {
-                log.fail();
-            }
-            self.error(fault)
-        })?;
+        .map_err(|fault| self.exchange_failed(&mut log, fault))?;
         log.synced();
         Ok(compacted)
     }
@@ -101,80 +104,4 @@ impl Store {
             fault.of_file(&self.name)
         })
     }
-
-    /// Replaces the file with a copy: `fill` writes the copy, which is then compacted and put in the place of the file. After that,
-    /// calls `exchanged` with the result of `fill`. No write may be in progress during the call.
-    pub(super) fn exchange_with<T>(
-        &self,
-        fill: impl FnOnce(&mut File) -> Result<T, Fault>,
-        exchanged: impl FnOnce(T),
-    ) -> Result<CompactReport, Fault> {
-        let Some(path) = self.file.path() else {
-            return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
-        };
-        // The rename must replace the file itself, and not a symbolic link to it.
-        let path = fs::canonicalize(path)?;
-        let own = fs::metadata(&path)?;
-        refuse_links(&own)?;
-        // The copy gets its name when it is complete. A crash before that leaves nothing of the copy.
-        let new = AtomicFile::replace(&path)?;
-        check_owner(&new.file().metadata()?, &own)?;
-        let mut copy = File::prepare_exchange(&new, &self.definition, self.options.cache_bytes)?;
-        let (filled, bytes_after) = guarded(|| {
-            let filled = fill(&mut copy)?;
-            // A single pass may not move all pages.
-            while copy.compact()? {}
-            Ok((filled, new.file().metadata()?.len()))
-        })?;
-        let finished = match new.finish() {
-            Err(error) if !copy.is_at(&path) => return Err(error.into()),
-            finished => finished,
-        };
-        // From here on, the new file is the database.
-        self.file.exchange(&copy);
-        exchanged(filled);
-        finished.map_err(|error| {
-            // The rename may not be on disk. After a crash, the path may refer to the old file again, without later writes. So no
-            // further write is accepted.
-            self.file.sync_failed().set();
-            Fault::from(error)
-        })?;
-        Ok(CompactReport { bytes_before: own.len(), bytes_after })
-    }
-}
-
-/// Returns an error if the file has a second name.
-#[cfg(unix)]
-fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
-    use std::os::unix::fs::MetadataExt;
-    if own.nlink() > 1 {
-        let detail = "it has another name (a hard link), which would still refer to the old file; remove the hard link first";
-        return Err(Fault::new(StoreErrorKind::Exists, detail));
-    }
-    Ok(())
-}
-
-/// Returns an error if the copy does not have the owner and the group of the file.
-#[cfg(unix)]
-fn check_owner(copy: &fs::Metadata, own: &fs::Metadata) -> Result<(), Fault> {
-    use std::os::unix::fs::MetadataExt;
-    if (copy.uid(), copy.gid()) != (own.uid(), own.gid()) {
-        let detail = format!(
-            "the file belongs to the user {} and the group {}, which this process cannot give to another file",
-            own.uid(),
-            own.gid()
-        );
-        return Err(Fault::new(StoreErrorKind::Io, detail));
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn refuse_links(_: &fs::Metadata) -> Result<(), Fault> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_owner(_: &fs::Metadata, _: &fs::Metadata) -> Result<(), Fault> {
-    Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use redb::ReadOnlyTable;
 
 use super::dictionary::Dictionaries;
-use super::error::{Fault, Guarded};
+use super::error::{Fault, Guarded, StoreErrorKind};
 use super::file::{File, Reading};
 use super::history_bytes::{WriteCounters, entry_from_bytes};
 use super::history_tables::History;
@@ -122,4 +122,10 @@ impl Documents {
         let bytes = documents.get()?.get(number)?.ok_or_else(missing)?;
         dictionaries.decode(number, bytes.value(), |_, text| take(text))
     }
+}
+
+/// Returns the fault of an engine without a reader of documents, because the file could not be read after it was replaced. Opening the
+/// file again gives the engine a reader. No write can be lost, because each write also gives it one.
+pub(super) fn no_documents() -> Fault {
+    Fault::new(StoreErrorKind::Failed, "the documents could not be read after the file was replaced")
 }

@@ -2,7 +2,7 @@
 //!
 //! Deleting is not enough. A sealed column keeps the strings of deleted rows, and the file keeps the bytes of freed pages. So an erasure
 //! writes a new file without the erased cases (`erase_copy`): its columns are made again from the documents that remain, and its
-//! dictionary is trained on them. The new file replaces the old one in one step, as in [`compact`](super::compact). So a crash leaves
+//! dictionary is trained on them. The new file replaces the old one in one step, as in [`exchange`](super::exchange). So a crash leaves
 //! either everything, or nothing of what was to be erased.
 
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use super::documents::Documents;
 use super::erase_copy::{Selected, copy_without};
 use super::erasure::{Erased, Erasure};
 use super::error::{Fault, StoreError, guarded};
+use super::exchange::NewFile;
 use super::file::File;
 use super::load::{Loaded, load};
 use super::log::Log;
@@ -53,12 +54,22 @@ impl Store {
     ///
     /// # Errors
     /// Returns the errors of [`compact_online`](Self::compact_online), and those of [`count`](Self::count) for the filter. Then nothing is
-    /// erased, with the exception that `compact_online` names.
+    /// erased, with the exceptions that `compact_online` names.
     pub fn erase(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+        self.erase_into(erasure, || self.new_file())
+    }
+
+    /// Like [`erase`](Self::erase), with this new file.
+    pub(super) fn erase_into(
+        &self,
+        erasure: &Erasure,
+        new_file: impl FnOnce() -> Result<NewFile, Fault>,
+    ) -> Result<Erased, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let selected = self.with_columns(|| self.select(erasure))?;
-        let selected = selected.map_err(|error| StoreError::request(&self.name, error))?;
+        let selected = self.prepared(&mut log, || {
+            self.select(erasure).map_err(|error| StoreError::request(&self.name, error))
+        })?;
         let mut erased = Erased::default();
         let exchanged = guarded(|| {
             // Searches in progress may still read columns of the old file.
@@ -67,27 +78,25 @@ impl Store {
                 kept.keep(source)?;
             }
             self.exchange_with(
+                new_file()?,
                 |copy| {
                     erased = copy_without(self, copy, erasure, selected)?;
                     self.load_and_store(copy)
                 },
-                |(engine, fresh)| {
+                |(engine, mut fresh)| {
                     kept.committed();
                     self.file.forget_dictionaries();
-                    if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
-                        engine.attach(Arc::new(documents));
+                    match guarded(|| Documents::of(&self.file)) {
+                        Ok(documents) => engine.attach(Arc::new(documents)),
+                        // The next reader or writer opens the file again.
+                        Err(_) => fresh.fail(),
                     }
                     self.engine.replace(engine);
                     *log = fresh;
                 },
             )
         });
-        exchanged.map_err(|fault| {
-            if self.file.sync_failed().is_set() {
-                log.fail();
-            }
-            self.error(fault)
-        })?;
+        exchanged.map_err(|fault| self.exchange_failed(&mut log, fault))?;
         log.synced();
         Ok(erased)
     }

@@ -17,7 +17,7 @@ use super::tables::{
     DICTIONARIES, DOCUMENTS, EVENTS, HISTORY, META, RECORD_COUNT, RECORDS, STANDING, STATE, SUMMARIES,
     StoreCounters, WRITES, read_writes, record_from_bytes, records_to_bytes,
 };
-use super::training::{SAMPLES, train};
+use super::training::{SAMPLES, sample, train};
 use crate::filter::Document;
 
 /// The cases to erase.
@@ -149,15 +149,16 @@ impl Copy<'_> {
             return Ok(());
         }
         let mut samples = Vec::new();
+        let mut left = SAMPLES;
         for entry in self.read.open_table(DOCUMENTS)?.iter()? {
             let (number, bytes) = entry?;
-            if samples.len() >= SAMPLES {
+            if left == 0 {
                 break;
             }
             if !selected.numbers.contains(&number.value()) {
-                samples.push(
-                    self.dictionaries.decode(number.value(), bytes.value(), |_, text| text.to_owned())?,
-                );
+                left = left.saturating_sub(1);
+                samples
+                    .extend(self.dictionaries.decode(number.value(), bytes.value(), |_, text| sample(text))?);
             }
         }
         self.dictionary = Some(Dictionary::default());

@@ -5,6 +5,7 @@ mod opened;
 mod origin;
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -83,11 +84,15 @@ impl File {
         Ok(own)
     }
 
-    /// Returns true if `path` is known to lead to this file. Returns false if the system has no file identities.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        let Origin::File { identity, .. } = &self.origin else { return false };
-        let own = *identity.lock().unwrap_or_else(PoisonError::into_inner);
-        own.is_some() && fs::metadata(path).is_ok_and(|found| identity_of(&found) == own)
+    /// Returns true if `path` leads to this file. Returns `None` if this cannot be found out, or if the system has no file identities.
+    pub(super) fn is_at(&self, path: &Path) -> Option<bool> {
+        let Origin::File { identity, .. } = &self.origin else { return None };
+        let own = (*identity.lock().unwrap_or_else(PoisonError::into_inner))?;
+        match fs::metadata(path) {
+            Ok(found) => Some(identity_of(&found)? == own),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(false),
+            Err(_) => None,
+        }
     }
 
     /// Creates a database in an empty file, which may be unnamed.
@@ -174,9 +179,10 @@ impl File {
     pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
             let sync_failed = SyncFailed::default();
-            let own = sync_failed.clone();
-            let open = move || Ok(builder(1 << 20).create_with_backend(Watched::new(backend.clone(), &own))?);
-            let mut file = Self::unnamed(Opened::handle(open()?, 0), sync_failed);
+            let open = move |sync_failed: &SyncFailed| {
+                Ok(builder(1 << 20).create_with_backend(Watched::new(backend.clone(), sync_failed))?)
+            };
+            let mut file = Self::unnamed(Opened::handle(open(&sync_failed)?, 0), sync_failed);
             file.origin = Origin::Backend(Box::new(open));
             if file.read()?.list_tables()?.next().is_none() {
                 match &*file.handle() {
@@ -208,6 +214,11 @@ impl File {
     /// Returns the flag that is set when a sync fails. After a failed sync, the contents may not be on disk.
     pub(super) fn sync_failed(&self) -> SyncFailed {
         self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns true if redb refuses to write to the file, because an earlier read or write has failed. No write may be in progress.
+    pub(super) fn is_stuck(&self) -> bool {
+        guarded(|| self.write(true)).is_err()
     }
 
     /// Returns the identity of the file, if the system has file identities.
@@ -305,7 +316,11 @@ impl File {
             Err(error) => return Err(error.into()),
         };
         let read = Arc::new(Dictionaries::read(&table, &self.known_dictionaries())?);
-        *self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read);
+        let mut known = self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that was exchanged may have had other dictionaries of the same numbers. Writes must not use those.
+        if reading.generation() == self.generation() {
+            *known = Arc::clone(&read);
+        }
         Ok(read)
     }
 

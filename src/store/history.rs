@@ -12,7 +12,7 @@ use redb::WriteTransaction;
 
 use super::as_of::{AsOf, HistoryGone};
 use super::database::Store;
-use super::documents::{Documents, OldDocuments};
+use super::documents::{Documents, OldDocuments, no_documents};
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::history_bytes::{WriteCounters, WriteRow};
 use super::history_tables::{History, forget, put_counters, set_time};
@@ -189,7 +189,7 @@ impl Store {
         }
         let attachment = now.inner().attached();
         let documents = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>());
-        let documents = documents.ok_or_else(|| Fault::corrupt("a snapshot without documents"))?;
+        let documents = documents.ok_or_else(no_documents)?;
         let (counters, history) =
             documents.history().map_err(|fault| fault.of_generation(documents.generation))?;
         if self.is_packed && counters.last != last {

@@ -134,6 +134,7 @@ mod erase;
 mod erase_copy;
 mod erasure;
 mod error;
+mod exchange;
 mod file;
 mod history;
 mod history_bytes;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::database::Store;
-use super::documents::Documents;
+use super::documents::{Documents, no_documents};
 use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
@@ -199,9 +199,7 @@ impl Store {
         if answer.len() == 0 {
             return Ok((answer, beside, None));
         }
-        let Some(own) = answer.attachment::<Documents>() else {
-            return Err(self.error(Fault::corrupt("rows without documents")));
-        };
+        let own = answer.attachment::<Documents>();
         let mut anew = None;
         let again = || {
             // Waits for a thread that may be reopening the file. Repeats the search, because writes may have replaced documents in
@@ -220,7 +218,10 @@ impl Store {
             anew = Some((answer, beside));
             Ok(result)
         };
-        let result = self.reading(own.generation, || read(&answer, own), again)?;
+        let result = match own {
+            Some(own) => self.reading(own.generation, || read(&answer, own), again),
+            None => self.reading(self.file.generation(), || Err(no_documents()), again),
+        }?;
         let (answer, beside) = anew.unwrap_or((answer, beside));
         Ok((answer, beside, Some(result)))
     }
@@ -231,21 +232,28 @@ impl Store {
         answer: &FoundRows,
         read: impl Fn(&Documents) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let Some(own) = answer.attachment::<Documents>() else {
-            return Err(self.error(Fault::corrupt("rows without documents")));
-        };
+        let own = answer.attachment::<Documents>();
         let again = || {
-            let now = Documents::of(&self.file)?.with_old_of(own);
+            let now = Documents::of(&self.file)?;
+            let now = match own {
+                Some(own) => now.with_old_of(own),
+                None => now,
+            };
             // Documents that were replaced or deleted after the search are no longer in the file.
             read(&now).map_err(|fault| match fault.kind {
-                StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
-                    StoreErrorKind::Failed,
-                    "the file was opened again while documents were read; read them again",
-                ),
+                StoreErrorKind::Corrupt if own.is_none_or(|own| now.generation != own.generation) => {
+                    Fault::new(
+                        StoreErrorKind::Failed,
+                        "the file was opened again while documents were read; read them again",
+                    )
+                }
                 _ => fault,
             })
         };
-        self.reading(own.generation, || read(own), again)
+        match own {
+            Some(own) => self.reading(own.generation, || read(own), again),
+            None => self.reading(self.file.generation(), again, again),
+        }
     }
 
     /// Returns the ids of the documents on the page of a request, in order. Does not read documents.

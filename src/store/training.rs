@@ -29,6 +29,11 @@ const LEAST_DOCUMENTS: usize = 20;
 /// The maximum number of beginnings of a string that are compared with those of other documents.
 const MOST_BEGINNINGS: usize = 32;
 
+/// Returns a copy of a document for the sample. Returns `None` if the document is too large to be used.
+pub(super) fn sample(document: &str) -> Option<String> {
+    (document.len() <= MOST_BYTES).then(|| document.to_owned())
+}
+
 /// Trains a dictionary. Returns `None` if there are too few documents, or if they have too little in common.
 pub(super) fn train<'d>(documents: impl Iterator<Item = &'d str>) -> Option<Vec<u8>> {
     let documents: Vec<&str> = documents.filter(|text| text.len() <= MOST_BYTES).take(SAMPLES).collect();

@@ -28,8 +28,11 @@ pub(super) enum Origin {
     },
     /// A file that has no name yet.
     Unnamed,
-    Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
+    Backend(Box<OpenBackend>),
 }
+
+/// Opens a database in a storage backend.
+pub(super) type OpenBackend = dyn Fn(&SyncFailed) -> Result<Database, Fault> + Send + Sync;
 
 /// The identity of a file: its device number and its inode number.
 pub(in crate::store) type Identity = (u64, u64);
@@ -56,7 +59,7 @@ impl Origin {
                     .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file has this path now"))
             }
             Self::Unnamed => Err(closed()),
-            Self::Backend(open) => open(),
+            Self::Backend(open) => open(sync_failed),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
+use super::super::bell::Bell;
+
 /// A pseudo-random number generator.
 #[derive(Clone, Debug)]
 pub(super) struct Dice(u64);
@@ -49,10 +51,20 @@ struct DiskState {
     /// The contents that are certainly on disk. The writes in `pending` may not be on disk.
     synced: Vec<u8>,
     pending: Vec<Pending>,
-    trouble: Trouble,
     /// True if syncs report success without doing anything.
     lying: bool,
+    machine: Arc<Mutex<Machine>>,
+}
+
+/// The machine of some disks, which counts their operations and fails at one of them.
+#[derive(Debug)]
+struct Machine {
+    trouble: Trouble,
     operations: u64,
+    /// A reader of events, which looks before each operation.
+    bell: Option<Arc<Bell>>,
+    /// The greatest number of an event that this reader was shown.
+    shown: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -68,8 +80,21 @@ pub(super) struct Disk(Arc<Mutex<DiskState>>);
 impl Disk {
     pub(super) fn new(contents: Vec<u8>, trouble: Trouble, lying: bool) -> Self {
         let synced = contents.clone();
-        let state = DiskState { now: contents, synced, pending: Vec::new(), trouble, lying, operations: 0 };
+        let machine = Arc::new(Mutex::new(Machine { trouble, operations: 0, bell: None, shown: 0 }));
+        let state = DiskState { now: contents, synced, pending: Vec::new(), lying, machine };
         Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Creates an empty disk of the same machine.
+    pub(super) fn beside(&self) -> Self {
+        let other = Self::new(Vec::new(), Trouble::None, false);
+        other.state().machine = Arc::clone(&self.state().machine);
+        other
+    }
+
+    /// Counts an operation of the machine that is neither a read nor a write of a disk. Returns an error if it fails.
+    pub(super) fn step(&self) -> io::Result<()> {
+        self.state().machine().step(false)
     }
 
     fn state(&self) -> MutexGuard<'_, DiskState> {
@@ -77,11 +102,21 @@ impl Disk {
     }
 
     pub(super) fn begin(&self, trouble: Trouble) {
-        self.state().trouble = trouble;
+        self.state().machine().trouble = trouble;
     }
 
     pub(super) fn operations(&self) -> u64 {
-        self.state().operations
+        self.state().machine().operations
+    }
+
+    /// Lets a reader look before each operation, until the disk crashes, which events it may see.
+    pub(super) fn watch(&self, bell: &Arc<Bell>) {
+        self.state().machine().bell = Some(Arc::clone(bell));
+    }
+
+    /// Returns the greatest number of an event that the reader was shown.
+    pub(super) fn shown(&self) -> u64 {
+        self.state().machine().shown
     }
 
     /// Returns the contents that the system shows to readers.
@@ -127,10 +162,21 @@ fn put(contents: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 }
 
 impl DiskState {
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Machine {
     /// Counts an operation. Returns an error if the fault of the disk affects this operation.
     fn step(&mut self, reads: bool) -> io::Result<()> {
         let own = self.operations;
         self.operations += 1;
+        if let Some(bell) = &self.bell
+            && !matches!(self.trouble, Trouble::Crash(at) if own > at)
+        {
+            self.shown = self.shown.max(bell.last());
+        }
         let fails = match self.trouble {
             Trouble::None | Trouble::NoRoom => false,
             Trouble::Crash(at) => own >= at,
@@ -153,8 +199,8 @@ impl StorageBackend for Disk {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mut state = self.state();
-        state.step(true)?;
+        let state = self.state();
+        state.machine().step(true)?;
         let found = state.now.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
         out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
@@ -162,8 +208,9 @@ impl StorageBackend for Disk {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         let mut state = self.state();
-        state.step(false)?;
-        if state.trouble == Trouble::NoRoom && length as usize > state.now.len() {
+        state.machine().step(false)?;
+        let is_full = state.machine().trouble == Trouble::NoRoom;
+        if is_full && length as usize > state.now.len() {
             return Err(io::ErrorKind::StorageFull.into());
         }
         state.now.resize(length as usize, 0);
@@ -173,9 +220,11 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.state();
-        if let Err(error) = state.step(false) {
+        let stepped = state.machine().step(false);
+        if let Err(error) = stepped {
+            let Machine { operations, trouble, .. } = *state.machine();
             // The system may drop the data that it could not write, still show the data, and report no further error.
-            if state.operations.is_multiple_of(2) && !matches!(state.trouble, Trouble::Crash(_)) {
+            if operations.is_multiple_of(2) && !matches!(trouble, Trouble::Crash(_)) {
                 state.pending.clear();
             }
             return Err(error);
@@ -194,10 +243,12 @@ impl StorageBackend for Disk {
 
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.state();
-        if let Err(error) = state.step(false) {
+        let stepped = state.machine().step(false);
+        if let Err(error) = stepped {
+            let Machine { operations, trouble, .. } = *state.machine();
             // A failed write may have written a part of its bytes.
             let part = bytes[..bytes.len() / 2].to_vec();
-            if !matches!(state.trouble, Trouble::Crash(at) if state.operations > at + 1) {
+            if !matches!(trouble, Trouble::Crash(at) if operations > at + 1) {
                 put(&mut state.now, offset, &part);
                 state.pending.push(Pending::Write(offset, part));
             }

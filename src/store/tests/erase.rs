@@ -47,9 +47,17 @@ fn filters_of_keys(path: &Path) -> Vec<Vec<u8>> {
 /// Returns the readable bytes of all files of a folder: as they are, and what is in frames of zstd at any place, with any of the
 /// dictionaries, also in cut frames.
 fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let files = fs::read_dir(folder).unwrap();
+    readable_in(files.map(|entry| fs::read(entry.unwrap().path()).unwrap()), dictionaries)
+}
+
+/// Like `readable`, with the contents of these files.
+pub(super) fn readable_in(
+    files: impl IntoIterator<Item = Vec<u8>>,
+    dictionaries: &[Vec<u8>],
+) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let bytes = fs::read(entry.unwrap().path()).unwrap();
+    for bytes in files {
         for start in memchr::memmem::find_iter(&bytes, &MAGIC) {
             let none: &[u8] = &[];
             for dictionary in dictionaries.iter().map(Vec::as_slice).chain([none]) {
@@ -69,7 +77,7 @@ fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-fn has(readable: &[Vec<u8>], text: &str) -> bool {
+pub(super) fn has(readable: &[Vec<u8>], text: &str) -> bool {
     readable.iter().any(|bytes| memchr::memmem::find(bytes, text.as_bytes()).is_some())
 }
 
@@ -249,4 +257,69 @@ fn cases_of_files_of_earlier_versions_are_erased() {
         let store = Store::open(&path, Catalog::cases(), StoreOptions::default()).unwrap();
         assert_eq!((store.len(), store.is_packed), (2, version > 2));
     }
+}
+
+/// Returns a document of one of the others, as `fill` stores them.
+fn line(id: &str) -> String {
+    format!(
+        "{{\"id\":\"{id}\",\"state\":\"s1\",\"amount\":1,\"tags\":[\"a long tag of many cases\",\"t1\"],\"note\":\"some text that many documents have\"}}"
+    )
+}
+
+fn erase_person(store: &Store) {
+    let filter = Filter::compile_text(store.catalog(), "state = Quetzalcoatlus").unwrap();
+    assert_eq!(store.erase(&Erasure::new().with_cases(filter)).unwrap().cases, owned(true) - 1);
+}
+
+#[test]
+fn an_import_that_is_open_during_an_erasure_is_stored_after_it() {
+    for history in [Duration::ZERO, Duration::from_secs(900)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        fill(&path, true, history);
+        let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+        let before = store.get("other-1").unwrap().unwrap();
+        let mut import = store.import(ImportMode::Strict).unwrap();
+        let ids = ["other-1", "person-1", "new"];
+        let lines = ids.map(line);
+        import.push(lines.join("\n").as_bytes()).unwrap();
+        erase_person(&store);
+        let write = store.snapshot().last_write().unwrap();
+        let report = import.commit().unwrap();
+        assert_eq!((report.stored, report.replaced), (2, 1));
+        let check = |store: &Store| {
+            for (id, line) in ids.iter().zip(&lines) {
+                assert_eq!(store.get(id).unwrap().as_ref(), Some(line));
+            }
+            // Documents of two dictionaries are read.
+            let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
+            assert_eq!((store.search(&all).unwrap().len(), store.len()), (1502, 1502));
+            if !history.is_zero() {
+                let early = store.as_of(AsOf::Write(write)).unwrap().search(&all).unwrap();
+                assert!(early.len() == 1500 && early.documents().any(|document| document == before));
+            }
+            store.validate().unwrap();
+        };
+        check(&store);
+        store.close().unwrap();
+        Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
+        check(&Store::open(&path, catalog(), StoreOptions::default()).unwrap());
+        assert_eq!(dictionaries(&path).len(), 2);
+    }
+}
+
+#[test]
+fn a_reader_of_the_old_file_does_not_bring_its_dictionaries_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    fill(&path, true, Duration::ZERO);
+    let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
+    let reading = store.file.read().unwrap();
+    erase_person(&store);
+    assert!(store.file.dictionaries(&reading).is_ok());
+    drop(reading);
+    store.upsert(line("later").as_bytes(), Durability::Synced).unwrap();
+    assert_eq!(store.get("later").unwrap(), Some(line("later")));
+    store.close().unwrap();
+    Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
 }

@@ -1,0 +1,47 @@
+//! A reader of events, which compares what it was told with what is in a store later.
+
+use super::*;
+
+/// A reader that asks for new events again and again.
+#[derive(Default)]
+pub(super) struct EventReader {
+    /// All events that it was told. Events that were forgotten before it asked are missing.
+    told: Vec<Event>,
+    /// The number of comparisons of an event.
+    pub(super) compared: usize,
+}
+
+impl EventReader {
+    /// Reads the events that a reader may see now, and that it was not told yet. They have all numbers up to that of the last event
+    /// that readers may see. If the disk does not answer, reads nothing.
+    pub(super) fn look(&mut self, store: &Store) {
+        let last = store.last_event();
+        let after = self.told.last().map_or(0, |event| event.number);
+        let read = |after| store.events_after(after, usize::MAX).map(|events| (after + 1, events));
+        let found = read(after).or_else(|error| match error.events_gone() {
+            Some(gone) => {
+                assert!(after + 1 < gone.oldest, "an event that was told has not happened: {gone:?}");
+                assert_eq!(gone.last, last, "the error names another last event");
+                read(gone.oldest - 1)
+            }
+            None => Err(error),
+        });
+        if let Ok((first, events)) = found {
+            assert!(events.iter().map(|event| event.number).eq(first..=last), "{events:#?}, up to {last}");
+            self.told.extend(events);
+        }
+    }
+
+    /// Checks that the store has each event that it told, unless it is forgotten: the number, the time, the filter, the id and the kind.
+    pub(super) fn compare(&mut self, store: &Store, context: &str) {
+        let kept = events(store).unwrap();
+        let last = store.last_event();
+        let told = self.told.last().map_or(0, |event| event.number);
+        assert!(told <= last, "{context}: the event {told} was told, and the last one is {last}");
+        let oldest = kept.first().map_or(last + 1, |event| event.number);
+        for event in self.told.iter().filter(|event| event.number >= oldest) {
+            assert_eq!(kept[(event.number - oldest) as usize], *event, "{context}");
+            self.compared += 1;
+        }
+    }
+}
