@@ -549,3 +549,16 @@ fn scans_stop_and_find_unknown_ids() {
         other => panic!("{other:?}"),
     }
 }
+
+/// The ids of a file with a mark are not read to count values.
+#[test]
+fn values_of_marked_files_are_counted_without_ids() {
+    let catalog = Catalog::cases();
+    let lines: Vec<String> = (0..300).map(|at| line(at, at)).collect();
+    let file = Form { is_marked: true, ..FORM }.file(&catalog, &lines);
+    let filter = Filter::compile_text(&catalog, "totalAmountInDefaultCurrency > 100").unwrap();
+    let request = SearchRequest::new(filter.clone()).with_limit(0).with_count(true);
+    let counts = FacetsRequest::new(filter).with_facets([Facet::parse(&catalog, "tags").unwrap()]);
+    let scan = check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, Some(&counts));
+    assert_eq!(scan.unwrap().facets.unwrap().total, 199);
+}

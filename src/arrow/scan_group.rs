@@ -17,7 +17,7 @@ use crate::batch::Row;
 use crate::catalog::{Field, FieldId, IdType};
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::ingest::{MAX_ID_BYTES, case_limit, complete};
+use crate::ingest::{MAX_ID_BYTES, add_defaults, case_limit, complete};
 use crate::scan::{ReadRows, RowBlock, RowBound, RowRequest};
 use crate::value::Value;
 
@@ -219,7 +219,12 @@ impl<'r> GroupReader<'r> {
         let mut rows = RowReader::new(catalog, case_limit(self.request.limits()));
         for at in any.set_indices() {
             rows.read(case, at)?;
-            complete(&mut rows.row, &rows.rejected, 0, catalog)?;
+            if self.is_checked && rows.rejected.is_empty() {
+                // The id may not have been read.
+                add_defaults(&mut rows.row, catalog);
+            } else {
+                complete(&mut rows.row, &rows.rejected, 0, catalog)?;
+            }
             block.count(&rows.row, |number| masks.get(number).is_some_and(|mask| mask.value(at)));
         }
         Ok(())

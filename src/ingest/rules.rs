@@ -27,13 +27,18 @@ pub(crate) fn complete(
         row.remove(rejected);
     }
     check_id(row, id_offset, catalog)?;
+    add_defaults(row, catalog);
+    Ok(())
+}
+
+/// Adds the defaults of the fields that a row does not have. The row may be without an `id`.
+pub(crate) fn add_defaults(row: &mut Row<'_>, catalog: &Catalog) {
     row.begin_defaults();
     for (field, default) in catalog.defaults() {
         if !row.has(*field) {
             row.push(*field, default.clone());
         }
     }
-    Ok(())
 }
 
 /// Returns the maximum size of a case, in bytes. It is the host's limit, but at most the largest offset in a batch.
