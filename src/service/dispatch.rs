@@ -48,12 +48,13 @@ pub(super) async fn answer(
         let _change = own.changes.acquire().await;
         answer_and_log(&own, endpoint, id, request).await
     };
-    tokio::spawn(write).await.unwrap_or_else(|error| {
-        RequestLog::since(start, &shared)
-            .from(origin)
-            .of(endpoint.name)
-            .end(Err(Failure::internal(error.to_string())))
-    })
+    match tokio::spawn(write).await {
+        Ok(response) => response,
+        Err(error) => {
+            let log = RequestLog::since(start, &shared).from(origin).of(endpoint.name);
+            log.end(Err(Failure::internal(error.to_string()))).await
+        }
+    }
 }
 
 async fn answer_and_log(
@@ -65,12 +66,12 @@ async fn answer_and_log(
     let origin = Origin::of(request.headers(), request.extensions());
     let mut log = RequestLog::since(Instant::now(), shared).from(origin).of(endpoint.name);
     if shared.is_unrecorded() {
-        return log.end(Err(Failure::unrecorded().closing()));
+        return log.end(Err(Failure::unrecorded().closing())).await;
     }
     log.caller.note = shared.audit.as_ref().map(|_| Arc::default());
     let correlation_id = log.id();
     let result = call(shared, endpoint, (id, correlation_id), request, &mut log.caller).await;
-    log.end(result)
+    log.end(result).await
 }
 
 async fn call(

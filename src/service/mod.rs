@@ -389,8 +389,8 @@ mod work;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use audit::{
-    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_digest_of_ids,
-    audit_files, open_audit_files, verify_audit_log,
+    AuditBeginning, AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport,
+    audit_digest_of_ids, audit_files, check_audit_file, open_audit_files, verify_audit_log,
 };
 pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};

@@ -590,7 +590,7 @@ impl Server {
             Some(failure) => Err(failure),
             None => Ok(response),
         };
-        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result);
+        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result).await;
         if let Some(allowed) = allowed {
             response.headers_mut().insert(header::ALLOW, allowed);
         }
