@@ -17,6 +17,7 @@ use super::http::budget::Budget;
 use super::http::correlation::CorrelationIds;
 use super::http::log_limit::{LogLimiter, log_suppressed};
 use super::http::outgoing::Outgoing;
+use super::http::tls::Tls;
 use super::metrics::counters::Metrics;
 use super::operations::case_source::CaseSource;
 use super::operations::latency::LatencyTracker;
@@ -33,6 +34,8 @@ pub(super) struct ServiceState {
     pub(super) options: ServiceOptions,
     /// The audit log, if the host has set one.
     pub(super) audit: Option<AuditLog>,
+    /// The certificate of the public port, if it uses TLS.
+    pub(super) tls: Option<Tls>,
     pub(super) correlation_ids: CorrelationIds,
     pub(super) metrics: Metrics,
     pub(super) latency: LatencyTracker,
@@ -103,6 +106,7 @@ impl ServiceState {
             tokens: Arc::new(SharedTokens::new(tokens)),
             openapi: OnceLock::new(),
             audit: None,
+            tls: None,
             correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),
             latency: LatencyTracker::new(),

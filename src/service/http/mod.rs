@@ -2,7 +2,7 @@
 //!
 //! | task | file |
 //! |---|---|
-//! | accept connections on the public port, and check the heads of requests | `server`, with `tls`, `peers` and `write_timeout` |
+//! | accept connections on the public port, and check the heads of requests | `server`, with `tls`, `certificate`, `peers` and `write_timeout` |
 //! | map paths and methods to endpoints | `router` |
 //! | receive request bodies | `body`, with `body_spool` for large bodies that are not verified yet |
 //! | responses that are errors | `errors` |
@@ -14,6 +14,7 @@
 pub(super) mod body;
 pub(super) mod body_spool;
 pub(super) mod budget;
+mod certificate;
 pub(super) mod client_watch;
 pub(super) mod correlation;
 pub(super) mod errors;
@@ -25,7 +26,7 @@ pub(super) mod peers;
 pub(super) mod request_log;
 mod router;
 mod server;
-mod tls;
+pub(super) mod tls;
 pub(super) mod trace;
 pub(super) mod write_timeout;
 

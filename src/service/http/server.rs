@@ -61,7 +61,6 @@ use crate::store::{Store, StoreError};
 /// ```
 pub struct Service {
     shared: ServiceState,
-    tls: Option<Tls>,
     metrics: Option<TcpListener>,
     #[cfg(unix)]
     admin: Option<AdminSocket>,
@@ -87,7 +86,6 @@ const HEAD_BYTES: usize = 64 << 10;
 /// The state that all connections of the public port share.
 struct Server {
     shared: Arc<ServiceState>,
-    tls: Option<Tls>,
     router: TowerToHyperService<Router>,
 }
 
@@ -114,7 +112,6 @@ impl Service {
         }
         Self {
             shared,
-            tls: None,
             metrics: None,
             #[cfg(unix)]
             admin: None,
@@ -150,10 +147,11 @@ impl Service {
         self
     }
 
-    /// Encrypts the connections of the public port with TLS.
+    /// Encrypts the connections of the public port with TLS. The caller may keep a clone, to replace the certificate later.
     #[must_use]
-    pub fn with_tls(self, tls: Tls) -> Self {
-        Self { tls: Some(tls), ..self }
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.shared.tls = Some(tls);
+        self
     }
 
     /// Serves `/metrics`, `/healthz` and `/readyz` on a separate listener, without TLS and without signatures, until the service has
@@ -222,7 +220,6 @@ impl Service {
         let mut is_aborted = false;
         let Self {
             shared,
-            tls,
             metrics,
             #[cfg(unix)]
             admin,
@@ -246,7 +243,7 @@ impl Service {
                 shared.log_suppressed();
             }
         };
-        let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
+        let server = Arc::new(Server { shared: Arc::clone(&shared), router });
         let warming = warm(&shared);
         let following = follow(&shared);
         {
@@ -514,10 +511,10 @@ impl Server {
         let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
         let client = (peer, deadline, watch);
         let timeout = if is_admitted { self.shared.options.read_timeout } else { REJECT_TIMEOUT };
-        let Some(tls) = &self.tls else {
+        let Some(tls) = &self.shared.tls else {
             return self.serve_http(stream, client, watcher, timeout, is_admitted).await;
         };
-        match tokio::time::timeout(timeout, tls.acceptor.accept(stream)).await {
+        match tokio::time::timeout(timeout, tls.acceptor().accept(stream)).await {
             Ok(Ok(stream)) => self.serve_http(stream, client, watcher, timeout, is_admitted).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
