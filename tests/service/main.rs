@@ -12,6 +12,7 @@ mod audit;
 mod authentication;
 mod bounds;
 mod client;
+mod compressed;
 mod config;
 #[cfg(unix)]
 mod history;

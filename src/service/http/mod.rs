@@ -7,6 +7,7 @@
 //! | receive request bodies | `body`, with `body_spool` for large bodies that are not verified yet |
 //! | responses that are errors | `errors` |
 //! | bound the memory of requests and responses | `budget`, `outgoing` |
+//! | compress responses | `encoding`, `compress` |
 //! | detect that a client has disconnected | `client_watch` |
 //! | unsigned endpoints; the separate listener for metrics | `health`; `metrics_server` |
 //! | log requests | `request_log`, with `correlation`, `trace` and `log_limit` |
@@ -16,7 +17,9 @@ pub(super) mod body_spool;
 pub(super) mod budget;
 mod certificate;
 pub(super) mod client_watch;
+pub(super) mod compress;
 pub(super) mod correlation;
+mod encoding;
 pub(super) mod errors;
 pub(super) mod health;
 pub(super) mod log_limit;

@@ -22,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::client_watch::{ClientWatch, WatchedStream};
+use super::encoding::{Accepted, Coding, accepted};
 use super::errors::Failure;
 use super::metrics_server::MetricsServer;
 use super::peers::{ClientAddress, Peer, Peers};
@@ -79,6 +80,9 @@ const IDLE_GRACE: Duration = Duration::from_millis(250);
 
 /// The time for which a shutdown waits for the records of changes that have outlasted the grace period.
 const RECORD_GRACE: Duration = Duration::from_millis(250);
+
+/// The coding of the error for a client that accepts none.
+const NO_CODING: Accepted = Accepted { best: Coding::Identity, identity: true };
 
 /// The size of the read buffer for request heads, in bytes. A larger request head is rejected.
 const HEAD_BYTES: usize = 64 << 10;
@@ -554,7 +558,11 @@ impl Server {
         request: hyper::Request<Incoming>,
         is_admitted: bool,
     ) -> Result<Response, Infallible> {
-        let mut response = self.answer(request, is_admitted).await?;
+        let method = request.method().clone();
+        let accepted = accepted(request.headers());
+        let response = self.answer(request, is_admitted, accepted.is_some()).await?;
+        let accepted = accepted.unwrap_or(NO_CODING);
+        let mut response = self.shared.compressor.compress(response, &method, accepted).await;
         if self.shared.is_draining() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -565,6 +573,7 @@ impl Server {
         &self,
         request: hyper::Request<Incoming>,
         is_admitted: bool,
+        has_coding: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
         let origin = Origin::of(request.headers(), request.extensions());
@@ -575,6 +584,9 @@ impl Server {
             Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
         } else if let Some(failure) = framing_error(&request) {
             failure.closing().into_response()
+        } else if !has_coding {
+            let description = "`Accept-Encoding` accepts none of `gzip`, `zstd` and `identity`";
+            Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
         } else {
             self.router.call(request.map(Body::new)).await?
         };

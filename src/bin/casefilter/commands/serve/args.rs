@@ -182,6 +182,14 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().requests_per_second)]
     pub(super) requests_per_second: u32,
 
+    /// Maximum size of the request bodies and answers of each token that are in flight, in bytes; further requests get 429; 0 means no
+    /// limit
+    ///
+    /// The first 32 KiB of each answer do not count. A single request may exceed the limit.
+    #[arg(long, value_name = "N", env = "CASEFILTER_BYTES_IN_FLIGHT",
+          default_value_t = ServiceOptions::default().bytes_in_flight)]
+    pub(super) bytes_in_flight: usize,
+
     /// Maximum memory for all request bodies, in bytes; further requests get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
@@ -343,6 +351,7 @@ impl Args {
             connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
             requests_per_second: self.requests_per_second,
+            bytes_in_flight: self.bytes_in_flight,
             buffered_bytes: self.buffered_bytes,
             spooled_bytes: self.spooled_bytes,
             spool_folder: self.spool_dir.clone(),
