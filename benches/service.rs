@@ -289,10 +289,10 @@ fn main() {
             ratios[ratios.len() / 2] * 100.0
         );
     }
-    println!(
-        "limit=1 with an audit log: {:.1} % of the rate without, median of rounds",
-        of_plain[of_plain.len() / 2] * 100.0
-    );
+    let of_plain = of_plain[of_plain.len() / 2];
+    println!("limit=1 with an audit log: {:.1} % of the rate without, median of rounds", of_plain * 100.0);
+    // A single round says nothing, and in a test no time is measured.
+    assert!(rounds < 3 || of_plain >= 0.95, "the audit log costs more than 5 % of the rate");
     println!("Success: service");
     // The servers never stop by themselves.
     runtime.shutdown_background();

@@ -12,7 +12,7 @@ use axum::response::Response;
 use super::auth::replays::ReplayCache;
 use super::auth::signature::{SignatureCheck, Verified};
 use super::http::body;
-use super::http::budget::{Account, Reservation};
+use super::http::budget::{Account, Limit, Reservation};
 use super::http::correlation::CorrelationId;
 use super::http::errors::{Failure, json};
 use super::http::outgoing::Outgoing;
@@ -48,12 +48,13 @@ pub(super) async fn answer(
         let _change = own.changes.acquire().await;
         answer_and_log(&own, endpoint, id, request).await
     };
-    tokio::spawn(write).await.unwrap_or_else(|error| {
-        RequestLog::since(start, &shared)
-            .from(origin)
-            .of(endpoint.name)
-            .end(Err(Failure::internal(error.to_string())))
-    })
+    match tokio::spawn(write).await {
+        Ok(response) => response,
+        Err(error) => {
+            let log = RequestLog::since(start, &shared).from(origin).of(endpoint.name);
+            log.end(Err(Failure::internal(error.to_string()))).await
+        }
+    }
 }
 
 async fn answer_and_log(
@@ -65,12 +66,18 @@ async fn answer_and_log(
     let origin = Origin::of(request.headers(), request.extensions());
     let mut log = RequestLog::since(Instant::now(), shared).from(origin).of(endpoint.name);
     if shared.is_unrecorded() {
-        return log.end(Err(Failure::unrecorded().closing()));
+        return log.end(Err(Failure::unrecorded().closing())).await;
     }
     log.caller.note = shared.audit.as_ref().map(|_| Arc::default());
     let correlation_id = log.id();
     let result = call(shared, endpoint, (id, correlation_id), request, &mut log.caller).await;
-    log.end(result)
+    let result = result.map_err(|failure| match &log.caller.token {
+        Some(token) if failure.is_overload() && token.state.in_flight.refusals() > log.caller.refusals => {
+            Failure::too_many_bytes(shared.options.bytes_in_flight)
+        }
+        _ => failure,
+    });
+    log.end(result).await
 }
 
 async fn call(
@@ -99,6 +106,7 @@ async fn call(
     let Verified { token, signature, is_previous } = signed.verify(verified_s)?;
     token.note_use(verified_s);
     caller.token = Some(Arc::clone(token));
+    caller.refusals = token.state.in_flight.refusals();
     let most = shared.options.requests_per_second;
     if !token.state.rate.take(Instant::now(), most) {
         return Err(Failure::too_fast(most));
@@ -106,7 +114,8 @@ async fn call(
     if let (Some(note), true, Ok(id) | Err(id)) = (&caller.note, endpoint.names_applicant(), &id) {
         note.applicant(id);
     }
-    let memory = shared.bodies.reserve(Account { token: token.address(), peer: None });
+    let limit = Limit { in_flight: Arc::clone(&token.state.in_flight), most: shared.options.bytes_in_flight };
+    let memory = shared.bodies.reserve_within(Account { token: token.address(), peer: None }, limit);
     let body = received.into_memory(memory, shared.body_allowance).await?;
     if shared.options.reject_replays {
         let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);

@@ -126,7 +126,8 @@
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
 //!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
 //!   gets at most half of `concurrency`.
-//! - **Rate.** A token that sends more than [`requests_per_second`](ServiceOptions::requests_per_second) gets 429.
+//! - **Rate.** A token that sends more than [`requests_per_second`](ServiceOptions::requests_per_second) gets 429. So does one that has
+//!   more than [`bytes_in_flight`](ServiceOptions::bytes_in_flight) in bodies of requests and in responses.
 //! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search is also
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
@@ -147,6 +148,9 @@
 //!   `casefilter_outgoing_bytes` reports the reserved memory.
 //!
 //! Each 429 and 503 response has the header `Retry-After`.
+//!
+//! JSON responses of 1 KiB or more are compressed with zstd or gzip, if the header `Accept-Encoding` asks for it. All limits are about
+//! the uncompressed size. A request that accepts neither of them and no `identity` gets 400.
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A
@@ -185,6 +189,7 @@
 //! | response bodies | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
 //! | request heads and connection buffers | `connections` × 128 KiB | 128 MiB |
 //! | running searches and reads | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, plus the cases |
+//! | compression of responses | 64 encoders of at most 1 MiB | 64 MiB |
 //! | one import at a time | the columns and indexes of its cases, and of the batches that these are merged with | |
 //! | each backup, copy and compaction | a file cache of the same size as that of the database | 64 MiB |
 //!
@@ -389,8 +394,8 @@ mod work;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use audit::{
-    AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport, audit_digest_of_ids,
-    audit_files, open_audit_files, verify_audit_log,
+    AuditBeginning, AuditError, AuditErrorKind, AuditHead, AuditLog, AuditOptions, AuditReport,
+    audit_digest_of_ids, audit_files, check_audit_file, open_audit_files, verify_audit_log,
 };
 pub use auth::{Permission, TokenEntry, TokenError, TokenFile, TokenUpdater, Tokens, sign};
 pub use http::{Service, Tls, TlsError};

@@ -40,6 +40,12 @@ pub struct ServiceOptions {
     ///
     /// A token that has sent no request for a second may send as many at once.
     pub requests_per_second: u32,
+    /// The maximum number of bytes of each token in flight: the bodies of its requests, and the responses that are being sent to it.
+    /// Further requests get 429. Zero means no limit.
+    ///
+    /// The first bytes of each body and of each response do not count, as in [`buffered_bytes`](Self::buffered_bytes) and
+    /// [`outgoing_bytes`](Self::outgoing_bytes). A single request may exceed the limit.
+    pub bytes_in_flight: usize,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
     /// One half is divided equally among the connections. The other half is for the rest of larger bodies whose signature is
@@ -109,6 +115,7 @@ impl Default for ServiceOptions {
             connections_per_peer: 256,
             concurrency: 128,
             requests_per_second: 0,
+            bytes_in_flight: 0,
             buffered_bytes: 64 << 20,
             spooled_bytes: 1 << 30,
             spool_folder: None,

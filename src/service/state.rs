@@ -14,9 +14,11 @@ use super::auth::tokens::{SharedTokens, Tokens};
 use super::events::hub::EventHub;
 use super::http::body_spool::BodySpool;
 use super::http::budget::Budget;
+use super::http::compress::Compressor;
 use super::http::correlation::CorrelationIds;
 use super::http::log_limit::{LogLimiter, log_suppressed};
 use super::http::outgoing::Outgoing;
+use super::http::tls::Tls;
 use super::metrics::counters::Metrics;
 use super::operations::case_source::CaseSource;
 use super::operations::latency::LatencyTracker;
@@ -33,6 +35,8 @@ pub(super) struct ServiceState {
     pub(super) options: ServiceOptions,
     /// The audit log, if the host has set one.
     pub(super) audit: Option<AuditLog>,
+    /// The certificate of the public port, if it uses TLS.
+    pub(super) tls: Option<Tls>,
     pub(super) correlation_ids: CorrelationIds,
     pub(super) metrics: Metrics,
     pub(super) latency: LatencyTracker,
@@ -43,6 +47,8 @@ pub(super) struct ServiceState {
     pub(super) page_reads: Arc<Semaphore>,
     /// The total number of `page_reads` permits.
     pub(super) max_page_reads: usize,
+    /// The limits on the compression of responses.
+    pub(super) compressor: Compressor,
     /// Permits for requests that change data, one for each request, from its start until it is recorded.
     pub(super) changes: Semaphore,
     /// The only permit to write. Waiting for it does not block a thread.
@@ -94,15 +100,17 @@ impl ServiceState {
         let max_page_reads = std::thread::available_parallelism().map_or(1, NonZero::get).max(2);
         Self {
             page_reads: Arc::new(Semaphore::new(max_page_reads)),
+            compressor: Compressor::new(max_page_reads),
             max_page_reads,
             spool: BodySpool::new(options.spool_folder.clone(), store.folder(), options.spooled_bytes),
-            outgoing: Outgoing::new(options.outgoing_bytes),
+            outgoing: Outgoing::new(options.outgoing_bytes, options.bytes_in_flight),
             events: EventHub::new(store.last_event(), &options),
             store,
             source: CaseSource::Store,
             tokens: Arc::new(SharedTokens::new(tokens)),
             openapi: OnceLock::new(),
             audit: None,
+            tls: None,
             correlation_ids: CorrelationIds::new(),
             metrics: Metrics::new(operations),
             latency: LatencyTracker::new(),

@@ -11,7 +11,7 @@ fn the_help_of_every_command_shows_an_example() {
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
     for command in [
         "search", "stats", "delete", "man", "check", "explain", "why", "match", "fields", "generate",
-        "bench", "demo", "sign", "filters", "watch", "audit", "erase",
+        "bench", "demo", "sign", "filters", "watch", "audit", "erase", "health",
     ] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {

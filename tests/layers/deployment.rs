@@ -203,6 +203,7 @@ fn the_security_policy_lists_the_default_options_of_the_service() {
         ("connections-per-peer", grouped(options.connections_per_peer)),
         ("concurrency", grouped(options.concurrency)),
         ("requests-per-second", options.requests_per_second.to_string()),
+        ("bytes-in-flight", options.bytes_in_flight.to_string()),
         ("buffered-bytes", mebibytes(options.buffered_bytes)),
         ("spooled-bytes", mebibytes(options.spooled_bytes)),
         ("answer-bytes", mebibytes(options.max_response_bytes)),

@@ -104,13 +104,18 @@ impl Client {
 
     /// Reads one chunk of a response in chunks. Returns `None` at its end.
     pub(crate) fn chunk(&mut self) -> io::Result<Option<String>> {
+        Ok(self.chunk_bytes()?.map(|chunk| String::from_utf8(chunk).unwrap()))
+    }
+
+    /// Like [`chunk`](Self::chunk), for a chunk that is not text.
+    pub(crate) fn chunk_bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
         let length = usize::from_str_radix(line.trim_end(), 16).map_err(|_| io::ErrorKind::UnexpectedEof)?;
         let mut chunk = vec![0; length + 2];
         self.stream.read_exact(&mut chunk)?;
         chunk.truncate(length);
-        Ok((length > 0).then(|| String::from_utf8(chunk).unwrap()))
+        Ok((length > 0).then_some(chunk))
     }
 
     /// Sends a signed request and returns the response.

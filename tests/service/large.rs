@@ -62,6 +62,32 @@ fn send_unread_search(server: &Server, key: &Key, limit: usize) -> Client {
     client
 }
 
+#[test]
+fn the_bytes_of_a_token_in_flight_are_limited() {
+    let options = ServiceOptions { bytes_in_flight: 1 << 20, ..ServiceOptions::default() };
+    let (_folder, server) = serve(&cases(3000, 8000, "a"), options);
+    let (all, other) = (key("all"), key("viewCases"));
+    // Pages that are not read. Each takes 512 KiB.
+    let unread: Vec<Client> = (0..2)
+        .map(|_| {
+            let before = outgoing_bytes(&server);
+            let client = send_unread_search(&server, &all, 3000);
+            wait_for_outgoing(&server, before + (256 << 10)..=before + (1 << 20));
+            client
+        })
+        .collect();
+    let refused = page(&mut server.client(), &all, "limit=3000");
+    assert!(refused.failure(429).contains("more than 1048576 bytes in flight"), "{}", refused.text());
+    assert_eq!((refused.code().0, refused.header("retry-after")), (4290, Some("1")));
+    // Small answers, and those of other tokens, are not affected.
+    assert_eq!(page(&mut server.client(), &all, "limit=1").status, 200);
+    assert_eq!(page(&mut server.client(), &other, "limit=3000").status, 200);
+    drop(unread);
+    wait_for_outgoing(&server, 0..=0);
+    assert_eq!(page(&mut server.client(), &all, "limit=3000").status, 200);
+    server.stop();
+}
+
 /// Returns the memory that the service has reserved for responses.
 fn outgoing_bytes(server: &Server) -> usize {
     let metrics = server.metrics();

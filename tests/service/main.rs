@@ -12,6 +12,8 @@ mod audit;
 mod authentication;
 mod bounds;
 mod client;
+mod compressed;
+mod config;
 #[cfg(unix)]
 mod history;
 mod hostile;

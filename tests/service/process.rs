@@ -26,7 +26,7 @@ pub(crate) fn casefilter() -> Command {
 /// A `casefilter serve` that is killed when it is dropped.
 pub(crate) struct Process {
     pub(crate) child: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     log: Option<JoinHandle<String>>,
 }
 
@@ -77,7 +77,7 @@ impl Process {
     }
 
     /// Waits until a service listens.
-    fn listening(mut child: Child) -> Self {
+    pub(crate) fn listening(mut child: Child) -> Self {
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let (mut log, mut address) = (String::new(), None);
         while address.is_none() {
@@ -462,7 +462,7 @@ fn sighup_does_not_stop_the_service() {
         // The token file is read again within a second.
         thread::sleep(Duration::from_secs(1));
         let log = process.terminate();
-        assert!(log.contains("SIGHUP: the token file is read again"), "{log}");
+        assert!(log.contains("SIGHUP: the token file and the certificate are read again"), "{log}");
         assert!(log.contains("is in force"), "{log}");
         assert!(log.contains("everything is on disk"), "{log}");
     }

@@ -73,7 +73,13 @@ static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 /// Runs the command. A panic of this program is reported like any other error. The store converts panics of redb, its database
 /// library, to errors.
 fn main() -> ExitCode {
-    let command = help::parse::<Cli>().command;
+    let tree = match commands::configured(Cli::command()) {
+        Ok(tree) => tree,
+        Err(failure) => return failure.report(),
+    };
+    let (cli, matches) = help::parse::<Cli>(tree.clone());
+    let mut command = cli.command;
+    command.note_settings(&matches, &tree);
     std::panic::set_hook(Box::new(|panic| {
         if !Store::catches_panics() {
             let place = panic.location().map(ToString::to_string);

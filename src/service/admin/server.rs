@@ -152,8 +152,8 @@ impl AdminServer {
             let status = response.status().as_u16();
             let note = response.extensions_mut().remove::<Arc<Note>>();
             let record = Answered { correlation_id: id.as_str(), by, status, note: note.as_deref() };
-            if !audit.record(&record.members()) {
-                (response, cause) = self.reject(Failure::unrecorded(), id);
+            if !audit.record(record.members()).await {
+                (response, cause) = self.reject(Failure::unrecorded().closing(), id);
             }
         }
         id.add_to(&mut response);

@@ -14,10 +14,11 @@ pub(super) enum Event {
     Opened,
     /// The service has stopped.
     Closed,
-    /// The file was begun after the file before it had become too large.
+    /// The file was begun after the file before it had become too large. It is the first record of each file but the oldest one.
     Rotated,
-    /// The bytes before this record are a part of a record, which a crash or a full disk left.
-    Torn { bytes: u64, sha256: Hash },
+    /// The bytes before this record are a part of a record, which a crash or a full disk left. `begins` is true if the file begins with
+    /// them.
+    Torn { bytes: u64, sha256: Hash, begins: bool },
     /// The log can be written again. `unrecorded` requests that were answered before have no record.
     Resumed { unrecorded: u64 },
 }
@@ -29,9 +30,10 @@ impl Event {
             Self::Opened => ("opened", format!(",\"version\":\"{}\"", env!("CARGO_PKG_VERSION"))),
             Self::Closed => ("closed", String::new()),
             Self::Rotated => ("rotated", String::new()),
-            Self::Torn { bytes, sha256 } => {
+            Self::Torn { bytes, sha256, begins } => {
                 let sha256 = std::str::from_utf8(sha256).unwrap_or_default();
-                ("torn", format!(",\"bytes\":{bytes},\"sha256\":\"{sha256}\""))
+                let begins = if *begins { ",\"begins\":true" } else { "" };
+                ("torn", format!(",\"bytes\":{bytes},\"sha256\":\"{sha256}\"{begins}"))
             }
             Self::Resumed { unrecorded } => ("resumed", format!(",\"unrecorded\":{unrecorded}")),
         };
@@ -57,12 +59,22 @@ pub(super) struct Members {
     bytes: u64,
     #[serde(default)]
     sha256: String,
+    #[serde(default)]
+    begins: bool,
 }
 
 impl Members {
     /// Reads the members of a line. Returns the default for a line that is not JSON.
     pub(super) fn read(line: &[u8]) -> Self {
         serde_json::from_slice(line).unwrap_or_default()
+    }
+
+    /// Returns true for a record with which a file other than the oldest one begins. Bytes before it are torn if `is_after_torn`.
+    pub(super) fn begins_file(&self, is_after_torn: bool) -> bool {
+        match is_after_torn {
+            false => self.event == "rotated",
+            true => self.event == "torn" && self.begins,
+        }
     }
 
     /// Returns true for the record about torn bytes of this number and digest.

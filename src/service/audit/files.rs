@@ -18,6 +18,9 @@ const NUMBER_DIGITS: usize = 12;
 /// The size of the first piece that is read from the end of a file, in bytes. It is doubled until it contains a record.
 const TAIL_BYTES: u64 = 64 << 10;
 
+/// The maximum size of this piece, in bytes. It is longer than two records, so a log has a record in it.
+const MOST_TAIL_BYTES: u64 = 128 << 20;
+
 /// Returns the path of the rotated file whose last record has this number.
 pub(super) fn rotated_path(path: &Path, last: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -27,14 +30,27 @@ pub(super) fn rotated_path(path: &Path, last: u64) -> PathBuf {
 
 /// Returns the rotated files of a log, oldest first.
 pub(super) fn rotated(path: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(numbered(path)?.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Returns the newest rotated file of a log, with the number in its name.
+pub(super) fn newest_rotated(path: &Path) -> io::Result<Option<(u64, PathBuf)>> {
+    Ok(numbered(path)?.pop())
+}
+
+/// Returns the rotated files of a log with the numbers in their names, oldest first.
+fn numbered(path: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut prefix = path.file_name().map_or_else(OsString::new, ToOwned::to_owned);
     prefix.push(".");
     let mut found: Vec<(u64, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder_of(path))? {
         let name = entry?.file_name();
         let number = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
-        let is_number =
-            |digits: &&[u8]| digits.len() >= NUMBER_DIGITS && digits.iter().all(u8::is_ascii_digit);
+        // A longer number has no zeros in front.
+        let is_number = |digits: &&[u8]| {
+            let is_long = digits.len() > NUMBER_DIGITS && !digits.starts_with(b"0");
+            (is_long || digits.len() == NUMBER_DIGITS) && digits.iter().all(u8::is_ascii_digit)
+        };
         let number =
             number.filter(is_number).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
         if let Some(number) = number {
@@ -42,7 +58,19 @@ pub(super) fn rotated(path: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     found.sort_unstable();
-    Ok(found.into_iter().map(|(_, path)| path).collect())
+    Ok(found)
+}
+
+/// Returns the path of the file to which a symbolic link leads. Returns any other path unchanged. The rotated files are beside the
+/// file, not beside the link.
+///
+/// # Errors
+/// Returns an error if the link leads to no file.
+pub(super) fn followed(path: &Path) -> io::Result<PathBuf> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => fs::canonicalize(path),
+        _ => Ok(path.to_owned()),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -57,8 +85,12 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 /// Opens a file for appending and reading, and locks it. A new file can be read by its owner only.
 ///
 /// # Errors
-/// Returns an error if another process has the file locked.
+/// Returns an error if it is not a regular file, or if another process has it locked.
 pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    // A pipe or a device would accept all records, and keep none.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]
@@ -72,6 +104,65 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
         // Some file systems have no locks.
         Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Checks that a service could write an audit log at a path, without writing to it: the file is an audit log that can be written, or
+/// it does not exist and its folder does.
+///
+/// ```
+/// use casefilter::service::check_audit_file;
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("audit.ndjson");
+/// assert!(check_audit_file(&path).is_ok());
+/// std::fs::write(&path, "some notes")?;
+/// assert!(check_audit_file(&path).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns an error if one of these conditions does not hold.
+pub fn check_audit_file(path: &Path) -> io::Result<()> {
+    let path = &*followed(path)?;
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return fs::read_dir(folder_of(path)).map(drop);
+        }
+        Err(error) => return Err(error),
+    };
+    if !found.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let tail = Tail::of(&mut OpenOptions::new().read(true).append(true).open(path)?)?;
+    match tail.head {
+        None if found.len() > 0 && !tail.is_begun => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an audit log"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reserves space for `bytes` bytes at the end of a file, so that a record of this size can be written. Does nothing on systems and file
+/// systems without this operation.
+///
+/// # Errors
+/// Returns an error if the disk is full.
+pub(super) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        let end = file.metadata()?.len();
+        match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes.max(1)) {
+            Err(error) if error == Errno::NOSPC || error == Errno::DQUOT => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, bytes);
+        Ok(())
     }
 }
 
@@ -106,6 +197,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 /// # Errors
 /// Returns an error if the folder cannot be read.
 pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let path = &*followed(path)?;
     let mut files = rotated(path)?;
     // Between the rename of a rotation and the creation of the next file, the file does not exist.
     if path.exists() || files.is_empty() {
@@ -138,6 +230,7 @@ pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
 pub fn open_audit_files(
     path: &Path,
 ) -> io::Result<impl ExactSizeIterator<Item = (PathBuf, io::Result<File>)> + use<>> {
+    let path = &*followed(path)?;
     let newest = match File::open(path) {
         Ok(file) => Some(file),
         // Between the rename of a rotation and the creation of the next file, the file does not exist.
@@ -226,6 +319,10 @@ impl Tail {
                 let mut torn = Torn::new();
                 torn.add(&text);
                 return Ok(Self { head: None, torn, is_begun: is_beginning(&text), lacks_end: false });
+            }
+            // Another program's file may be huge.
+            if size >= MOST_TAIL_BYTES {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an audit log"));
             }
             size = size.saturating_mul(2);
         }

@@ -12,6 +12,9 @@ use crate::filter::{Filter, SearchRequest};
 use crate::standing::Event;
 use crate::store::{AsOf, Erased};
 
+/// The maximum size of a note in a record, in bytes. With the default limits, all notes are smaller.
+const MOST_NOTE_BYTES: usize = 32 << 20;
+
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
 #[derive(Debug, Default)]
 pub(in crate::service) struct Note(Mutex<String>);
@@ -209,7 +212,14 @@ impl Answered<'_> {
         }
         number(&mut out, "status", u64::from(self.status));
         if let Some(note) = self.note {
-            out.push_str(&note.0.lock().unwrap_or_else(PoisonError::into_inner));
+            let note = note.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if note.len() <= MOST_NOTE_BYTES {
+                out.push_str(&note);
+            } else {
+                // Verification reads lines up to a limit.
+                number(&mut out, "omittedBytes", note.len() as u64);
+                string(&mut out, "omittedHash", text(&digits(&Sha256::digest(note.as_bytes()))));
+            }
         }
         out.into_bytes()
     }

@@ -32,6 +32,18 @@ pub struct AuditReport {
     pub ends_torn: bool,
 }
 
+/// The record with which the files of an audit log may begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuditBeginning {
+    /// Record 1. Any other beginning is a fault.
+    #[default]
+    Complete,
+    /// The first record of any file, because the files before it were moved away. A part of a file that is missing is still a fault.
+    OlderRemoved,
+    /// The record with this number, which must be about the log itself.
+    At(u64),
+}
+
 /// The kind of an [`AuditError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -40,6 +52,8 @@ pub enum AuditErrorKind {
     Changed,
     /// The record is not there.
     LeftOut,
+    /// The record is the first one, but older records are missing, or it is not the record that was expected.
+    Beginning,
     /// The line was put in, or is at another place.
     PutIn,
     /// The record, and all records after it, were removed from the end.
@@ -83,6 +97,9 @@ impl fmt::Display for AuditError {
         match kind {
             AuditErrorKind::Changed => write!(f, "{place}: record {number} was changed"),
             AuditErrorKind::LeftOut => write!(f, "{place}: record {number} was left out before this line"),
+            AuditErrorKind::Beginning => {
+                write!(f, "{place}: the log begins with record {number}, so earlier records were removed")
+            }
             AuditErrorKind::PutIn => write!(f, "{place}: record {number} was put in"),
             AuditErrorKind::CutOff => write!(f, "{place}: record {number} was cut off at the end"),
             AuditErrorKind::Unreadable => write!(f, "{place}: {cause}"),
@@ -95,18 +112,18 @@ impl std::error::Error for AuditError {}
 /// Verifies an audit log and its rotated files.
 ///
 /// `expected` is a record that was noted earlier: the log must have it. Without it, records that were removed from the end are not
-/// detected, nor is a log whose records were all written again from some record on. Removed oldest records are no fault if the log then
-/// begins with a record about the log itself: compare [`first`](AuditReport::first).
+/// detected, nor is a log whose records were all written again from some record on. `beginning` says which oldest records may be
+/// missing.
 ///
 /// ```
-/// use casefilter::service::{AuditErrorKind, AuditLog, AuditOptions, verify_audit_log};
+/// use casefilter::service::{AuditBeginning, AuditErrorKind, AuditLog, AuditOptions, verify_audit_log};
 /// # let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("audit.ndjson");
 /// let head = AuditLog::open(&path, AuditOptions::default())?.close()?;
-/// assert_eq!(verify_audit_log(&path, Some(head))?.head, head);
+/// assert_eq!(verify_audit_log(&path, Some(head), AuditBeginning::Complete)?.head, head);
 /// let text = std::fs::read_to_string(&path)?;
 /// std::fs::write(&path, text.replace("closed", "opened"))?;
-/// let error = verify_audit_log(&path, None).unwrap_err();
+/// let error = verify_audit_log(&path, None, AuditBeginning::Complete).unwrap_err();
 /// assert_eq!((error.kind(), error.number()), (AuditErrorKind::Changed, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -116,10 +133,14 @@ impl std::error::Error for AuditError {}
 ///
 /// # Complexity
 /// Linear in the size of the files. The longest line is in memory.
-pub fn verify_audit_log(path: &Path, expected: Option<AuditHead>) -> Result<AuditReport, AuditError> {
+pub fn verify_audit_log(
+    path: &Path,
+    expected: Option<AuditHead>,
+    beginning: AuditBeginning,
+) -> Result<AuditReport, AuditError> {
     let files = open_audit_files(path).map_err(|error| AuditError::unreadable(path, &error))?;
     let count = files.len();
-    let mut check = Check { files: count, expected, ..Check::default() };
+    let mut check = Check { files: count, expected, beginning, ..Check::default() };
     for (at, (path, file)) in files.enumerate() {
         let file = file.map_err(|error| AuditError::unreadable(&path, &error))?;
         check.file(&path, file, at.saturating_add(1) == count)?;
@@ -132,6 +153,7 @@ pub fn verify_audit_log(path: &Path, expected: Option<AuditHead>) -> Result<Audi
 struct Check {
     files: usize,
     expected: Option<AuditHead>,
+    beginning: AuditBeginning,
     first: u64,
     /// The last record, and the record before it.
     last: Option<AuditHead>,
@@ -163,10 +185,20 @@ impl Check {
             }
             let place = || format!("{}: line {number}", path.display());
             let record = line.strip_suffix(b"\n").and_then(Line::read);
+            let is_first = self.last.is_none();
             if let Some(record) = record
                 && self.follows(&record, &line, torn.bytes > 0)
             {
                 let members = Members::read(&line);
+                if is_first && !self.may_begin(&record, &members, torn.bytes > 0) {
+                    let kind = AuditErrorKind::Beginning;
+                    return Err(AuditError {
+                        kind,
+                        number: record.number,
+                        place: place(),
+                        cause: String::new(),
+                    });
+                }
                 match fault {
                     None => {}
                     Some(_) if odd_number.is_none() && members.is_about_torn(torn.bytes, &torn.digest()) => {
@@ -223,6 +255,15 @@ impl Check {
             self.last = head.filter(|head| head.is_before(record));
         }
         self.last.is_some_and(|last| last.is_before(record))
+    }
+
+    /// Returns true if the log may begin with a record.
+    fn may_begin(&self, record: &Line<'_>, members: &Members, is_after_torn: bool) -> bool {
+        match self.beginning {
+            AuditBeginning::Complete => record.number == 1,
+            AuditBeginning::OlderRemoved => record.number == 1 || members.begins_file(is_after_torn),
+            AuditBeginning::At(number) => record.number == number,
+        }
     }
 
     fn accept(&mut self, record: &Line<'_>, members: &Members, place: String) -> Result<(), AuditError> {

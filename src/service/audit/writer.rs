@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::chain::AuditHead;
 use super::event::Event;
-use super::files::{Tail, is_at, open_file, rotated, rotated_path, sync_folder};
+use super::files::{Tail, newest_rotated, open_file, reserve, rotated_path, sync_folder};
+use super::sync::SyncSlot;
 
 /// The end of a log, to which the next record is written.
 pub(super) struct Writer {
@@ -15,22 +17,37 @@ pub(super) struct Writer {
     /// The file. `None` after a failed write, until the file was opened again.
     file: Option<Open>,
     head: AuditHead,
-    /// True after a failed sync. The system may then have dropped records that it still shows to this process.
-    sync_failed: bool,
-    /// The line of the last record. It is kept to reuse its memory.
+    /// The file, for the thread that syncs it.
+    slot: Arc<SyncSlot>,
+    /// The size of the records that could not be written, in bytes. Before the log goes on, the disk must have room for them.
+    failed_bytes: u64,
+    /// Lines that were not written yet. Empty between two calls.
+    pending: Vec<u8>,
+    /// For each of these lines, its end in `pending`, and its record.
+    ends: Vec<(usize, AuditHead)>,
+    /// The last of these lines. It is kept to reuse its memory.
     line: Vec<u8>,
 }
 
 struct Open {
-    file: File,
+    file: Arc<File>,
     bytes: u64,
-    is_unsynced: bool,
 }
 
 impl Writer {
     /// Creates the writer of a log that is not open yet.
-    pub(super) fn new(path: PathBuf, rotate_bytes: u64) -> Self {
-        Self { path, rotate_bytes, file: None, head: AuditHead::NONE, sync_failed: false, line: Vec::new() }
+    pub(super) fn new(path: PathBuf, rotate_bytes: u64, slot: Arc<SyncSlot>) -> Self {
+        Self {
+            path,
+            rotate_bytes,
+            file: None,
+            head: AuditHead::NONE,
+            slot,
+            failed_bytes: 0,
+            pending: Vec::new(),
+            ends: Vec::new(),
+            line: Vec::new(),
+        }
     }
 
     /// Returns the last record.
@@ -41,51 +58,65 @@ impl Writer {
     /// Closes the file. Nothing can be written until it is opened again.
     pub(super) fn shut(&mut self) {
         self.file = None;
+        self.slot.set(None);
     }
 
-    /// Opens the file, and finds the end of the log. If the file ends with a part of a record, writes a record about it.
+    /// Opens the file, and finds the end of the log. If the file ends with a part of a record, writes a record about it. If the file is
+    /// new and follows a rotated file, writes the record with which such a file begins.
     ///
     /// # Errors
-    /// Always returns an error after a failed sync.
+    /// Always returns an error after a failed sync, and while a sync of the file is running.
     pub(super) fn open(&mut self) -> io::Result<()> {
-        self.file = None;
-        if self.sync_failed {
-            return Err(io::Error::other("an earlier sync of the file failed"));
-        }
+        self.shut();
+        self.slot.check()?;
+        self.slot.before_access();
         let mut file = open_file(&self.path)?;
         let bytes = file.metadata()?.len();
         let tail = Tail::of(&mut file)?;
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let known = self.head.number();
-        let head = match tail.head {
-            Some(head) => head,
+        let rotated = newest_rotated(&self.path)?;
+        let (head, follows_rotated) = match (tail.head, rotated) {
+            // An older copy would be continued with numbers that the rotated files have already.
+            (Some(head), Some((last, _))) if head.number() <= last => {
+                return Err(invalid("the rotated files beside it have later records: it is an older copy"));
+            }
+            (Some(head), _) => (head, false),
             // The file is new, or it was begun by a rotation that a crash has ended.
-            None => match rotated(&self.path)?.pop() {
-                Some(last) => Tail::of(&mut File::open(last)?)?
-                    .head
-                    .ok_or_else(|| invalid("the newest rotated file is not an audit log"))?,
-                None if bytes > 0 && !tail.is_begun => return Err(invalid("it is not an audit log")),
-                None => AuditHead::NONE,
-            },
+            (None, Some((_, last))) => {
+                let last = Tail::of(&mut File::open(last)?)?.head;
+                (last.ok_or_else(|| invalid("the newest rotated file is not an audit log"))?, true)
+            }
+            (None, None) if bytes > 0 && !tail.is_begun => return Err(invalid("it is not an audit log")),
+            (None, None) => (AuditHead::NONE, false),
         };
-        if head.number() < known {
+        let known = self.head;
+        if head.number() < known.number() {
             return Err(invalid("records were removed from it while the service ran"));
+        }
+        if head.number() == known.number() && known != AuditHead::NONE && head != known {
+            return Err(invalid("its records were changed while the service ran"));
+        }
+        if self.failed_bytes > 0 {
+            reserve(&file, self.failed_bytes.saturating_add(RESERVE_BYTES))?;
+            self.failed_bytes = 0;
         }
         self.head = head;
         if tail.lacks_end {
             file.write_all(b"\n")?;
+            self.slot.note_write();
         }
-        self.file = Some(Open { file, bytes, is_unsynced: tail.lacks_end });
+        self.set_file(Arc::new(file), bytes);
         let mut torn = tail.torn;
-        if torn.bytes == 0 {
-            return Ok(());
-        }
         let mut prefix: &[u8] = b"";
         if !torn.is_ended {
             prefix = b"\n";
             torn.add(prefix);
         }
-        let event = Event::Torn { bytes: torn.bytes, sha256: torn.digest() };
+        let event = match torn.bytes {
+            0 if follows_rotated => Event::Rotated,
+            0 => return Ok(()),
+            bytes => Event::Torn { bytes, sha256: torn.digest(), begins: follows_rotated },
+        };
         let members = event.members(&self.head);
         self.write(prefix, members.as_bytes())?;
         self.sync()
@@ -99,78 +130,132 @@ impl Writer {
         self.sync()
     }
 
-    /// Writes a record with these members.
-    pub(super) fn append(&mut self, members: &[u8]) -> io::Result<()> {
-        self.rotate_for(members.len())?;
-        self.write(b"", members)
+    /// Writes records with these members, by as few calls of the system as possible. Returns the number of the first records that were
+    /// written completely, and the error that has prevented the others.
+    pub(super) fn append_all<'m>(
+        &mut self,
+        records: impl Iterator<Item = &'m [u8]>,
+    ) -> (usize, io::Result<()>) {
+        let mut count: usize = 0;
+        for members in records {
+            if self.is_full(members.len()) || self.pending.len() > MOST_PENDING_BYTES {
+                let (written, result) = self.flush();
+                count = count.saturating_add(written);
+                if let Err(error) = result.and_then(|()| self.rotate_for(members.len())) {
+                    return (count, Err(error));
+                }
+            }
+            self.push(b"", members);
+        }
+        let (written, result) = self.flush();
+        (count.saturating_add(written), result)
     }
 
-    /// Writes a record after `prefix`, by one call of the system.
+    /// Writes a record after `prefix`.
     fn write(&mut self, prefix: &[u8], members: &[u8]) -> io::Result<()> {
-        let Some(open) = &mut self.file else { return Err(io::Error::other("an earlier write failed")) };
-        let head = self.head.seal(members, &mut self.line);
-        if !prefix.is_empty() {
-            self.line.splice(0..0, prefix.iter().copied());
-        }
-        open.is_unsynced = true;
-        open.file.write_all(&self.line)?;
-        open.bytes = open.bytes.saturating_add(self.line.len() as u64);
-        self.head = head;
-        // A very long filter must not occupy memory forever.
-        if self.line.capacity() > MOST_KEPT_BYTES {
-            self.line = Vec::new();
-        }
-        Ok(())
+        self.push(prefix, members);
+        self.flush().1
     }
 
-    /// Begins a new file if the present one has no room for a record of about `bytes` bytes.
+    /// Adds a record after `prefix` to the pending ones.
+    fn push(&mut self, prefix: &[u8], members: &[u8]) {
+        let last = self.ends.last().map_or(self.head, |(_, head)| *head);
+        let head = last.seal(members, &mut self.line);
+        self.pending.extend_from_slice(prefix);
+        self.pending.extend_from_slice(&self.line);
+        self.ends.push((self.pending.len(), head));
+    }
+
+    /// Writes the pending records. Returns the number of those that were written completely. No record is pending afterwards.
+    fn flush(&mut self) -> (usize, io::Result<()>) {
+        let (mut written, mut result) = (0_usize, Ok(()));
+        match &mut self.file {
+            None => result = Err(io::Error::other("an earlier write failed")),
+            Some(open) => {
+                while let Some(rest) = self.pending.get(written..).filter(|rest| !rest.is_empty()) {
+                    self.slot.before_access();
+                    match (&*open.file).write(rest) {
+                        Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
+                        Ok(bytes) => written = written.saturating_add(bytes),
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => result = Err(error),
+                    }
+                    if result.is_err() {
+                        self.failed_bytes = rest.len() as u64;
+                        break;
+                    }
+                }
+                open.bytes = open.bytes.saturating_add(written as u64);
+                if written > 0 {
+                    self.slot.note_write();
+                }
+            }
+        }
+        let count = self.ends.partition_point(|(end, _)| *end <= written);
+        if let Some((_, head)) = count.checked_sub(1).and_then(|last| self.ends.get(last)) {
+            self.head = *head;
+        }
+        self.pending.clear();
+        self.ends.clear();
+        // A very long filter must not occupy memory forever.
+        self.pending.shrink_to(MOST_PENDING_BYTES);
+        self.line.shrink_to(MOST_KEPT_BYTES);
+        (count, result)
+    }
+
+    /// Returns true if a record of about `bytes` bytes can be written without beginning a new file.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.file.is_some() && !self.is_full(bytes)
+    }
+
+    /// Returns true if the file has no room for a record of about `bytes` bytes after the pending ones.
+    fn is_full(&self, bytes: usize) -> bool {
+        let Some(open) = &self.file else { return false };
+        let present = open.bytes.saturating_add(self.pending.len() as u64);
+        let after = present.saturating_add(bytes as u64).saturating_add(FRAME_BYTES);
+        after > self.rotate_bytes && present > FIRST_RECORD_BYTES
+    }
+
+    /// Begins a new file if the present one has no room for a record of about `bytes` bytes. The old file is on disk before the new
+    /// one has a record.
     fn rotate_for(&mut self, bytes: usize) -> io::Result<()> {
-        let Some(open) = &self.file else { return Ok(()) };
-        let bytes = open.bytes.saturating_add(bytes as u64).saturating_add(FRAME_BYTES);
-        if open.bytes == 0 || bytes <= self.rotate_bytes || open.bytes <= FIRST_RECORD_BYTES {
+        if !self.is_full(bytes) {
             return Ok(());
         }
         self.sync()?;
         self.file = None;
-        fs::rename(&self.path, rotated_path(&self.path, self.head.number()))?;
-        let file = open_file(&self.path)?;
-        self.file = Some(Open { file, bytes: 0, is_unsynced: true });
+        let (old, new) = (&self.path, rotated_path(&self.path, self.head.number()));
+        let file = self.slot.replace(|| {
+            if fs::symlink_metadata(&new).is_ok() {
+                let text = format!("{} exists already", new.display());
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+            }
+            fs::rename(old, &new)?;
+            open_file(old).map(Arc::new)
+        })?;
+        self.file = Some(Open { file, bytes: 0 });
         sync_folder(&self.path).map_err(|error| self.after_failed_sync(&error))?;
         let members = Event::Rotated.members(&self.head);
         self.write(b"", members.as_bytes())
     }
 
-    /// Returns a handle to sync, if the file has records that are not synced. Returns an error if the path is that of another file.
-    pub(super) fn begin_sync(&mut self) -> io::Result<Option<File>> {
-        match &mut self.file {
-            Some(open) if open.is_unsynced => {
-                if !is_at(&open.file, &self.path) {
-                    return Err(io::Error::other("the file was removed or replaced while the service ran"));
-                }
-                open.is_unsynced = false;
-                open.file.try_clone().map(Some)
-            }
-            _ => Ok(None),
-        }
+    fn set_file(&mut self, file: Arc<File>, bytes: u64) {
+        self.slot.set(Some(Arc::clone(&file)));
+        self.file = Some(Open { file, bytes });
     }
 
-    /// Writes the records to disk, if the file has records that are not synced.
+    /// Writes the records to disk, also those that the other thread is syncing.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        let synced = match &mut self.file {
-            Some(open) if open.is_unsynced => {
-                open.is_unsynced = false;
-                open.file.sync_data()
-            }
-            _ => Ok(()),
-        };
+        let Some(open) = &self.file else { return Ok(()) };
+        self.slot.before_access();
+        let synced = open.file.sync_data();
         synced.map_err(|error| self.after_failed_sync(&error))
     }
 
     /// Ends all writing after a failed sync, and returns its error. A second sync would succeed although records are lost.
-    pub(super) fn after_failed_sync(&mut self, error: &io::Error) -> io::Error {
-        self.file = None;
-        self.sync_failed = true;
-        io::Error::new(error.kind(), format!("a sync failed, the log goes on only after a restart: {error}"))
+    fn after_failed_sync(&mut self, error: &io::Error) -> io::Error {
+        self.shut();
+        self.slot.fail(error)
     }
 }
 
@@ -180,3 +265,7 @@ const FRAME_BYTES: u64 = 128;
 const FIRST_RECORD_BYTES: u64 = 400;
 /// The maximum memory that is kept for the next line, in bytes.
 const MOST_KEPT_BYTES: usize = 64 << 10;
+/// The size of pending lines from which they are written, in bytes.
+const MOST_PENDING_BYTES: usize = 256 << 10;
+/// Space for the records about the log itself, in bytes.
+const RESERVE_BYTES: u64 = 4 << 10;

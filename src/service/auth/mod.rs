@@ -1,5 +1,6 @@
 //! Authentication and authorization: app tokens, signatures, replay detection, permissions and visible fields.
 
+pub(super) mod in_flight;
 pub(super) mod permission;
 pub(super) mod projection;
 pub(super) mod rate;

@@ -10,6 +10,7 @@ use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 use tokio::sync::{Semaphore, watch};
 
+use super::in_flight::InFlight;
 use super::permission::Permission;
 use super::projection::Projection;
 use super::rate::Rate;
@@ -106,6 +107,8 @@ pub(in crate::service) struct TokenState {
     last_use_s: AtomicI64,
     /// The rate of its requests.
     pub(in crate::service) rate: Rate,
+    /// The bytes of its requests and responses in flight.
+    pub(in crate::service) in_flight: Arc<InFlight>,
     /// The permits for requests that read events.
     pub(in crate::service) listeners: OnceLock<Arc<Semaphore>>,
     /// The permit for a search as of an earlier moment.

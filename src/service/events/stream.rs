@@ -122,7 +122,7 @@ impl Teller {
                 _ => found.last,
             };
             self.told = told.last().map(|event| event.number);
-            if !self.record(told) {
+            if !self.record(told).await {
                 return None;
             }
             shared.events.count_told(count);
@@ -140,13 +140,13 @@ impl Teller {
     }
 
     /// Records events in the audit log. Returns false if the client must not be told of them.
-    fn record(&self, events: &[Event]) -> bool {
+    async fn record(&self, events: &[Event]) -> bool {
         let Some(audit) = &self.stream.shared.audit else { return true };
         let note = Note::default();
         note.events(events);
         let by = By::Client { operation: self.stream.operation, token: Some(&self.stream.signer.token.name) };
         let correlation_id = self.stream.id.as_str();
-        audit.record(&Answered { correlation_id, by, status: 200, note: Some(&note) }.members())
+        audit.record(Answered { correlation_id, by, status: 200, note: Some(&note) }.members()).await
     }
 }
 

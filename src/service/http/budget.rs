@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::peers::Peer;
+use crate::service::auth::in_flight::InFlight;
 
 /// The owner of reserved bytes: a token, or a token at one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,15 @@ pub(in crate::service) struct Reservation {
     budget: Arc<Budget>,
     account: Account,
     bytes: usize,
+    limit: Option<Limit>,
+}
+
+/// A limit on the bytes of a token in all budgets together.
+#[derive(Clone)]
+pub(in crate::service) struct Limit {
+    pub(in crate::service) in_flight: Arc<InFlight>,
+    /// The maximum number of bytes. 0 means no limit.
+    pub(in crate::service) most: usize,
 }
 
 impl Budget {
@@ -47,7 +57,16 @@ impl Budget {
 
     /// Returns an empty reservation for an account.
     pub(in crate::service) fn reserve(self: &Arc<Self>, account: Account) -> Reservation {
-        Reservation { budget: Arc::clone(self), account, bytes: 0 }
+        Reservation { budget: Arc::clone(self), account, bytes: 0, limit: None }
+    }
+
+    /// Like [`reserve`](Self::reserve), with a limit on the bytes of the token.
+    pub(in crate::service) fn reserve_within(
+        self: &Arc<Self>,
+        account: Account,
+        limit: Limit,
+    ) -> Reservation {
+        Reservation { budget: Arc::clone(self), account, bytes: 0, limit: Some(limit) }
     }
 
     /// Returns the number of bytes that one account can have at most, while no other has reserved any.
@@ -66,9 +85,21 @@ impl Budget {
 }
 
 impl Reservation {
-    /// Reserves additional bytes. If that would exceed a share, reserves nothing and returns false.
+    /// Reserves additional bytes. If that would exceed a share or the limit, reserves nothing and returns false.
     #[must_use]
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        let is_within = |limit: &Limit| limit.in_flight.add(bytes, self.bytes, limit.most);
+        if !self.limit.as_ref().is_none_or(is_within) {
+            return false;
+        }
+        let has_grown = self.grow_share(bytes);
+        if !has_grown && let Some(limit) = &self.limit {
+            limit.in_flight.remove(bytes);
+        }
+        has_grown
+    }
+
+    fn grow_share(&mut self, bytes: usize) -> bool {
         let Account { token, peer } = self.account;
         let reserved = &mut *self.budget.lock();
         let plus = |before: Option<&usize>| before.copied().unwrap_or(0).saturating_add(bytes);
@@ -109,6 +140,9 @@ impl Reservation {
             return;
         }
         self.bytes = bytes;
+        if let Some(limit) = &self.limit {
+            limit.in_flight.remove(excess);
+        }
         let Account { token, peer } = self.account;
         let reserved = &mut *self.budget.lock();
         reserved.all = reserved.all.saturating_sub(excess);

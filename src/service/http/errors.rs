@@ -91,6 +91,19 @@ impl Failure {
         Self::new(StatusCode::TOO_MANY_REQUESTS, description)
     }
 
+    /// Creates a 429 error for a token that would have more than `most` bytes in flight.
+    pub(in crate::service) fn too_many_bytes(most: usize) -> Self {
+        let description = format!(
+            "the token has bodies of requests and answers of more than {most} bytes in flight, try again in a moment"
+        );
+        Self::new(StatusCode::TOO_MANY_REQUESTS, description)
+    }
+
+    /// Returns true for a request that was [refused](Self::overloaded) because a limit on work or memory is used up.
+    pub(in crate::service) fn is_overload(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE && self.code == Self::overloaded().code
+    }
+
     /// Creates a 503 error for an update that waited too long for other writes.
     pub(in crate::service) fn no_turn() -> Self {
         let description = "other writes are still running, try again in a moment; nothing was changed";

@@ -2,11 +2,12 @@
 //!
 //! | task | file |
 //! |---|---|
-//! | accept connections on the public port, and check the heads of requests | `server`, with `tls`, `peers` and `write_timeout` |
+//! | accept connections on the public port, and check the heads of requests | `server`, with `tls`, `certificate`, `peers` and `write_timeout` |
 //! | map paths and methods to endpoints | `router` |
 //! | receive request bodies | `body`, with `body_spool` for large bodies that are not verified yet |
 //! | responses that are errors | `errors` |
 //! | bound the memory of requests and responses | `budget`, `outgoing` |
+//! | compress responses | `encoding`, `compress` |
 //! | detect that a client has disconnected | `client_watch` |
 //! | unsigned endpoints; the separate listener for metrics | `health`; `metrics_server` |
 //! | log requests | `request_log`, with `correlation`, `trace` and `log_limit` |
@@ -14,8 +15,11 @@
 pub(super) mod body;
 pub(super) mod body_spool;
 pub(super) mod budget;
+mod certificate;
 pub(super) mod client_watch;
+pub(super) mod compress;
 pub(super) mod correlation;
+mod encoding;
 pub(super) mod errors;
 pub(super) mod health;
 pub(super) mod log_limit;
@@ -25,7 +29,7 @@ pub(super) mod peers;
 pub(super) mod request_log;
 mod router;
 mod server;
-mod tls;
+pub(super) mod tls;
 pub(super) mod trace;
 pub(super) mod write_timeout;
 

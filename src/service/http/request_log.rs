@@ -51,6 +51,8 @@ impl Origin {
 pub(in crate::service) struct Caller {
     pub(in crate::service) operation: Option<&'static str>,
     pub(in crate::service) token: Option<Arc<AppToken>>,
+    /// The number of requests of the token that the limit on its bytes in flight had refused before this request.
+    pub(in crate::service) refusals: u64,
     /// The note for the audit log, if the service has one.
     pub(in crate::service) note: Option<Arc<Note>>,
 }
@@ -84,17 +86,17 @@ impl<'s> RequestLog<'s> {
         response.headers().contains_key(CORRELATION_ID)
     }
 
-    /// Counts and logs the request. Returns its response, to which the correlation id was added.
-    pub(in crate::service) fn end(mut self, result: Result<Response, Failure>) -> Response {
-        self.is_ended = true;
+    /// Counts and logs the request, after its record was written. Returns its response, to which the correlation id was added.
+    pub(in crate::service) async fn end(mut self, result: Result<Response, Failure>) -> Response {
         let mut cause = None;
         let mut response = result.unwrap_or_else(|failure| {
             cause = failure.cause().map(str::to_owned);
             failure.respond(self.id.as_str().to_owned())
         });
-        if !self.record(response.status().as_u16()) {
-            response = Failure::unrecorded().respond(self.id.as_str().to_owned());
+        if !self.record(response.status().as_u16()).await {
+            response = Failure::unrecorded().closing().respond(self.id.as_str().to_owned());
         }
+        self.is_ended = true;
         self.id.add_to(&mut response);
         let (status, took) = (response.status().as_u16(), self.start.elapsed());
         let bytes = response.body().size_hint().lower();
@@ -104,12 +106,12 @@ impl<'s> RequestLog<'s> {
     }
 
     /// Records the request in the audit log, if it is a request for an operation. Returns false if it must not be answered.
-    fn record(&self, status: u16) -> bool {
+    async fn record(&self, status: u16) -> bool {
         let (Some(audit), Some(operation)) = (&self.shared.audit, self.caller.operation) else { return true };
         let token = self.caller.token.as_ref().map(|token| token.name.as_str());
         let by = By::Client { operation, token };
         let (correlation_id, note) = (self.id.as_str(), self.caller.note.as_deref());
-        audit.record(&Answered { correlation_id, by, status, note }.members())
+        audit.record(Answered { correlation_id, by, status, note }.members()).await
     }
 
     /// Logs the request, unless the log limit suppresses the line.

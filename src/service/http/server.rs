@@ -22,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::client_watch::{ClientWatch, WatchedStream};
+use super::encoding::{Accepted, Coding, accepted};
 use super::errors::Failure;
 use super::metrics_server::MetricsServer;
 use super::peers::{ClientAddress, Peer, Peers};
@@ -61,7 +62,6 @@ use crate::store::{Store, StoreError};
 /// ```
 pub struct Service {
     shared: ServiceState,
-    tls: Option<Tls>,
     metrics: Option<TcpListener>,
     #[cfg(unix)]
     admin: Option<AdminSocket>,
@@ -81,13 +81,15 @@ const IDLE_GRACE: Duration = Duration::from_millis(250);
 /// The time for which a shutdown waits for the records of changes that have outlasted the grace period.
 const RECORD_GRACE: Duration = Duration::from_millis(250);
 
+/// The coding of the error for a client that accepts none.
+const NO_CODING: Accepted = Accepted { best: Coding::Identity, identity: true };
+
 /// The size of the read buffer for request heads, in bytes. A larger request head is rejected.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// The state that all connections of the public port share.
 struct Server {
     shared: Arc<ServiceState>,
-    tls: Option<Tls>,
     router: TowerToHyperService<Router>,
 }
 
@@ -114,7 +116,6 @@ impl Service {
         }
         Self {
             shared,
-            tls: None,
             metrics: None,
             #[cfg(unix)]
             admin: None,
@@ -150,10 +151,11 @@ impl Service {
         self
     }
 
-    /// Encrypts the connections of the public port with TLS.
+    /// Encrypts the connections of the public port with TLS. The caller may keep a clone, to replace the certificate later.
     #[must_use]
-    pub fn with_tls(self, tls: Tls) -> Self {
-        Self { tls: Some(tls), ..self }
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.shared.tls = Some(tls);
+        self
     }
 
     /// Serves `/metrics`, `/healthz` and `/readyz` on a separate listener, without TLS and without signatures, until the service has
@@ -222,7 +224,6 @@ impl Service {
         let mut is_aborted = false;
         let Self {
             shared,
-            tls,
             metrics,
             #[cfg(unix)]
             admin,
@@ -246,7 +247,7 @@ impl Service {
                 shared.log_suppressed();
             }
         };
-        let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
+        let server = Arc::new(Server { shared: Arc::clone(&shared), router });
         let warming = warm(&shared);
         let following = follow(&shared);
         {
@@ -514,10 +515,10 @@ impl Server {
         let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
         let client = (peer, deadline, watch);
         let timeout = if is_admitted { self.shared.options.read_timeout } else { REJECT_TIMEOUT };
-        let Some(tls) = &self.tls else {
+        let Some(tls) = &self.shared.tls else {
             return self.serve_http(stream, client, watcher, timeout, is_admitted).await;
         };
-        match tokio::time::timeout(timeout, tls.acceptor.accept(stream)).await {
+        match tokio::time::timeout(timeout, tls.acceptor().accept(stream)).await {
             Ok(Ok(stream)) => self.serve_http(stream, client, watcher, timeout, is_admitted).await,
             Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
             Err(_) => tracing::debug!("a TLS handshake took too long"),
@@ -557,7 +558,11 @@ impl Server {
         request: hyper::Request<Incoming>,
         is_admitted: bool,
     ) -> Result<Response, Infallible> {
-        let mut response = self.answer(request, is_admitted).await?;
+        let method = request.method().clone();
+        let accepted = accepted(request.headers());
+        let response = self.answer(request, is_admitted, accepted.is_some()).await?;
+        let accepted = accepted.unwrap_or(NO_CODING);
+        let mut response = self.shared.compressor.compress(response, &method, accepted).await;
         if self.shared.is_draining() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -568,6 +573,7 @@ impl Server {
         &self,
         request: hyper::Request<Incoming>,
         is_admitted: bool,
+        has_coding: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
         let origin = Origin::of(request.headers(), request.extensions());
@@ -578,6 +584,9 @@ impl Server {
             Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
         } else if let Some(failure) = framing_error(&request) {
             failure.closing().into_response()
+        } else if !has_coding {
+            let description = "`Accept-Encoding` accepts none of `gzip`, `zstd` and `identity`";
+            Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
         } else {
             self.router.call(request.map(Body::new)).await?
         };
@@ -590,7 +599,7 @@ impl Server {
             Some(failure) => Err(failure),
             None => Ok(response),
         };
-        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result);
+        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result).await;
         if let Some(allowed) = allowed {
             response.headers_mut().insert(header::ALLOW, allowed);
         }

@@ -2,17 +2,34 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use arc_swap::ArcSwap;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::certificate::not_after_s;
+
 /// A certificate chain with its private key, for a [`Service`](crate::service::Service) over TLS 1.2 and 1.3.
+///
+/// All clones share the certificate: [`replace`](Self::replace) changes it for a running service.
 #[derive(Clone)]
-pub struct Tls {
-    pub(in crate::service) acceptor: TlsAcceptor,
+pub struct Tls(Arc<Shared>);
+
+struct Shared {
+    current: ArcSwap<Current>,
+    /// True if the last replacement failed.
+    is_failing: AtomicBool,
+}
+
+/// The certificate for new connections.
+struct Current {
+    config: Arc<ServerConfig>,
+    /// The time at which the certificate ends, in seconds since the Unix epoch.
+    not_after_s: Option<i64>,
 }
 
 impl Tls {
@@ -23,17 +40,70 @@ impl Tls {
     /// Returns an error if a text is not PEM, or if the certificate or the key is missing. Also returns an error if they do not
     /// match.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let current = ArcSwap::from_pointee(Current::from_pem(certificates, key)?);
+        Ok(Self(Arc::new(Shared { current, is_failing: AtomicBool::new(false) })))
+    }
+
+    /// Replaces the certificate and its key for connections that begin from now on. Present connections keep theirs.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use casefilter::service::Tls;
+    /// let tls = Tls::from_pem(&std::fs::read("cert.pem")?, &std::fs::read("key.pem")?)?;
+    /// // `service.with_tls(tls.clone())` runs. The files have changed:
+    /// if let Err(error) = tls.replace(&std::fs::read("cert.pem")?, &std::fs::read("key.pem")?) {
+    ///     eprintln!("the service keeps its certificate: {error}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`from_pem`](Self::from_pem). Then the certificate stays the same.
+    pub fn replace(&self, certificates: &[u8], key: &[u8]) -> Result<(), TlsError> {
+        let replaced =
+            Current::from_pem(certificates, key).map(|current| self.0.current.store(current.into()));
+        self.0.is_failing.store(replaced.is_err(), Ordering::Relaxed);
+        replaced
+    }
+
+    /// Notes that changed files could not be read, for the metric `casefilter_tls_file_failing`. The next call of
+    /// [`replace`](Self::replace) ends this.
+    pub fn note_failure(&self) {
+        self.0.is_failing.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the time at which the certificate ends, in seconds since the Unix epoch. Returns `None` if it cannot be read.
+    #[must_use]
+    pub fn not_after_s(&self) -> Option<i64> {
+        self.0.current.load().not_after_s
+    }
+
+    /// Returns true if the last replacement failed.
+    pub(in crate::service) fn is_failing(&self) -> bool {
+        self.0.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Returns the acceptor of new connections.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        Arc::clone(&self.0.current.load().config).into()
+    }
+}
+
+impl Current {
+    fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
         let certificates = certificates.map_err(|error| TlsError::NotPem(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(TlsError::NoCertificate);
-        }
+        let not_after_s = match certificates.first() {
+            Some(first) => not_after_s(first),
+            None => return Err(TlsError::NoCertificate),
+        };
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::NoPrivateKey)?;
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(certificates, key));
         let config = config.map_err(|error| TlsError::Unusable(error.to_string()))?;
-        Ok(Self { acceptor: Arc::new(config).into() })
+        Ok(Self { config: Arc::new(config), not_after_s })
     }
 }
 

@@ -113,6 +113,15 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let help = "1 if the token file has changed, but cannot be used: the service keeps its tokens.";
     out.one("token_file_failing", "gauge", help, u8::from(shared.tokens.fails()));
 
+    if let Some(tls) = &shared.tls {
+        if let Some(seconds) = tls.not_after_s() {
+            let help = "Unix time at which the certificate of the public port ends.";
+            out.one("tls_certificate_expiry_timestamp_seconds", "gauge", help, seconds);
+        }
+        let help = "1 if the certificate or its key has changed, but cannot be used: the service keeps the old ones.";
+        out.one("tls_file_failing", "gauge", help, u8::from(tls.is_failing()));
+    }
+
     if let Some(audit) = &shared.audit {
         let (records, unrecorded) = audit.counts();
         out.one("audit_records_total", "counter", "Requests that are recorded in the audit log.", records);

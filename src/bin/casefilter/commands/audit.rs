@@ -1,14 +1,18 @@
 //! The command `audit`: lists and verifies the audit log of a service, and answers its requests again.
 
+mod lines;
 mod replay;
 
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 
-use casefilter::service::{AuditHead, AuditReport, open_audit_files, verify_audit_log};
+use casefilter::service::{
+    AuditBeginning, AuditErrorKind, AuditHead, AuditReport, open_audit_files, verify_audit_log,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::commands::audit::lines::next_line;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::figures::{counted, thousands};
@@ -71,12 +75,16 @@ struct List {
 /// The exit status is 1 if one was; the message names the first such record. The hashes have no key: a user who can write the files can
 /// change records and write new hashes after them, which this command finds only with --head, a record that was noted before in another
 /// place. The same applies to records that were removed from the end. The service logs its last record when it starts and stops, and this
-/// command prints it. Removed oldest records are no error: the command prints the number of the first record.
+/// command prints it.
+///
+/// The log must begin with record 1. If you have moved the oldest files away, note the number of the first record that is left, and give
+/// it by --first. With --older-removed, any whole files may be missing at the beginning.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter audit verify audit.ndjson
-  casefilter audit verify audit.ndjson --head 1204:7d0c…")]
+  casefilter audit verify audit.ndjson --head 1204:7d0c…
+  casefilter audit verify audit.ndjson --first 1205")]
 struct Verify {
     /// The audit log
     file: PathBuf,
@@ -84,6 +92,14 @@ struct Verify {
     /// A record that the log must have: its number and its hash
     #[arg(long, value_name = "NUMBER:HASH")]
     head: Option<AuditHead>,
+
+    /// The number of the first record, because older files were moved away
+    #[arg(long, value_name = "NUMBER", conflicts_with = "older_removed")]
+    first: Option<u64>,
+
+    /// Accept a log whose oldest files are missing
+    #[arg(long)]
+    older_removed: bool,
 
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
@@ -123,7 +139,7 @@ fn list(args: &List) -> Result<Status, Failure> {
     for (path, file) in files {
         let mut file = BufReader::new(file.map_err(|error| unreadable(&path, &error))?);
         let mut line = Vec::new();
-        while file.read_until(b'\n', &mut line).map_err(|error| unreadable(&path, &error))? > 0 {
+        while next_line(&mut file, &mut line).map_err(|error| unreadable(&path, &error))? {
             // A part of a record is not JSON.
             if let Ok(record) = serde_json::from_slice::<Map<String, Value>>(&line)
                 && args.wants(&record)
@@ -174,8 +190,21 @@ struct Whole {
 }
 
 fn verify(args: &Verify) -> Result<Status, Failure> {
-    let report = verify_audit_log(&args.file, args.head);
-    let report = report.map_err(|error| Failure::Failed(escape(&error.to_string()).into_owned()))?;
+    let beginning = match args.first {
+        Some(first) => AuditBeginning::At(first),
+        None if args.older_removed => AuditBeginning::OlderRemoved,
+        None => AuditBeginning::Complete,
+    };
+    let report = verify_audit_log(&args.file, args.head, beginning);
+    let report = report.map_err(|error| {
+        let advice = match error.kind() {
+            AuditErrorKind::Beginning if beginning == AuditBeginning::Complete => {
+                "; if older files were moved away, give --older-removed or --first"
+            }
+            _ => "",
+        };
+        Failure::Failed(format!("{}{advice}", escape(&error.to_string())))
+    })?;
     let AuditReport { first, head, files, torn, is_closed, ends_torn, .. } = report;
     let mut out = Output::new();
     match Format::or_fitting(args.format) {

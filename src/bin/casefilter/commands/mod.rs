@@ -4,7 +4,7 @@
 //! |---|---|
 //! | search, count, explain | `search`, `stats`, `why`, `match`, `explain`, `check`, `fields`, `bench` |
 //! | databases | `import`, `export`, `delete`, `erase`, `verify`, `backup`, `compact`; `filters` and `watch` for standing filters |
-//! | the service | `serve`, `token`, `sign`, `audit`; `absent` in builds without it |
+//! | the service | `serve`, `health`, `token`, `sign`, `audit`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
 //! | to begin with | `demo`, `generate` |
 //! | shells and manuals | `completions`, `complete`, `man` |
@@ -36,6 +36,8 @@ mod extra_columns;
 mod fields;
 mod filters;
 mod generate;
+#[cfg(feature = "service")]
+mod health;
 mod hints;
 mod import;
 mod leftovers;
@@ -101,6 +103,10 @@ pub(crate) enum Command {
     Serve(serve::Args),
     #[cfg(not(feature = "service"))]
     Serve(absent::Args),
+    #[cfg(feature = "service")]
+    Health(health::Args),
+    #[cfg(not(feature = "service"))]
+    Health(absent::Args),
     Bench(bench::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -109,7 +115,27 @@ pub(crate) enum Command {
     Complete(complete::Args),
 }
 
+/// Returns the tree of commands with the values of a configuration file, if the arguments name one.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, or is not valid.
+pub(crate) fn configured(tree: clap::Command) -> Result<clap::Command, Failure> {
+    #[cfg(feature = "service")]
+    let tree = serve::config::configured(tree)?;
+    Ok(tree)
+}
+
 impl Command {
+    /// Lets a command keep where its settings come from. `tree` is the tree of commands that parsed the arguments.
+    pub(crate) fn note_settings(&mut self, matches: &clap::ArgMatches, tree: &clap::Command) {
+        #[cfg(feature = "service")]
+        if let Self::Serve(args) = self {
+            args.note_settings(matches, tree);
+        }
+        #[cfg(not(feature = "service"))]
+        let _ = (matches, tree);
+    }
+
     /// Returns the name of the command on the command line.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -136,6 +162,7 @@ impl Command {
             Self::Sql(_) => "sql",
             Self::Ddl(_) => "ddl",
             Self::Serve(_) => "serve",
+            Self::Health(_) => "health",
             Self::Bench(_) => "bench",
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
@@ -174,8 +201,12 @@ impl Command {
             Self::Ddl(args) => ddl::run(args),
             #[cfg(feature = "service")]
             Self::Serve(args) => serve::run(args),
+            #[cfg(feature = "service")]
+            Self::Health(args) => health::run(args),
             #[cfg(not(feature = "service"))]
-            Self::Token(_) | Self::Sign(_) | Self::Audit(_) | Self::Serve(_) => absent::run(self.name()),
+            Self::Token(_) | Self::Sign(_) | Self::Audit(_) | Self::Serve(_) | Self::Health(_) => {
+                absent::run(self.name())
+            }
             Self::Bench(args) => bench::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, tree),

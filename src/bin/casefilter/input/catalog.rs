@@ -39,6 +39,12 @@ impl CatalogFile {
         self.catalog.as_deref().map_or_else(|| Ok(Catalog::cases()), read)
     }
 
+    /// Returns the catalogue of the file, if a file was given.
+    #[cfg(feature = "service")]
+    pub(crate) fn given(&self) -> Result<Option<Catalog>, Failure> {
+        self.catalog.as_deref().map(read).transpose()
+    }
+
     /// Returns the catalogue of the file. Without a file, returns the catalogue in the database. No other process may have the
     /// database open.
     #[cfg(feature = "service")]

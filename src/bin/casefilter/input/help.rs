@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error, Parser};
+use clap::{ArgMatches, Command, Error, Parser};
 
 use crate::input::advice;
 use crate::output::part::Part;
@@ -12,12 +12,12 @@ use crate::output::part::Part;
 /// and a wrapped example is not a valid command.
 const UNBROKEN: char = '\u{e000}';
 
-/// Parses the arguments of the process. If the arguments are wrong or request help, prints the error or the help and ends the
-/// process.
-pub(crate) fn parse<P: Parser>() -> P {
-    let matches = unbroken(P::command()).try_get_matches();
+/// Parses the arguments of the process by `tree`, which is the command of `P`, perhaps with other defaults. If the arguments are wrong
+/// or request help, prints the error or the help and ends the process.
+pub(crate) fn parse<P: Parser>(tree: Command) -> (P, ArgMatches) {
+    let matches = unbroken(tree).try_get_matches();
     matches
-        .and_then(|matches| P::from_arg_matches(&matches))
+        .and_then(|matches| P::from_arg_matches(&matches).map(|parsed| (parsed, matches)))
         .unwrap_or_else(|error| exit(&advised(error, &P::command())))
 }
 

@@ -46,6 +46,22 @@ impl Failure {
         }
     }
 
+    /// Returns the text of the failure, as [`report`](Self::report) prints it.
+    #[cfg(feature = "service")]
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::ClosedPipe => String::new(),
+            Self::BadFilter(rendered) => rendered.clone(),
+            Self::Usage(message)
+            | Self::Failed(message)
+            | Self::Stopped(message)
+            | Self::Refused(message) => {
+                format!("error: {message}\n")
+            }
+            Self::Unreplayable(message) => format!("error: {message}\n"),
+        }
+    }
+
     /// Prints the failure on standard error. Returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {

@@ -1,12 +1,13 @@
 //! The command `audit replay`: answers a recorded request again, from the cases as they were, and compares the answers.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use casefilter::service::{audit_digest_of_ids, open_audit_files};
 use casefilter::{AsOf, Catalog, FilterBuilder, Order, SearchRequest, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
+use crate::commands::audit::lines::next_line;
 use crate::input::admin::{Admin, Opened};
 use crate::input::catalog::stored;
 use crate::input::database::open_to_read;
@@ -170,7 +171,7 @@ fn find(log: &Path, number: u64) -> Result<Record, Failure> {
     for (path, file) in open_audit_files(log).map_err(|error| unreadable(log, &error))? {
         let mut file = BufReader::new(file.map_err(|error| unreadable(&path, &error))?);
         let mut line = Vec::new();
-        while file.read_until(b'\n', &mut line).map_err(|error| unreadable(&path, &error))? > 0 {
+        while next_line(&mut file, &mut line).map_err(|error| unreadable(&path, &error))? {
             // A part of a record is not JSON.
             match serde_json::from_slice::<Record>(&line) {
                 Ok(record) if record.n == number => return Ok(record),

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -50,17 +50,20 @@ impl TokenWatch {
         Ok((watch, file))
     }
 
-    /// Starts a thread that replaces the tokens after each change of the file, or when `asked` is set. It runs until the process ends.
+    /// Starts a thread that replaces the tokens after each change of the file, or when `reloads` has grown. It runs until the process ends.
     /// If the file is not a regular file, such as a pipe, it is not followed.
-    pub(super) fn follow(mut self, updater: TokenUpdater, asked: Arc<AtomicBool>) -> Result<(), Failure> {
+    pub(super) fn follow(mut self, updater: TokenUpdater, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
         if !self.path.is_file() {
             return Ok(());
         }
         let follow = move || {
+            let mut known = 0;
             loop {
                 thread::sleep(INTERVAL);
+                let asked = reloads.load(Ordering::Relaxed);
+                let is_asked = std::mem::replace(&mut known, asked) != asked;
                 // A panic is logged by its hook. The next look tries again.
-                if catch_unwind(AssertUnwindSafe(|| self.look(&updater, &asked))).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| self.look(&updater, is_asked))).is_err() {
                     updater.note_failure();
                 }
             }
@@ -69,10 +72,9 @@ impl TokenWatch {
         thread.map(drop).map_err(|error| Failure::Failed(format!("cannot follow the token file: {error}")))
     }
 
-    /// Reads the file. Replaces the tokens if the file has changed, if the last reading failed, or if `asked` is set. If the file
+    /// Reads the file. Replaces the tokens if the file has changed, if the last reading failed, or if `is_asked` is true. If the file
     /// cannot be read or is not valid, keeps the tokens, and logs the error.
-    fn look(&mut self, updater: &TokenUpdater, asked: &AtomicBool) {
-        let is_asked = asked.swap(false, Ordering::Relaxed);
+    fn look(&mut self, updater: &TokenUpdater, is_asked: bool) {
         let read = self.contents();
         let stamp = read.as_ref().map(Contents::stamp);
         if !is_asked && stamp.as_ref().is_ok_and(|stamp| self.seen.as_ref() == Ok(stamp)) {

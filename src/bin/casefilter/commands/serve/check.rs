@@ -1,0 +1,99 @@
+//! `serve --check-config`: checks what `serve` needs, and prints the settings.
+
+use casefilter::service::{Tokens, check_audit_file};
+use casefilter::{Catalog, Store, StoreErrorKind};
+
+use super::args::Args;
+use super::files::shown;
+use super::logging::begin_logging;
+use super::token_watch::TokenWatch;
+use crate::input::syntax::extended;
+use crate::output::ending::{AS_IMPORTED, check_database};
+use crate::output::failure::{Failure, failed, note};
+use crate::output::status::Status;
+use crate::output::stdout::Output;
+
+/// Prints the settings, and all errors of the files that they name.
+///
+/// # Errors
+/// Returns the errors.
+pub(super) fn check(args: &Args) -> Result<Status, Failure> {
+    begin_logging(args.log);
+    let mut out = Output::new();
+    for setting in &args.settings {
+        out.line(&setting.line())?;
+    }
+    out.finish()?;
+    let mut faults = Faults(String::new());
+    faults.add(check_database(&args.db, AS_IMPORTED));
+    faults.add(args.check_spool_folder());
+    faults.add(args.tls());
+    let source = faults.add(args.source()).flatten();
+    if let Some(path) = &args.audit {
+        let checked = check_audit_file(path);
+        faults.add(checked.map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error)));
+    }
+    let catalog = faults.add(catalog(args)).flatten();
+    let tokens = faults.add(TokenWatch::start(&args.tokens, args.allow_readable_tokens));
+    if let (Some(catalog), Some((_, file))) = (&catalog, tokens) {
+        let tokens = Tokens::new(file, catalog, &args.options().limits);
+        let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))));
+        faults.add(tokens);
+    }
+    faults.add(reach(args, source.as_deref(), catalog.as_ref()));
+    match faults.0 {
+        text if text.is_empty() => Ok(Status::Fine),
+        text => Err(Failure::BadFilter(text)),
+    }
+}
+
+/// The texts of errors, one after the other.
+struct Faults(String);
+
+impl Faults {
+    fn add<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
+        result.map_err(|failure| self.0.push_str(&failure.text())).ok()
+    }
+}
+
+/// Returns the catalogue of the service. Opens the database for reading only. Returns `None` if another process has it open and the
+/// settings name no other catalogue.
+fn catalog(args: &Args) -> Result<Option<Catalog>, Failure> {
+    let kept = match Store::catalog_of(&args.db) {
+        Ok(kept) => Some(kept),
+        Err(error) if error.kind() == StoreErrorKind::InUse => {
+            note(format!("{}: another process has it open, so it was not checked\n", shown(&args.db)));
+            None
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    let catalog = match (args.catalog.given()?, &kept) {
+        (Some(catalog), _) => catalog,
+        (None, Some(kept)) => kept.clone(),
+        (None, None) => return Ok(None),
+    };
+    let catalog = extended(catalog, args.extended);
+    if kept.is_some() {
+        let opened = Store::open_read_only(&args.db, catalog.clone(), args.store_options(&args.options()));
+        match opened {
+            // A crash left it open: `serve` repairs it.
+            Err(error) if error.kind() == StoreErrorKind::Failed => {}
+            opened => drop(opened.map_err(|error| failed(&error))?),
+        }
+    }
+    Ok(Some(catalog))
+}
+
+/// Connects to the source of cases, if there is one.
+#[cfg(feature = "postgres")]
+fn reach(args: &Args, source: Option<&str>, catalog: Option<&Catalog>) -> Result<(), Failure> {
+    let (Some(url), Some(catalog)) = (source, catalog) else { return Ok(()) };
+    let runtime = super::runtime::runtime(&args.options());
+    let runtime = runtime.map_err(|error| Failure::io("cannot start", "a connection", &error))?;
+    runtime.block_on(args.source_options.connect(url, catalog)).map(drop)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn reach(_: &Args, _: Option<&str>, _: Option<&Catalog>) -> Result<(), Failure> {
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! The file of `serve --config`: its values become the defaults of the flags, so flags and environment variables have precedence.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use casefilter::{Error, ErrorKind, Errors, Found, Suggestion};
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::output::diagnostics::{Fault, Source};
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+
+/// The maximum size of a file, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The flags that a file cannot set.
+const NOT_IN_FILES: [&str; 3] = ["config", "check-config", "help"];
+
+/// The keys of the file, after it was read.
+static KEYS: OnceLock<BTreeSet<String>> = OnceLock::new();
+
+/// The command `serve` in the tree of commands.
+const SERVE: &str = "serve";
+
+/// Returns the tree of commands, in which the values of a configuration file are the defaults of the flags of `serve`. Returns it
+/// unchanged if the arguments of this process name no file.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, or if it has an unknown key or a wrong value.
+pub(crate) fn configured(tree: Command) -> Result<Command, Failure> {
+    if std::env::args_os().nth(1).as_deref() != Some(OsStr::new(SERVE)) {
+        return Ok(tree);
+    }
+    // Flags that are required may be in the file. All other errors are found again when the arguments are parsed.
+    let lenient = tree.clone().mut_subcommand(SERVE, |serve| serve.mut_args(|arg| arg.required(false)));
+    let Ok(matches) = lenient.clone().try_get_matches() else { return Ok(tree) };
+    let file = matches.subcommand_matches(SERVE).and_then(|serve| serve.get_one::<PathBuf>("config"));
+    let Some(path) = file else { return Ok(tree) };
+    let Some(serve) = lenient.find_subcommand(SERVE) else { return Ok(tree) };
+    let settings = read(path, serve)?;
+    let _ = KEYS.set(settings.iter().map(|(name, _)| name.clone()).collect());
+    Ok(tree.mut_subcommand(SERVE, |serve| {
+        settings.into_iter().fold(serve, |serve, (name, value)| {
+            let id = id_of(&serve, &name);
+            // The process needs them until it ends.
+            let value: &'static str = value.leak();
+            serve.mut_arg(id, |arg| arg.required(false).default_value(value))
+        })
+    }))
+}
+
+fn id_of(serve: &Command, name: &str) -> String {
+    let arg = serve.get_arguments().find(|arg| arg.get_long() == Some(name));
+    arg.map_or_else(|| name.to_owned(), |arg| arg.get_id().to_string())
+}
+
+/// Reads a file. Returns the names of its flags, with their values.
+fn read(path: &Path, serve: &Command) -> Result<Vec<(String, String)>, Failure> {
+    let name = path.display().to_string();
+    let unreadable = |error: &std::io::Error| Failure::io("cannot read", &name, error);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    let refused = |errors: Errors, bytes: Vec<u8>| {
+        let fault = Fault::of(vec![(errors, Source::file(&name, bytes))]);
+        Failure::BadFilter(fault.map(|fault| fault.render()).unwrap_or_default())
+    };
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(refused(Error::new(ErrorKind::NotUtf8, 0, "other bytes", "UTF-8").into(), Vec::new()));
+    };
+    if text.len() as u64 > MOST_BYTES {
+        let expected = format!("at most {MOST_BYTES} bytes");
+        return Err(refused(Error::new(ErrorKind::BadFile, 0, "a larger file", expected).into(), Vec::new()));
+    }
+    settings(&text, serve).map_err(|errors| refused(errors, masked(&text).into_bytes()))
+}
+
+/// Returns a text in which the value of `source` is masked, because it may have a password. All offsets stay the same.
+fn masked(text: &str) -> String {
+    let mask = |line: &str| {
+        let value =
+            line.trim_start().strip_prefix("source").and_then(|rest| rest.trim_start().strip_prefix('='));
+        let Some(value) = value.map(str::trim_end) else { return line.to_owned() };
+        line.replace(value, &"*".repeat(value.len()))
+    };
+    text.split_inclusive('\n').map(mask).collect()
+}
+
+/// Reads the text of a file.
+fn settings(text: &str, serve: &Command) -> Result<Vec<(String, String)>, Errors> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let found = text.get(at..).and_then(|rest| rest.split_whitespace().next());
+        let found = found.map_or_else(|| Found::from("the end"), Found::text);
+        Error::new(ErrorKind::Syntax, at, found, format!("valid TOML ({})", error.message()))
+    })?;
+    let mut settings = Vec::new();
+    let mut errors: Vec<(usize, Error)> = Vec::new();
+    for (key, value) in table.into_inner() {
+        let at = key.span().start;
+        match setting(key.get_ref(), at, &value, serve) {
+            Ok(value) => settings.push((key.into_inner().into_owned(), value)),
+            Err(error) => errors.push((at, error)),
+        }
+    }
+    errors.sort_by_key(|(at, _)| *at);
+    match errors.into_iter().map(|(_, error)| Errors::from(error)).reduce(Errors::followed_by) {
+        None => Ok(settings),
+        Some(errors) => Err(errors),
+    }
+}
+
+/// Returns the value of a key as the flag takes it.
+fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command) -> Result<String, Error> {
+    let names =
+        || serve.get_arguments().filter_map(Arg::get_long).filter(|name| !NOT_IN_FILES.contains(name));
+    let arg =
+        serve.get_arguments().find(|arg| arg.get_long() == Some(name) && names().any(|own| own == name));
+    let Some(arg) = arg else {
+        let expected = "the name of a flag of `casefilter serve` that a file can set";
+        let near = near(name, serve, names());
+        let found = Found::from(format!("the key `{name}`"));
+        return Err(Error::new(ErrorKind::UnknownKey, at, found, expected).suggest(near));
+    };
+    if name == "source" {
+        let expected =
+            "no connection string, because it may have a password: give the path of a file with it";
+        let error = Error::new(ErrorKind::BadValue, at, Found::text(name), expected);
+        return Err(error.suggest(Some(Suggestion::replace_by("source-file"))));
+    }
+    let at = value.span().start;
+    let takes_boolean = matches!(arg.get_action(), ArgAction::SetTrue);
+    let (text, kind) = match value.get_ref() {
+        DeValue::Boolean(value) if takes_boolean => return Ok(value.to_string()),
+        DeValue::String(text) => (text.to_string(), "a string"),
+        DeValue::Integer(number) => (number.to_string(), "a number"),
+        DeValue::Float(number) => (number.to_string(), "a number"),
+        DeValue::Boolean(value) => (value.to_string(), "`true` or `false`"),
+        DeValue::Datetime(_) => (String::new(), "a time"),
+        DeValue::Array(_) => (String::new(), "a list"),
+        DeValue::Table(_) => (String::new(), "a table"),
+    };
+    if takes_boolean {
+        return Err(Error::new(ErrorKind::WrongType, at, kind, "`true` or `false`"));
+    }
+    if text.is_empty() {
+        let found = if kind == "a string" { "an empty string" } else { kind };
+        return Err(Error::new(ErrorKind::WrongType, at, found, "a string or a number"));
+    }
+    match expected(serve, name, &text) {
+        None => Ok(text),
+        Some(expected) => Err(Error::new(ErrorKind::BadValue, at, Found::text(text), expected)),
+    }
+}
+
+/// Returns the name of the flag that was probably meant.
+fn near<'n>(name: &str, serve: &Command, names: impl Iterator<Item = &'n str>) -> Option<Suggestion> {
+    let name = name.to_lowercase().replace('_', "-");
+    let aliased =
+        serve.get_arguments().find(|arg| arg.get_all_aliases().unwrap_or_default().contains(&name.as_str()));
+    if let Some(long) = aliased.and_then(Arg::get_long) {
+        return Some(Suggestion::replace_by(long));
+    }
+    // A longer word is not a misspelt name. The time for the edit distance is quadratic in the length.
+    if name.len() > 64 {
+        return None;
+    }
+    let near = names.map(|own| (strsim::damerau_levenshtein(&name, own), own)).min()?;
+    (near.0 <= 3 && near.0 < near.1.len() / 2).then(|| Suggestion::replace_by(near.1))
+}
+
+/// Returns what a flag expects, if it does not accept a value.
+fn expected(serve: &Command, name: &str, value: &str) -> Option<String> {
+    let command = serve.clone().no_binary_name(true);
+    let error = command.try_get_matches_from([format!("--{name}={value}")]).err()?;
+    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
+        let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+        return Some(format!("one of {}", values.join(", ")));
+    }
+    let source = std::error::Error::source(&error).map(ToString::to_string);
+    let told = source.unwrap_or_else(|| "another value".to_owned());
+    Some(told.strip_prefix("expected ").map_or(told.clone(), str::to_owned))
+}
+
+/// A setting of the service: the name of its flag, its value, and where the value comes from.
+pub(crate) struct Setting {
+    name: String,
+    value: String,
+    origin: &'static str,
+}
+
+/// Returns the settings of `serve` that have a value.
+pub(crate) fn effective(matches: &ArgMatches, tree: &Command) -> Vec<Setting> {
+    let (Some(serve), Some(matches)) = (tree.find_subcommand(SERVE), matches.subcommand_matches(SERVE))
+    else {
+        return Vec::new();
+    };
+    let of = |arg: &Arg| {
+        let name = arg.get_long().filter(|name| !NOT_IN_FILES.contains(name))?;
+        let id = arg.get_id().as_str();
+        let origin = match matches.value_source(id)? {
+            ValueSource::CommandLine => "flag",
+            ValueSource::EnvVariable => "environment",
+            _ if KEYS.get().is_some_and(|keys| keys.contains(name)) => "file",
+            _ => "default",
+        };
+        let value = match matches.get_raw(id)?.next() {
+            _ if arg.is_hide_env_values_set() => "…".to_owned(),
+            Some(value) => value.to_string_lossy().into_owned(),
+            None => return None,
+        };
+        Some(Setting { name: name.to_owned(), value, origin })
+    };
+    serve.get_arguments().filter_map(of).collect()
+}
+
+impl Setting {
+    /// Returns the setting as a line of a configuration file, with its origin as a comment.
+    pub(super) fn line(&self) -> String {
+        let Self { name, value, origin } = self;
+        let is_bare = matches!(value.as_str(), "true" | "false") || value.parse::<i64>().is_ok();
+        let value = match is_bare {
+            true => value.clone(),
+            false => format!("\"{}\"", escape(&value.replace('\\', "\\\\").replace('"', "\\\""))),
+        };
+        format!("{name} = {value}  # {origin}")
+    }
+}

@@ -1,0 +1,182 @@
+//! The state that an audit log shares with its threads (`State`): the queue, the counters, and whether the file can be written.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::chain::AuditHead;
+use super::options::AuditOptions;
+use super::queue::Queue;
+use super::sync::SyncSlot;
+use super::writer::Writer;
+
+/// The time that a sync takes on a disk that is slow. From then on, only the thread of the log waits for the disk.
+pub(super) const SLOW_SYNC: Duration = Duration::from_millis(250);
+
+/// The maximum time that a request waits for another request that is appending its record.
+const MOST_WAIT: Duration = Duration::from_micros(200);
+
+/// The state that requests and the threads of a log share.
+pub(super) struct State {
+    pub(super) path: PathBuf,
+    pub(super) options: AuditOptions,
+    pub(super) queue: Queue,
+    pub(super) slot: Arc<SyncSlot>,
+    writer: Mutex<Writer>,
+    /// True while the thread of the log has the writer, for work that may take long.
+    is_busy: AtomicBool,
+    /// True once the log has ended: no request is recorded any more. It is set while `writer` is locked.
+    is_ended: AtomicBool,
+    /// The last record.
+    head: Mutex<AuditHead>,
+    /// The time that a record or a sync may take, before the file counts as one that cannot be written.
+    pub(super) timeout: Duration,
+    /// The number of records that were written since the log was opened.
+    records: AtomicU64,
+    /// The number of requests that were answered without a record since the log was opened. Only with `is_best_effort`.
+    unrecorded: AtomicU64,
+    /// The value of `unrecorded` when the log was last written again.
+    unrecorded_before: AtomicU64,
+    /// True while the file cannot be written.
+    is_failing: AtomicBool,
+}
+
+impl State {
+    pub(super) fn new(
+        path: PathBuf,
+        options: AuditOptions,
+        (writer, slot): (Writer, Arc<SyncSlot>),
+        timeout: Duration,
+    ) -> Self {
+        let head = Mutex::new(writer.head());
+        Self {
+            path,
+            options,
+            queue: Queue::new(),
+            slot,
+            writer: Mutex::new(writer),
+            is_busy: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
+            head,
+            timeout,
+            records: AtomicU64::new(0),
+            unrecorded: AtomicU64::new(0),
+            unrecorded_before: AtomicU64::new(0),
+            is_failing: AtomicBool::new(false),
+        }
+    }
+
+    /// Appends a record on the thread of a request. This takes a few microseconds, because it does not wait for the disk. Returns
+    /// `None`, and does nothing, if the thread of the log must do it: to begin a new file, to open the file again, and while the disk
+    /// answers slowly. Otherwise, returns whether the request may be answered.
+    ///
+    /// A sync is begun twice a second, so it tells of a disk that hangs before the memory for unwritten records is used up, and
+    /// appends would wait, too.
+    pub(super) fn append_directly(&self, members: &[u8]) -> Option<bool> {
+        if self.is_busy.load(Ordering::Acquire) || self.slot.is_late(SLOW_SYNC) {
+            return None;
+        }
+        let mut writer = self.writer.try_lock_for(MOST_WAIT)?;
+        let may_append = !self.is_failing() && !self.is_ended() && writer.has_room(members.len());
+        may_append.then(|| self.append_all(&mut writer, std::iter::once(members)) > 0 || self.leave_out())
+    }
+
+    /// Appends records. Returns the number of the first records that were written.
+    pub(super) fn append_all<'m>(
+        &self,
+        writer: &mut Writer,
+        records: impl Iterator<Item = &'m [u8]>,
+    ) -> usize {
+        let (count, result) = writer.append_all(records);
+        self.note_head(writer);
+        self.records.fetch_add(count as u64, Ordering::Relaxed);
+        if let Err(error) = result {
+            writer.shut();
+            self.fail(&error);
+        }
+        count
+    }
+
+    /// Calls a function with the writer, on the thread of the log. Requests do not wait for it meanwhile.
+    pub(super) fn with_writer<T>(&self, call: impl FnOnce(&mut Writer) -> T) -> T {
+        self.is_busy.store(true, Ordering::Release);
+        let result = call(&mut self.writer.lock());
+        self.is_busy.store(false, Ordering::Release);
+        result
+    }
+
+    /// Keeps the last record of the writer.
+    pub(super) fn note_head(&self, writer: &Writer) {
+        *self.head.lock() = writer.head();
+    }
+
+    /// Returns the last record.
+    pub(super) fn head(&self) -> AuditHead {
+        *self.head.lock()
+    }
+
+    /// Returns the numbers of written and of missing records since the log was opened.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.records.load(Ordering::Relaxed), self.unrecorded.load(Ordering::Relaxed))
+    }
+
+    /// Ends the log: no request is recorded any more. The caller has the writer.
+    pub(super) fn set_ended(&self) {
+        self.is_ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
+    }
+
+    /// Returns true while the file cannot be written.
+    pub(super) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if a request without a record may be answered, and then counts it.
+    pub(super) fn leave_out(&self) -> bool {
+        if self.options.is_best_effort {
+            self.unrecorded.fetch_add(1, Ordering::Relaxed);
+        }
+        self.options.is_best_effort
+    }
+
+    /// Notes that the file cannot be written, and logs the first failure.
+    pub(super) fn fail(&self, error: &io::Error) {
+        if self.is_failing.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (cause, file) = (error.to_string(), self.path.display().to_string());
+        if self.options.is_best_effort {
+            tracing::error!(
+                cause,
+                file,
+                "the audit log cannot be written: requests are answered without a record"
+            );
+        } else {
+            tracing::error!(cause, file, "the audit log cannot be written: requests get 503");
+        }
+    }
+
+    /// Notes that the file can be written again.
+    pub(super) fn recovered(&self) {
+        self.is_failing.store(false, Ordering::Relaxed);
+        tracing::info!("the audit log can be written again");
+    }
+
+    /// Returns the number of requests without a record since the log was last written again.
+    pub(super) fn new_unrecorded(&self) -> u64 {
+        let before = self.unrecorded_before.load(Ordering::Relaxed);
+        self.unrecorded.load(Ordering::Relaxed).saturating_sub(before)
+    }
+
+    /// Notes that the log mentions this number of requests without a record.
+    pub(super) fn note_mentioned(&self, unrecorded: u64) {
+        self.unrecorded_before.fetch_add(unrecorded, Ordering::Relaxed);
+    }
+}

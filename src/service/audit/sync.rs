@@ -1,0 +1,196 @@
+//! The thread that syncs an audit log (`keep_synced`), and the file that it shares with the writer (`SyncSlot`).
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::files::is_at;
+
+/// The file of a log, as the thread that syncs it sees it. Requests never lock it.
+pub(super) struct SyncSlot {
+    file: Mutex<Slot>,
+    /// The time from which `begun_ms` counts.
+    start: Instant,
+    /// The time at which the running sync began, in milliseconds. 0 if none is running.
+    begun_ms: AtomicU64,
+    /// True if records were written since the last sync began.
+    is_unsynced: AtomicBool,
+    /// True after a failed sync. The system may then have dropped records that it still shows to this process.
+    has_failed: AtomicBool,
+    changed: Condvar,
+    #[cfg(test)]
+    pub(super) gate: Gate,
+}
+
+#[derive(Default)]
+struct Slot {
+    file: Option<Arc<File>>,
+    is_over: bool,
+}
+
+impl SyncSlot {
+    pub(super) fn new() -> Self {
+        Self {
+            file: Mutex::default(),
+            start: Instant::now(),
+            begun_ms: AtomicU64::new(0),
+            is_unsynced: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
+            changed: Condvar::new(),
+            #[cfg(test)]
+            gate: Gate::default(),
+        }
+    }
+
+    /// Sets the file to sync. It must be open at the path of the log.
+    pub(super) fn set(&self, file: Option<Arc<File>>) {
+        self.file.lock().file = file;
+    }
+
+    /// Replaces the file by the one that `open` returns, while the other thread does not look at the path.
+    pub(super) fn replace(&self, open: impl FnOnce() -> io::Result<Arc<File>>) -> io::Result<Arc<File>> {
+        let mut slot = self.file.lock();
+        slot.file = None;
+        let file = open()?;
+        slot.file = Some(Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// Notes that the file has records that are not on disk.
+    pub(super) fn note_write(&self) {
+        self.is_unsynced.store(true, Ordering::Release);
+    }
+
+    /// Returns an error if the file must not be opened again: after a failed sync, and while a sync is running.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if self.has_failed() {
+            return Err(io::Error::other("an earlier sync of the file failed"));
+        }
+        if self.begun_ms.load(Ordering::Acquire) > 0 {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, "a sync of the file has not ended"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+
+    /// Notes a failed sync, and returns its error.
+    pub(super) fn fail(&self, error: &io::Error) -> io::Error {
+        self.has_failed.store(true, Ordering::Release);
+        io::Error::new(error.kind(), format!("a sync failed, the log goes on only after a restart: {error}"))
+    }
+
+    /// Returns true if a sync has been running for longer than `most`.
+    pub(super) fn is_late(&self, most: Duration) -> bool {
+        let begun = self.begun_ms.load(Ordering::Acquire);
+        begun > 0 && self.now_ms().saturating_sub(begun) > u64::try_from(most.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the time since the start, in milliseconds. It is never 0.
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Ends the thread that syncs.
+    pub(super) fn end(&self) {
+        self.file.lock().is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Called before each access to the disk. Tests make it wait here.
+    pub(super) fn before_access(&self) {
+        #[cfg(test)]
+        self.gate.pass(Hanging::All);
+    }
+
+    /// Syncs the file if it has records that are not on disk.
+    ///
+    /// # Errors
+    /// Returns an error if the sync fails, or if the path is that of another file.
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        self.begun_ms.store(self.now_ms(), Ordering::Release);
+        let synced = self.sync_now(path);
+        self.begun_ms.store(0, Ordering::Release);
+        synced
+    }
+
+    fn sync_now(&self, path: &Path) -> io::Result<()> {
+        let file = {
+            // While this is locked, no new file is begun.
+            let slot = self.file.lock();
+            let Some(file) = slot.file.clone() else { return Ok(()) };
+            if !self.is_unsynced.swap(false, Ordering::AcqRel) {
+                return Ok(());
+            }
+            if !is_at(&file, path) {
+                return Err(io::Error::other("the file was removed or replaced while the service ran"));
+            }
+            file
+        };
+        #[cfg(test)]
+        self.gate.pass(Hanging::Syncs);
+        // Records are appended meanwhile.
+        file.sync_data().map_err(|error| self.fail(&error))
+    }
+}
+
+/// Syncs the file of a log each `interval`, until [`SyncSlot::end`] is called. Calls `on_failure` with each error.
+pub(super) fn keep_synced(slot: &SyncSlot, path: &Path, interval: Duration, on_failure: impl Fn(&io::Error)) {
+    loop {
+        {
+            let mut waiting = slot.file.lock();
+            if !waiting.is_over {
+                slot.changed.wait_for(&mut waiting, interval);
+            }
+            if waiting.is_over {
+                return;
+            }
+        }
+        if let Err(error) = slot.sync(path) {
+            slot.set(None);
+            on_failure(&error);
+        }
+    }
+}
+
+/// The accesses that behave as on a disk that does not answer.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hanging {
+    #[default]
+    Nothing,
+    /// Syncs of the thread that syncs. This is what hangs first on a disk that does not answer.
+    Syncs,
+    All,
+}
+
+/// A gate before each access to the disk.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Gate {
+    hanging: Mutex<Hanging>,
+    changed: Condvar,
+}
+
+#[cfg(test)]
+impl Gate {
+    pub(super) fn set(&self, hanging: Hanging) {
+        *self.hanging.lock() = hanging;
+        self.changed.notify_all();
+    }
+
+    /// Waits while accesses of this kind hang.
+    fn pass(&self, kind: Hanging) {
+        let mut hanging = self.hanging.lock();
+        while *hanging >= kind {
+            self.changed.wait(&mut hanging);
+        }
+    }
+}

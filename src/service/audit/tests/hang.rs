@@ -1,0 +1,166 @@
+//! Tests of a log on a disk that does not answer, and of requests that wait for their records.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Builder;
+
+use super::state::{SLOW_SYNC, State};
+use super::sync::Hanging;
+use super::*;
+use crate::service::{Service, ServiceOptions, TokenFile, Tokens};
+use crate::{Catalog, Limits, Store, StoreOptions};
+
+/// Makes the disk of a log hang, as disks do: first a sync does not end, then nothing does.
+fn hang(state: &State) {
+    state.slot.gate.set(Hanging::Syncs);
+    state.slot.note_write();
+    let start = Instant::now();
+    while !state.slot.is_late(SLOW_SYNC) {
+        assert!(start.elapsed().as_secs() < 20, "no sync has begun");
+        thread::sleep(Duration::from_millis(10));
+    }
+    state.slot.gate.set(Hanging::All);
+}
+
+#[test]
+fn a_disk_that_does_not_answer_refuses_requests_in_time_and_the_log_goes_on_afterwards() {
+    let world = World::new();
+    let timeout = Duration::from_secs(2);
+    for is_best_effort in [false, true] {
+        let options = AuditOptions { is_best_effort, ..AuditOptions::default() };
+        let log = AuditLog::with_timeout(world.path(), options, timeout).unwrap();
+        assert!(record(&log, b"\"status\":200"));
+        hang(&log.state());
+        let start = Instant::now();
+        assert_eq!(record(&log, b"\"status\":201"), is_best_effort);
+        assert!(start.elapsed() >= timeout && log.is_failing());
+        // Further requests do not wait at all.
+        let start = Instant::now();
+        assert_eq!(record(&log, b"\"status\":202"), is_best_effort);
+        assert!(start.elapsed() < timeout / 2);
+        log.state().slot.gate.set(Hanging::Nothing);
+        let start = Instant::now();
+        while log.is_failing() {
+            assert!(start.elapsed().as_secs() < 20, "the log is never written again");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(record(&log, b"\"status\":203"));
+        log.close().unwrap();
+        assert!(world.verify().unwrap().is_closed);
+    }
+    let lines = world.lines();
+    assert!(!lines.iter().any(|(_, line)| line.contains(":202")));
+    let resumed: Vec<&String> =
+        lines.iter().map(|(_, line)| line).filter(|line| line.contains("resumed")).collect();
+    assert_eq!(resumed.len(), 2);
+    assert!(
+        resumed[0].contains("\"unrecorded\":0") && resumed[1].contains("\"unrecorded\":2"),
+        "{resumed:?}"
+    );
+    // The end does not wait forever either.
+    let log = AuditLog::with_timeout(world.path(), AuditOptions::default(), timeout).unwrap();
+    log.state().slot.gate.set(Hanging::All);
+    assert!(log.end().is_err());
+    log.state().slot.gate.set(Hanging::Nothing);
+}
+
+#[test]
+fn a_slow_disk_delays_requests_and_refuses_none() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    hang(&log.state());
+    let state = log.state();
+    let answering = thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        state.slot.gate.set(Hanging::Nothing);
+    });
+    let start = Instant::now();
+    assert!(record(&log, b"\"status\":200"));
+    assert!(start.elapsed() > Duration::from_millis(500) && !log.is_failing());
+    answering.join().unwrap();
+    log.close().unwrap();
+    assert!(world.verify().unwrap().is_closed);
+}
+
+#[test]
+fn records_have_the_order_in_which_their_requests_came() {
+    let world = World::new();
+    let log = world.open(2000);
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let log = Arc::new(log);
+        let tasks: Vec<_> = (0..300)
+            .map(|number| {
+                let log = Arc::clone(&log);
+                tokio::spawn(async move {
+                    assert!(log.record(format!("\"number\":{number}").into_bytes()).await);
+                    assert!(log.record(format!("\"number\":{}", number + 1000).into_bytes()).await);
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    assert!(world.verify().is_ok());
+    let lines = world.lines();
+    let place =
+        |number: usize| lines.iter().position(|(_, line)| line.contains(&format!("\"number\":{number},")));
+    for number in 0..300 {
+        assert!(place(number).unwrap() < place(number + 1000).unwrap());
+    }
+}
+
+/// Sends a request without a signature, and returns the first line of the response.
+fn ask(address: SocketAddr, path: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_service_whose_log_hangs_still_tells_its_health() {
+    let world = World::new();
+    let store = Store::create(world.folder.path().join("c.db"), Catalog::cases(), StoreOptions::default());
+    let store = store.unwrap();
+    let tokens = Tokens::new(TokenFile::default(), store.catalog(), &Limits::default()).unwrap();
+    let log = AuditLog::with_timeout(world.path(), AuditOptions::default(), Duration::from_secs(3)).unwrap();
+    let state = log.state();
+    let service = Service::new(store, tokens, ServiceOptions::default()).with_audit(log);
+    // One thread runs all requests: a request that blocks it would stop the service.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = runtime.spawn(service.serve(listener, async { drop(stopped.await) }));
+    let recorded = "/resources/api/caseManagement/v2/cases/filters";
+    assert!(ask(address, recorded).unwrap().contains("401"));
+    hang(&state);
+    let waiting: Vec<_> = (0..20).map(|_| thread::spawn(move || ask(address, recorded).unwrap())).collect();
+    thread::sleep(Duration::from_millis(300));
+    let start = Instant::now();
+    assert!(ask(address, "/healthz").unwrap().contains("200"));
+    assert!(ask(address, "/readyz").unwrap().contains("200"));
+    assert!(start.elapsed().as_secs() < 2 && !waiting.iter().any(thread::JoinHandle::is_finished));
+    for request in waiting {
+        assert!(request.join().unwrap().contains("503"));
+    }
+    assert!(ask(address, "/readyz").unwrap().contains("503"));
+    assert!(ask(address, "/healthz").unwrap().contains("200"));
+    state.slot.gate.set(Hanging::Nothing);
+    let start = Instant::now();
+    while !ask(address, recorded).unwrap().contains("401") {
+        assert!(start.elapsed().as_secs() < 20, "the log is never written again");
+        thread::sleep(Duration::from_millis(50));
+    }
+    stop.send(()).unwrap();
+    runtime.block_on(serving).unwrap().unwrap();
+    assert!(world.verify().unwrap().is_closed);
+}

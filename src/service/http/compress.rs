@@ -1,0 +1,255 @@
+//! Compresses response bodies with gzip or zstd, if the client accepts it.
+//!
+//! A body is compressed piece by piece, when the connection needs a piece. Small bodies are compressed at once. Longer pieces are
+//! compressed on blocking threads, and only a few at the same time. The memory of the uncompressed body stays reserved until its last
+//! piece was compressed.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Frame};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::encoding::{Accepted, Coding};
+use super::errors::Failure;
+
+/// The size from which bodies are compressed, in bytes. Smaller ones fit a packet of the network.
+const LEAST_BYTES: u64 = 1 << 10;
+
+/// The maximum size of a piece that is compressed on a thread of the runtime, in bytes. This takes less than a millisecond.
+const INLINE_BYTES: usize = 16 << 10;
+
+/// The maximum size of a piece, in bytes.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The maximum number of bodies that are compressed piece by piece at the same time. It bounds the memory: an encoder takes at most
+/// about 1 MiB. Further bodies are not compressed.
+const MOST_ENCODERS: usize = 64;
+
+/// The levels: fast ones, because the service must not wait for its answers.
+const GZIP_LEVEL: u32 = 3;
+const ZSTD_LEVEL: i32 = 1;
+
+/// The window of zstd, as a power of two. It bounds the memory of the service and of the client.
+const ZSTD_WINDOW_LOG: u32 = 17;
+
+/// The limits on compression.
+pub(in crate::service) struct Compressor {
+    encoders: Arc<Semaphore>,
+    threads: Arc<Semaphore>,
+}
+
+impl Compressor {
+    /// Creates limits: `threads` blocking threads compress at the same time.
+    pub(in crate::service) fn new(threads: usize) -> Self {
+        Self {
+            encoders: Arc::new(Semaphore::new(MOST_ENCODERS)),
+            threads: Arc::new(Semaphore::new(threads.clamp(1, Semaphore::MAX_PERMITS))),
+        }
+    }
+
+    /// Compresses the body of a response to a request with this method, if it is worth it. Adds the header `Vary`.
+    pub(super) async fn compress(
+        &self,
+        mut response: Response,
+        method: &Method,
+        accepted: Accepted,
+    ) -> Response {
+        let is_json = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        if !is_json || response.headers().contains_key(header::CONTENT_ENCODING) {
+            return response;
+        }
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
+        let size = response.body().size_hint();
+        let is_small = size.upper().is_some_and(|bytes| bytes < LEAST_BYTES);
+        if accepted.best == Coding::Identity || method == Method::HEAD || is_small && accepted.identity {
+            return response;
+        }
+        let inline = size.exact().filter(|bytes| *bytes <= INLINE_BYTES as u64);
+        let permit = match inline {
+            Some(_) => None,
+            None => match Arc::clone(&self.encoders).try_acquire_owned() {
+                Ok(permit) => Some(permit),
+                Err(_) if accepted.identity => return response,
+                // The semaphore is never closed.
+                Err(_) => Arc::clone(&self.encoders).acquire_owned().await.ok(),
+            },
+        };
+        let Ok(encoder) = Encoder::new(accepted.best) else { return response };
+        let (mut head, body) = response.into_parts();
+        let body = match permit {
+            None => match whole(encoder, body).await {
+                Ok(bytes) => Body::from(bytes),
+                Err(error) => {
+                    let failure = Failure::internal(error.to_string());
+                    let cause = failure.cause().unwrap_or_default();
+                    tracing::error!(cause, "cannot compress a response");
+                    head.status = StatusCode::INTERNAL_SERVER_ERROR;
+                    Body::empty()
+                }
+            },
+            Some(permit) => Body::new(Compressed {
+                body,
+                frame: Bytes::new(),
+                state: State::Ready(Box::new(encoder)),
+                threads: Arc::clone(&self.threads),
+                _permit: permit,
+            }),
+        };
+        head.headers.remove(header::CONTENT_LENGTH);
+        head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(accepted.best.name()));
+        Response::from_parts(head, body)
+    }
+}
+
+/// Compresses a small body.
+async fn whole(mut encoder: Encoder, body: Body) -> io::Result<Bytes> {
+    let bytes = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    encoder.write(&bytes)?;
+    encoder.finish().map(Bytes::from)
+}
+
+/// An encoder that keeps its output in memory.
+enum Encoder {
+    Gzip(GzEncoder<Vec<u8>>),
+    Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
+}
+
+impl Encoder {
+    fn new(coding: Coding) -> io::Result<Self> {
+        match coding {
+            Coding::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL)?;
+                encoder.window_log(ZSTD_WINDOW_LOG)?;
+                Ok(Self::Zstd(encoder))
+            }
+            Coding::Gzip | Coding::Identity => {
+                Ok(Self::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))))
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Gzip(encoder) => encoder.write_all(bytes),
+            Self::Zstd(encoder) => encoder.write_all(bytes),
+        }
+    }
+
+    /// Returns the output so far.
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::Gzip(encoder) => std::mem::take(encoder.get_mut()),
+            Self::Zstd(encoder) => std::mem::take(encoder.get_mut()),
+        }
+    }
+
+    /// Returns the rest of the output.
+    fn finish(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+/// A response body that compresses the pieces of another body.
+struct Compressed {
+    body: Body,
+    /// The part of the last frame of `body` that was not compressed yet.
+    frame: Bytes,
+    state: State,
+    threads: Arc<Semaphore>,
+    _permit: OwnedSemaphorePermit,
+}
+
+type Working = Pin<Box<dyn Future<Output = io::Result<(Vec<u8>, Box<Encoder>)>> + Send>>;
+
+enum State {
+    Ready(Box<Encoder>),
+    Working(Working),
+    Ended,
+}
+
+/// Compresses a piece on a blocking thread.
+async fn work(
+    threads: Arc<Semaphore>,
+    mut encoder: Box<Encoder>,
+    piece: Bytes,
+) -> io::Result<(Vec<u8>, Box<Encoder>)> {
+    let permit = threads.acquire_owned().await.map_err(io::Error::other)?;
+    let work = move || {
+        let _permit = permit;
+        encoder.write(&piece)?;
+        Ok((encoder.take(), encoder))
+    };
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+impl hyper::body::Body for Compressed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let own = &mut *self;
+        loop {
+            match std::mem::replace(&mut own.state, State::Ended) {
+                State::Ended => return Poll::Ready(None),
+                State::Working(mut working) => {
+                    let Poll::Ready(worked) = working.as_mut().poll(context) else {
+                        own.state = State::Working(working);
+                        return Poll::Pending;
+                    };
+                    let (bytes, encoder) = worked.map_err(axum::Error::new)?;
+                    own.state = State::Ready(encoder);
+                    if !bytes.is_empty() {
+                        return Poll::Ready(Some(Ok(Frame::data(bytes.into()))));
+                    }
+                }
+                State::Ready(encoder) if !own.frame.is_empty() => {
+                    let piece = own.frame.split_to(own.frame.len().min(PIECE_BYTES));
+                    own.state = State::Working(Box::pin(work(Arc::clone(&own.threads), encoder, piece)));
+                }
+                State::Ready(encoder) => {
+                    // If this is pending or fails, the state must be the one from before.
+                    let frame = Pin::new(&mut own.body).poll_frame(context);
+                    let frame = match frame {
+                        Poll::Pending => {
+                            own.state = State::Ready(encoder);
+                            return Poll::Pending;
+                        }
+                        Poll::Ready(frame) => frame.transpose()?,
+                    };
+                    match frame {
+                        None => {
+                            let rest = encoder.finish().map_err(axum::Error::new)?;
+                            return Poll::Ready(Some(Ok(Frame::data(rest.into()))));
+                        }
+                        Some(frame) => {
+                            own.frame = frame.into_data().unwrap_or_default();
+                            own.state = State::Ready(encoder);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.state, State::Ended)
+    }
+}
