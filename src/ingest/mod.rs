@@ -36,9 +36,9 @@ pub(crate) use ordered_form::OrderedForm;
 pub(crate) use ordered_form::parse_instant;
 #[cfg(any(feature = "arrow", feature = "store"))]
 pub(crate) use rules::MAX_ID_BYTES;
-pub(crate) use rules::{case_limit, stored_id};
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{add_defaults, complete, expected_value};
+pub(crate) use rules::{case_limit, stored_id};
 #[cfg(feature = "serde")]
 pub(crate) use serialized::read_serialized;
 pub use split::check_text;

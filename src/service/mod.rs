@@ -100,9 +100,9 @@
 //! # Audit log
 //!
 //! With [`Service::with_audit`], each answered request has a record in an [`AuditLog`]: time, correlation id, token, operation,
-//! status, and the id of the applicant. For searches also the filter in normal form with its fingerprint, the order, the page, the
-//! total, the number of cases, the digest of their ids, and the number of the last write. `docs/service.md` lists the members of a
-//! record. The log never contains secrets, documents, or values of updates. A request on the admin socket has a record with its method,
+//! status, and the id of the applicant. The record of a search also has the filter in normal form with its fingerprint, the order and
+//! the page. Of its answer, it has the total, the number of cases, the digest of their ids, and the number of the last write.
+//! `docs/service.md` lists the members of a record. The log never contains secrets, documents, or values of updates. A request on the admin socket has a record with its method,
 //! its path and the user id of the operator.
 //!
 //! A record is written before its response is sent. If it cannot be written, the request gets 503 with the error code 5035, and so do

@@ -90,9 +90,8 @@ impl<'s> StoreSnapshot<'s> {
     /// Answers a request, like [`Store::search`].
     ///
     /// # Errors
-    /// Returns the errors of [`Store::search`]. Also returns an error if a document of the page was replaced or deleted before the
-    /// store reopened the file, or if a column of such documents has not been read before. The store reopens the file after a
-    /// failed read or write.
+    /// Returns the errors of [`Store::search`]. After a failed read or write, the store reopens the file. Then also returns an error if a
+    /// document of the page was replaced or deleted before, or if a column of such documents had not been read.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.searched(|| self.snapshot.find(request))?;
         if rows.len() == 0 {
