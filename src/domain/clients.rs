@@ -70,6 +70,14 @@ impl Clients<'_> {
         Ok(false)
     }
 
+    /// Returns true if this is one of the clients.
+    pub(super) fn has(self, client: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(clients) => clients.iter().any(|own| own == client),
+        }
+    }
+
     /// Returns true if the record of an applicant names one of the clients.
     fn include(self, applicant: &str) -> bool {
         match self {

@@ -1,8 +1,8 @@
 //! Erasure of an applicant: its records, and the cases that refer to it.
 
 use super::clients::is_entry_of;
-use super::profile::is_share_token_of;
 use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, SHARE_TOKENS, applicant_key};
+use super::share_token::is_share_token_of;
 use crate::catalog::Catalog;
 use crate::error::Errors;
 use crate::filter::Filter;

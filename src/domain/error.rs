@@ -20,6 +20,8 @@ pub enum DomainErrorKind {
     Store,
     /// There is not enough memory for the answer at the moment: status 503.
     Busy,
+    /// A limit on the number of records is reached: status 429.
+    TooMany,
 }
 
 impl DomainErrorKind {
@@ -32,6 +34,7 @@ impl DomainErrorKind {
             Self::Invalid => "invalid",
             Self::Store => "store",
             Self::Busy => "busy",
+            Self::TooMany => "too_many",
         }
     }
 }
@@ -88,6 +91,14 @@ impl DomainError {
     pub(super) fn unauthorized() -> Self {
         let description = "the share token is invalid";
         Self { cause: Cause::ShareToken, ..Self::new(DomainErrorKind::Unauthorized, description) }
+    }
+
+    /// Returns the error for an app token that has created `most` share tokens that have not expired.
+    pub(super) fn too_many_share_tokens(most: usize) -> Self {
+        let description = format!(
+            "the app token has created {most} share tokens that have not expired, which is the maximum; try again later"
+        );
+        Self::new(DomainErrorKind::TooMany, description)
     }
 
     pub(super) fn invalid(description: impl Into<String>) -> Self {

@@ -142,6 +142,7 @@
 //!   step is unchecked, or if one of its images or checks has no review. Otherwise, it is `completed`.
 
 mod aml;
+mod body;
 mod changes;
 mod check;
 mod check_errors;
@@ -165,6 +166,7 @@ mod rewrite;
 mod room;
 mod schema;
 mod schemas;
+mod share_token;
 mod step_status;
 mod steps;
 #[cfg(test)]
@@ -184,8 +186,10 @@ pub use info::update_info;
 pub(crate) use info::update_info_in;
 pub use kind::RecordKind;
 pub(crate) use profile::preview_in;
-pub use profile::{create_share_token, preview, redeem_share_token};
+pub use profile::preview;
 pub use report::{ImportNote, ImportNoteKind, RecordImportReport};
 pub(crate) use room::Room;
+pub(crate) use share_token::share_profile_in;
+pub use share_token::{create_share_token, redeem_share_token};
 pub use steps::step_status;
 pub(crate) use steps::step_status_in;

@@ -2,11 +2,11 @@
 //!
 //! [`Service`] implements the *interface document*, the specification of the HTTP interface of a compliance service. `casefilter
 //! serve` runs a service in its own process. Searches run on columns in memory. Documents and [records](crate::domain) are read
-//! from the file. An update is on disk before it is acknowledged. The only data that clients can change is the extracted data of
-//! applicants. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
+//! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, and create share
+//! tokens. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
 //! stopped.
 //!
-//! The operations have the numbers of the interface document:
+//! The operations have the numbers of the interface document. Operations without a number are not part of it:
 //!
 //! | operation | route | permission |
 //! |---|---|---|
@@ -21,6 +21,7 @@
 //! | 3, preview by share token | `GET /resources/applicants/-/import/preview?shareToken=…` | `createApplicants` |
 //! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
+//! | share tokens | `POST /resources/applicants/{applicantId}/shareTokens` | `shareApplicants` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
 //! # Source of cases
@@ -65,8 +66,9 @@
 //!
 //! **`clients` restrict all operations, except for operation 3.** The cases of other clients do not exist for searches, like those
 //! that `filter` does not select. For operations 2, 4 and 5, an applicant of another client is an unknown applicant: the response,
-//! the log line and the reads of the file are the same. Operation 3 is opened by the share token alone. An applicant without
-//! `clientId` is visible only to tokens without `clients`.
+//! the log line and the reads of the file are the same. So it is for the operations on applicants without a number. Operation 3 is
+//! opened by the share token alone; but a share token that was created for one client is invalid for app tokens that are bound to
+//! others. An applicant without `clientId` is visible only to tokens without `clients`.
 //!
 //! Objects and array elements without a visible field are also removed, so that their presence and number reveal nothing. But a
 //! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
@@ -94,7 +96,8 @@
 //! verified in constant time, before the body is parsed. The 401 response does not say which part was wrong.
 //!
 //! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted only once. This is off by default, because
-//! two equal requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
+//! two equal requests within one second have equal signatures, and a repeated search or update has the effect of one. A repeated
+//! request for a share token creates another share token. Each token has its own memory for
 //! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
 //! # Audit log

@@ -24,6 +24,7 @@ mod running;
 mod scope;
 mod search_stop;
 mod server;
+mod shares;
 mod source;
 #[cfg(target_os = "linux")]
 mod spool;

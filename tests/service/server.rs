@@ -42,6 +42,10 @@ pub(crate) fn info_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/info")
 }
 
+pub(crate) fn share_tokens_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/shareTokens")
+}
+
 pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
@@ -128,7 +132,7 @@ impl Database {
     }
 }
 
-pub(crate) const PERMISSIONS: [&str; 8] = [
+pub(crate) const PERMISSIONS: [&str; 9] = [
     "viewCases",
     "viewApplicants",
     "createApplicants",
@@ -137,6 +141,7 @@ pub(crate) const PERMISSIONS: [&str; 8] = [
     "viewPersonalData",
     "viewHistory",
     "manageFilters",
+    "shareApplicants",
 ];
 
 /// Returns the key of a token in [`tokens`].

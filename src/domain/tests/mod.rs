@@ -9,6 +9,7 @@ mod lenient;
 mod levels;
 mod names;
 mod room;
+mod shares;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};

@@ -22,6 +22,11 @@ impl Note {
         self.add(|out| string(out, "applicant", id));
     }
 
+    /// Adds the only client that a new share token is for.
+    pub(in crate::service) fn for_client(&self, client: &str) {
+        self.add(|out| string(out, "forClient", client));
+    }
+
     /// Adds the filter, the order and the page of a search.
     pub(in crate::service) fn search(&self, request: &SearchRequest) {
         self.add(|out| {

@@ -11,7 +11,7 @@ pub enum Permission {
     ViewCases,
     /// The permission to read the status of an applicant's steps.
     ViewApplicants,
-    /// The permission to see the preview of a profile, given a share token for it.
+    /// The permission to see the preview of a profile, and to copy the profile, given a share token for it.
     CreateApplicants,
     /// The permission to read AML cases.
     ViewAmlScreening,
@@ -27,11 +27,14 @@ pub enum Permission {
     /// There is no separate permission for reading events. A token reads only the events of its own filters, so neither of two such
     /// permissions would be of use without the other.
     ManageFilters,
+    /// The permission to create share tokens for the profiles of applicants. Who gets such a token can see the preview of the profile
+    /// and copy it.
+    ShareApplicants,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ViewCases,
         Self::ViewApplicants,
         Self::CreateApplicants,
@@ -40,6 +43,7 @@ impl Permission {
         Self::ViewPersonalData,
         Self::ViewHistory,
         Self::ManageFilters,
+        Self::ShareApplicants,
     ];
 
     /// Returns the name that token files use.
@@ -54,6 +58,7 @@ impl Permission {
             Self::ViewPersonalData => "viewPersonalData",
             Self::ViewHistory => "viewHistory",
             Self::ManageFilters => "manageFilters",
+            Self::ShareApplicants => "shareApplicants",
         }
     }
 
@@ -65,7 +70,8 @@ impl Permission {
             Self::ViewApplicants
             | Self::CreateApplicants
             | Self::ViewAmlScreening
-            | Self::ChangePersonalData => true,
+            | Self::ChangePersonalData
+            | Self::ShareApplicants => true,
         }
     }
 }

@@ -324,6 +324,7 @@ impl From<DomainError> for Failure {
             DomainErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
             DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
             DomainErrorKind::Busy => return Self::overloaded(),
+            DomainErrorKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
             DomainErrorKind::Store => {
                 let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
                 source.map_or(StatusCode::INTERNAL_SERVER_ERROR, client_status)

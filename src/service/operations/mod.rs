@@ -21,6 +21,7 @@ mod pages;
 pub(super) mod parameters;
 mod preview;
 mod search;
+mod share_tokens;
 mod standing;
 mod step_status;
 pub(super) mod table;
