@@ -57,7 +57,7 @@ pub(crate) const INVALID_SHARE_TOKEN: ErrorCode = row(
     4011,
     "InvalidShareTokenException",
     401,
-    "operation 3: the share token is missing, unknown, expired or used",
+    "the share token is missing, unknown, expired, used, or for another client",
 );
 pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");

@@ -2,8 +2,8 @@
 //!
 //! [`Service`] implements the *interface document*, the specification of the HTTP interface of a compliance service. `casefilter
 //! serve` runs a service in its own process. Searches run on columns in memory. Documents and [records](crate::domain) are read
-//! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, and create share
-//! tokens. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
+//! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, create share
+//! tokens, and copy profiles. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
 //! stopped.
 //!
 //! The operations have the numbers of the interface document. Operations without a number are not part of it:
@@ -22,6 +22,7 @@
 //! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
 //! | share tokens | `POST /resources/applicants/{applicantId}/shareTokens` | `shareApplicants` |
+//! | copy of a profile | `POST /resources/applicants/-/import?shareToken=…` | `createApplicants` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
 //! # Source of cases
@@ -97,7 +98,7 @@
 //!
 //! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted only once. This is off by default, because
 //! two equal requests within one second have equal signatures, and a repeated search or update has the effect of one. A repeated
-//! request for a share token creates another share token. Each token has its own memory for
+//! request for a share token creates another share token, and a repeated copy gets 401. Each token has its own memory for
 //! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
 //! # Audit log
@@ -311,7 +312,7 @@
 //! | 4000 | `BadRequestException` | 400 | the request is not valid HTTP, such as a body that ends early |
 //! | 4001 | `InvalidApplicantException` | 400 | operation 5: the applicant id is unknown or belongs to a company |
 //! | 4010 | `UnauthorizedException` | 401 | token, signature or timestamp is missing or wrong |
-//! | 4011 | `InvalidShareTokenException` | 401 | operation 3: the share token is missing, unknown, expired or used |
+//! | 4011 | `InvalidShareTokenException` | 401 | the share token is missing, unknown, expired, used, or for another client |
 //! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
 //! | 4040 | `NotFoundException` | 404 | unknown path |
 //! | 4041 | `ApplicantNotFoundException` | 404 | operation 2: no applicant has the id |

@@ -29,6 +29,7 @@ pub(crate) const STANDING: &str = "/resources/api/caseManagement/v2/cases/standi
 pub(crate) const EVENTS: &str = "/resources/api/caseManagement/v2/cases/events";
 pub(crate) const STREAM: &str = "/resources/api/caseManagement/v2/cases/events/stream";
 pub(crate) const PREVIEW: &str = "/resources/applicants/-/import/preview";
+pub(crate) const COPY: &str = "/resources/applicants/-/import";
 
 pub(crate) fn status_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/requiredIdDocsStatus")

@@ -7,7 +7,7 @@ use casefilter::service::ServiceOptions;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::server::{FILTERS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
+use super::server::{COPY, FILTERS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
 
 #[test]
 fn the_public_port_has_no_metrics() {
@@ -254,7 +254,10 @@ fn the_examples_of_the_openapi_document_are_valid() {
             // PostgreSQL gives no events.
             let is_left_out = server.database.source().is_some() && path.contains("standingFilters");
             for example in examples.into_iter().filter(|_| !is_left_out) {
-                let target = path.replace("{applicantId}", "anna").replace("{name}", "urgent");
+                let mut target = path.replace("{applicantId}", "anna").replace("{name}", "urgent");
+                if path == COPY {
+                    target.extend(["?shareToken=", &server.database.share_token]);
+                }
                 let answer = client.call(&all, &method.to_uppercase(), &target, example.to_string().as_bytes());
                 assert_eq!(answer.status.to_string(), good, "{method} {path}: {}", answer.text());
             }

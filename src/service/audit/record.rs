@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::chain::digits;
 use super::event::time;
+use crate::domain::CopyIds;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
 use crate::standing::Event;
@@ -25,6 +26,15 @@ impl Note {
     /// Adds the only client that a new share token is for.
     pub(in crate::service) fn for_client(&self, client: &str) {
         self.add(|out| string(out, "forClient", client));
+    }
+
+    /// Adds the applicant that a share token was for, its copy, and the client of the copy.
+    pub(in crate::service) fn copied(&self, ids: &CopyIds<'_>) {
+        self.add(|out| {
+            string(out, "applicant", ids.applicant_id);
+            string(out, "copy", ids.copy_id);
+            string(out, "client", ids.client_id);
+        });
     }
 
     /// Adds the filter, the order and the page of a search.

@@ -3,10 +3,10 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, events, facets, filters, preview, search, share_tokens, standing, step_status, update_info};
+use super::{aml_case, copy_profile, events, facets, filters, preview, search, share_tokens, standing, step_status, update_info};
 
 /// All endpoints.
-pub(in crate::service) static ENDPOINTS: [Endpoint; 14] = [
+pub(in crate::service) static ENDPOINTS: [Endpoint; 15] = [
     search::ENDPOINT,
     facets::ENDPOINT,
     filters::ENDPOINT,
@@ -21,6 +21,7 @@ pub(in crate::service) static ENDPOINTS: [Endpoint; 14] = [
     aml_case::ENDPOINT,
     update_info::ENDPOINT,
     share_tokens::ENDPOINT,
+    copy_profile::ENDPOINT,
 ];
 
 #[cfg(test)]

@@ -1,0 +1,187 @@
+//! Tests of copies of profiles.
+
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+
+use super::*;
+
+fn copy(store: &Store, clients: &[&str], query: &[&str], body: &str) -> Result<Value, DomainError> {
+    let clients: Vec<String> = clients.iter().map(|client| (*client).to_owned()).collect();
+    let request = CopyRequest {
+        query_tokens: query.iter().map(|token| (*token).to_owned()).collect(),
+        body: body.as_bytes(),
+        clients: if clients.is_empty() { Clients::All } else { Clients::Only(&clients) },
+        now: now(),
+    };
+    copy_profile_in(store, request, &|_| {}, &mut Room::new(&mut |_| true)).map(|text| parsed(&text))
+}
+
+fn token_for(store: &Store, id: &str) -> String {
+    create_share_token(store, id, TimeDelta::hours(1), now()).unwrap()
+}
+
+/// Returns the records of a kind whose key begins with an applicant, without that start.
+fn records_of(store: &Store, kind: &str, id: &str) -> Vec<(String, Value)> {
+    let prefix = format!("{id}\0");
+    let records = store.records().unwrap().with_prefix(kind, &prefix).unwrap();
+    records.iter().map(|(key, text)| (key.replacen(&prefix, "", 1), parsed(text))).collect()
+}
+
+#[test]
+fn a_copy_has_the_records_of_the_profile() {
+    let world = World::new();
+    for (id, _) in world.records().unwrap().with_prefix("applicant", "").unwrap() {
+        let token = token_for(&world, &id);
+        let shown = parsed(&preview(&world, &token, now()).unwrap());
+        let copied = copy(&world, &["other"], &[&token], "").unwrap();
+        let own = copied["id"].as_str().unwrap().to_owned();
+        assert!(own.len() == 24 && own.bytes().all(|byte| byte.is_ascii_hexdigit()), "{own}");
+        let mut expected = shown;
+        expected["id"] = json!(own);
+        expected["clientId"] = json!("other");
+        assert_eq!(copied, expected);
+        // All members of the record are copied, and all records.
+        let mut record = parsed(&get(&world, "applicant", &id));
+        record["id"] = json!(own);
+        record["clientId"] = json!("other");
+        assert_eq!(parsed(&get(&world, "applicant", &own)), record);
+        for (kind, owner) in [("document", "applicantId"), ("aml-case", "targetEntityId")] {
+            let mut expected = records_of(&world, kind, &id);
+            for (_, record) in &mut expected {
+                record[owner] = json!(own);
+                let hits = record.get_mut("hits").and_then(Value::as_array_mut);
+                for hit in hits.into_iter().flatten() {
+                    if let Some(review) = hit["review"].as_object_mut() {
+                        review.remove("reviewerName");
+                    }
+                }
+            }
+            assert_eq!(records_of(&world, kind, &own), expected, "{kind} of {id}");
+        }
+        // The operations answer for the copy as for the profile.
+        let clients = ["other".to_owned()];
+        let mut has_room = |_| true;
+        let of_copy = step_status_in(&world, &own, Clients::Only(&clients), &mut Room::new(&mut has_room));
+        assert_eq!(of_copy.unwrap(), step_status(&world, &id).unwrap());
+        assert_eq!(aml_case(&world, &own, false).is_ok(), aml_case(&world, &id, false).is_ok());
+        // The token is used, and the error is that of an unknown one.
+        for used in [&*token, "unknown"] {
+            let unauthorized = (DomainErrorKind::Unauthorized, "the share token is invalid".to_owned());
+            assert_eq!(fault(copy(&world, &["other"], &[used], "")), unauthorized);
+            assert_eq!(fault(preview(&world, used, now())), unauthorized);
+        }
+    }
+}
+
+#[test]
+fn the_client_of_a_copy_is_one_of_the_app_token() {
+    let world = World::new();
+    let token = token_for(&world, "anna");
+    let of = |clients: &[&str], body: &str| copy(&world, clients, &[&token], body);
+    for (clients, body, expected) in [
+        (
+            &[][..],
+            "",
+            "found no `clientId`, expected the client that gets the copy: the app token is not bound to a client",
+        ),
+        (&["a", "b"], "{}", "the app token is bound to several clients"),
+        (&["a"], r#"{"clientId":"b"}"#, "clientId (byte 0): found `b`, expected a client of the app token"),
+        (&["a", "b"], r#"{"clientId":"c"}"#, "expected a client of the app token"),
+        (&[], r#"{"clientId":""}"#, "expected an id"),
+        (&[], r#"{"clientId":"a\u0001"}"#, "expected an id"),
+        (&["a"], r#"{"clientid":"a"}"#, "did you mean `clientId`?"),
+        (
+            &["a"],
+            r#"{"shareToken":"x"}"#,
+            "found a share token in the body and in the query, expected one of them",
+        ),
+        (&["a"], r#"{"shareToken":7}"#, "shareToken (byte 14): found a number, expected a string"),
+        (&["a"], "[]", "found an array"),
+    ] {
+        let (kind, told) = fault(of(clients, body));
+        assert_eq!(kind, DomainErrorKind::Invalid, "{body}: {told}");
+        assert!(told.contains(expected), "{body}: {told}");
+    }
+    for query in [&[][..], &[""], &["x"], &[&*token, &*token]] {
+        assert_eq!(fault(copy(&world, &["a"], query, "")).0, DomainErrorKind::Unauthorized);
+    }
+    // None of these requests has used the token.
+    let copied = copy(&world, &["a", "b"], &[], &json!({"shareToken": token, "clientId": "b"}).to_string());
+    assert_eq!(copied.unwrap()["clientId"], "b");
+
+    let share = |client: &str| {
+        let body = json!({"forClientId": client}).to_string();
+        let made = share_profile_in(&world, "anna", (Clients::All, "m"), (body.as_bytes(), now()), &|_| {});
+        parsed(&made.unwrap())["token"].as_str().unwrap().to_owned()
+    };
+    let bound = share("b");
+    for (clients, body) in
+        [(&["a"][..], ""), (&["a", "b"], r#"{"clientId":"a"}"#), (&[], r#"{"clientId":"a"}"#)]
+    {
+        assert_eq!(fault(copy(&world, clients, &[&bound], body)).0, DomainErrorKind::Unauthorized);
+    }
+    assert_eq!(copy(&world, &["a", "b"], &[&bound], r#"{"clientId":"b"}"#).unwrap()["clientId"], "b");
+    assert_eq!(copy(&world, &[], &[&share("b")], r#"{"clientId":"b"}"#).unwrap()["clientId"], "b");
+}
+
+#[test]
+fn concurrent_copies_with_one_token_make_one_applicant() {
+    let world = World::new();
+    let before = world.records().unwrap().with_prefix("applicant", "").unwrap().len();
+    let token = token_for(&world, "anna");
+    let (store, barrier) = (&*world, Barrier::new(8));
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let copies: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    copy(store, &["other"], &[&token], "").ok()
+                })
+            })
+            .collect();
+        let copies = copies.into_iter().filter_map(|copy| copy.join().unwrap());
+        copies.map(|copied| copied["id"].as_str().unwrap().to_owned()).collect()
+    });
+    assert_eq!(ids.len(), 1);
+    let after: BTreeSet<String> = world
+        .records()
+        .unwrap()
+        .with_prefix("applicant", "")
+        .unwrap()
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
+    assert!(after.len() == before + 1 && after.contains(&ids[0]));
+}
+
+#[test]
+fn a_copy_without_memory_for_its_answer_changes_nothing() {
+    let world = World::new();
+    let token = token_for(&world, "anna");
+    let all = || {
+        let records = world.records().unwrap();
+        ["applicant", "document", "aml-case", "share-token", "client-applicant"]
+            .map(|kind| records.with_prefix(kind, "").unwrap())
+    };
+    let before = all();
+    for most in [0, 1000, 6000] {
+        let mut has_room = |bytes| bytes <= most;
+        let clients = ["other".to_owned()];
+        let (query_tokens, clients) = (vec![token.clone()], Clients::Only(&clients));
+        let request = CopyRequest { query_tokens, body: b"", clients, now: now() };
+        let copied = copy_profile_in(&world, request, &|_| {}, &mut Room::new(&mut has_room));
+        assert_eq!(fault(copied).0, DomainErrorKind::Busy);
+    }
+    assert_eq!(all(), before);
+    copy(&world, &["other"], &[&token], "").unwrap();
+}
+
+#[test]
+fn an_erased_profile_cannot_be_copied_and_its_copy_stays() {
+    let world = World::new();
+    let (first, second) = (token_for(&world, "anna"), token_for(&world, "anna"));
+    let copied = copy(&world, &["other"], &[&first], "").unwrap();
+    world.erase(&erasure_of_applicant(world.catalog(), "anna").unwrap()).unwrap();
+    assert_eq!(fault(copy(&world, &["other"], &[&second], "")).0, DomainErrorKind::Unauthorized);
+    assert!(step_status(&world, copied["id"].as_str().unwrap()).is_ok());
+}
