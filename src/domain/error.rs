@@ -22,6 +22,8 @@ pub enum DomainErrorKind {
     Busy,
     /// A limit on the number of records is reached: status 429.
     TooMany,
+    /// The review of the hit has another version than the request expects: status 409.
+    Conflict,
 }
 
 impl DomainErrorKind {
@@ -35,6 +37,7 @@ impl DomainErrorKind {
             Self::Store => "store",
             Self::Busy => "busy",
             Self::TooMany => "too_many",
+            Self::Conflict => "conflict",
         }
     }
 }
@@ -57,6 +60,8 @@ pub(crate) enum Cause {
     NoApplicant,
     NoAmlCase,
     InvalidApplicant,
+    NoHit,
+    OtherVersion,
     ShareToken,
     /// An invalid body. Contains the kind of the first error in the body.
     Body(ErrorKind),
@@ -78,6 +83,21 @@ impl DomainError {
     pub(crate) fn no_aml_case() -> Self {
         let description = "HTTP 404 Not Found";
         Self { cause: Cause::NoAmlCase, ..Self::new(DomainErrorKind::NotFound, description) }
+    }
+
+    /// Returns the error for a hit that the AML case does not have.
+    pub(super) fn no_hit(id: &str) -> Self {
+        let description = format!("the AML case has no hit with the id {}", quote(id));
+        Self { cause: Cause::NoHit, ..Self::new(DomainErrorKind::NotFound, description) }
+    }
+
+    /// Returns the error for a review whose version is not the expected one.
+    pub(super) fn other_version(id: &str, expected: u64, found: u64) -> Self {
+        let description = format!(
+            "the review of the hit {} has the version {found}, expected {expected}; read the AML case again, then review the hit",
+            quote(id)
+        );
+        Self { cause: Cause::OtherVersion, ..Self::new(DomainErrorKind::Conflict, description) }
     }
 
     /// Returns the error for an applicant that is unknown or that the operation does not accept. `why` follows the id in the

@@ -71,7 +71,9 @@
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document. `id`, `createdAt`, `targetEntityType`,
 //! `targetEntityId` and the `id` of each hit are required. `active` (by default `true`; *decides*) is an addition of this library,
-//! and is not in answers.
+//! and is not in answers. So are `reviewedBy` and `version` of the review of a hit. They say which app token has reviewed the hit, and
+//! how often clients have. An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the import
+//! lists both the kept and the replaced reviews.
 //!
 //! # Names in Latin letters
 //!
@@ -153,6 +155,7 @@ mod country;
 mod erase;
 mod error;
 mod export;
+mod hit_review;
 mod hits;
 mod import;
 mod info;
@@ -184,6 +187,7 @@ pub use erase::erasure_of_applicant;
 pub(crate) use error::Cause;
 pub use error::{DomainError, DomainErrorKind};
 pub use export::export_records;
+pub(crate) use hit_review::{ReviewRequest, review_hit_in};
 pub use import::{RecordImport, import_records, import_records_in};
 pub use info::update_info;
 pub(crate) use info::update_info_in;

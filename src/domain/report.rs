@@ -71,6 +71,10 @@ pub enum ImportNoteKind {
     KeptChanges,
     /// Members of `info` that operation 5 had changed, and that the import replaced with later data.
     OverwrittenChanges,
+    /// Reviews of hits that clients had made, and that the import kept.
+    KeptReviews,
+    /// Reviews of hits that clients had made, and that the import replaced with later ones.
+    ReplacedReviews,
     /// A kind that this version of the library does not know.
     #[serde(other)]
     Other,

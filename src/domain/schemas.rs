@@ -333,12 +333,20 @@ static SOURCE: Schema = Schema {
     ],
 };
 
-static HIT_REVIEW: Schema = Schema {
+/// The statuses of a hit.
+pub(super) const MATCH_STATUSES: &[&str] = &["unknown", "potential_match", "false_positive", "true_positive"];
+
+/// The member of a review that counts the reviews of a hit by clients.
+pub(super) const REVIEW_VERSION: &str = "version";
+
+pub(super) static HIT_REVIEW: Schema = Schema {
     members: &[
-        of("matchStatus", Kind::OneOf(&["unknown", "potential_match", "false_positive", "true_positive"])),
+        of("matchStatus", Kind::OneOf(MATCH_STATUSES)),
         of("whitelisted", Kind::Boolean),
         of("modifiedAt", Kind::Moment),
         text("reviewerName").visible_to(Visibility::Personal),
+        text("reviewedBy").visible_to(Visibility::Personal),
+        of(REVIEW_VERSION, Kind::Integer),
     ],
 };
 

@@ -63,12 +63,12 @@ pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
 const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "unknown path");
 pub(crate) const NO_APPLICANT: ErrorCode =
-    row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
+    row(4041, "ApplicantNotFoundException", 404, "no applicant has the id");
 pub(crate) const NO_AML_CASE: ErrorCode = row(
     4042,
     "AmlCaseNotFoundException",
     404,
-    "operation 4: the applicant has no active AML case, or is unknown",
+    "the applicant has no such active AML case, or is unknown",
 );
 pub(crate) const NO_STANDING_FILTER: ErrorCode =
     row(4043, "StandingFilterNotFoundException", 404, "the token has no standing filter of this name");
@@ -78,11 +78,15 @@ pub(crate) const NO_STANDING: ErrorCode = row(
     404,
     "the service has no standing filters: it searches PostgreSQL, or its database has an earlier format",
 );
+pub(crate) const NO_HIT: ErrorCode =
+    row(4045, "AmlHitNotFoundException", 404, "the AML case has no hit with the id");
 const METHOD_NOT_ALLOWED: ErrorCode =
     row(4050, "MethodNotAllowedException", 405, "the path does not support the method");
 const TIMEOUT: ErrorCode = row(4080, "RequestTimeoutException", 408, "the body did not arrive in time");
 const CONFLICT: ErrorCode =
     row(4090, "ConflictException", 409, "admin socket: another database, or a file that already exists");
+pub(crate) const OTHER_VERSION: ErrorCode =
+    row(4091, "ReviewConflictException", 409, "the review of the hit does not have the version `ifVersion`");
 const TOO_LARGE: ErrorCode = row(4130, "PayloadTooLargeException", 413, "the body is over the limit");
 pub(crate) const EVENTS_GONE: ErrorCode = row(
     4140,
@@ -101,7 +105,7 @@ pub(crate) const RECORDS_TOO_LARGE: ErrorCode = row(
     5001,
     "RecordsTooLargeException",
     500,
-    "operations 2 to 5: the records of the applicant are too large for the memory that one token may use",
+    "the records of the applicant are too large for the memory that one token may use",
 );
 const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
@@ -135,9 +139,11 @@ impl ErrorCode {
         NO_AML_CASE,
         NO_STANDING_FILTER,
         NO_STANDING,
+        NO_HIT,
         METHOD_NOT_ALLOWED,
         TIMEOUT,
         CONFLICT,
+        OTHER_VERSION,
         INVALID_PARAMETERS,
         parameters(4101, ErrorKind::Syntax, "not JSON"),
         parameters(4102, ErrorKind::NotUtf8, "not UTF-8"),

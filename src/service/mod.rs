@@ -2,8 +2,8 @@
 //!
 //! [`Service`] implements the *interface document*, the specification of the HTTP interface of a compliance service. `casefilter
 //! serve` runs a service in its own process. Searches run on columns in memory. Documents and [records](crate::domain) are read
-//! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, create share
-//! tokens, and copy profiles. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
+//! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, review AML hits,
+//! create share tokens, and copy profiles. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
 //! stopped.
 //!
 //! The operations have the numbers of the interface document. Operations without a number are not part of it:
@@ -22,6 +22,7 @@
 //! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
 //! | share tokens | `POST /resources/applicants/{applicantId}/shareTokens` | `shareApplicants` |
+//! | review of an AML hit | `PATCH /resources/api/applicants/{applicantId}/amlCase/hitReview` | `reviewAmlHits` |
 //! | copy of a profile | `POST /resources/applicants/-/import?shareToken=…` | `createApplicants` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
@@ -315,13 +316,15 @@
 //! | 4011 | `InvalidShareTokenException` | 401 | the share token is missing, unknown, expired, used, or for another client |
 //! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
 //! | 4040 | `NotFoundException` | 404 | unknown path |
-//! | 4041 | `ApplicantNotFoundException` | 404 | operation 2: no applicant has the id |
-//! | 4042 | `AmlCaseNotFoundException` | 404 | operation 4: the applicant has no active AML case, or is unknown |
+//! | 4041 | `ApplicantNotFoundException` | 404 | no applicant has the id |
+//! | 4042 | `AmlCaseNotFoundException` | 404 | the applicant has no such active AML case, or is unknown |
 //! | 4043 | `StandingFilterNotFoundException` | 404 | the token has no standing filter of this name |
 //! | 4044 | `NoStandingFiltersException` | 404 | the service has no standing filters: it searches PostgreSQL, or its database has an earlier format |
+//! | 4045 | `AmlHitNotFoundException` | 404 | the AML case has no hit with the id |
 //! | 4050 | `MethodNotAllowedException` | 405 | the path does not support the method |
 //! | 4080 | `RequestTimeoutException` | 408 | the body did not arrive in time |
 //! | 4090 | `ConflictException` | 409 | admin socket: another database, or a file that already exists |
+//! | 4091 | `ReviewConflictException` | 409 | the review of the hit does not have the version `ifVersion` |
 //! | 4100 | `InvalidParametersException` | 400 | the body or a query parameter is wrong, in a way not listed below |
 //! | 4101 | `InvalidParametersException` | 400 | not JSON |
 //! | 4102 | `InvalidParametersException` | 400 | not UTF-8 |
@@ -364,7 +367,7 @@
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
 //! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
-//! | 5001 | `RecordsTooLargeException` | 500 | operations 2 to 5: the records of the applicant are too large for the memory that one token may use |
+//! | 5001 | `RecordsTooLargeException` | 500 | the records of the applicant are too large for the memory that one token may use |
 //! | 5010 | `NotImplementedException` | 501 | a transfer coding other than `chunked` |
 //! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |

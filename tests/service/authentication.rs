@@ -6,8 +6,8 @@ use casefilter::service::ServiceOptions;
 
 use super::client::{Client, Key, Response, now_s, sign};
 use super::server::{
-    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, info_of, key, share_tokens_of,
-    status_of,
+    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, info_of, key, review_of,
+    share_tokens_of, status_of,
 };
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
@@ -176,8 +176,8 @@ fn each_operation_needs_its_permission() {
     let mut client = server.client();
     let preview = format!("{PREVIEW}?shareToken={}", server.database.share_token);
     let (status, aml, info) = (status_of("anna"), aml_of("anna"), info_of("anna"));
-    let share = share_tokens_of("anna");
-    let calls: [(&str, &str, &[u8], &str); 9] = [
+    let (share, review) = (share_tokens_of("anna"), review_of("anna"));
+    let calls: [(&str, &str, &[u8], &str); 10] = [
         ("POST", SEARCH, BODY, "viewCases"),
         ("GET", FILTERS, b"", "viewCases"),
         ("GET", &status, b"", "viewApplicants"),
@@ -185,6 +185,12 @@ fn each_operation_needs_its_permission() {
         ("GET", &aml, b"", "viewAmlScreening"),
         ("PATCH", &info, b"{\"stateOfBirth\":\"x\"}", "changePersonalData"),
         ("POST", &share, b"{}", "shareApplicants"),
+        (
+            "PATCH",
+            &review,
+            br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true}"#,
+            "reviewAmlHits",
+        ),
         ("GET", STANDING, b"", "manageFilters"),
         ("GET", EVENTS, b"", "manageFilters"),
     ];

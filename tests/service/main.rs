@@ -19,6 +19,7 @@ mod large;
 mod process;
 #[cfg(unix)]
 mod quick_start;
+mod reviews;
 #[cfg(unix)]
 mod running;
 mod scope;

@@ -43,6 +43,10 @@ pub(crate) fn info_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/info")
 }
 
+pub(crate) fn review_of(applicant: &str) -> String {
+    format!("/resources/api/applicants/{applicant}/amlCase/hitReview")
+}
+
 pub(crate) fn share_tokens_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/shareTokens")
 }
@@ -133,7 +137,7 @@ impl Database {
     }
 }
 
-pub(crate) const PERMISSIONS: [&str; 9] = [
+pub(crate) const PERMISSIONS: [&str; 10] = [
     "viewCases",
     "viewApplicants",
     "createApplicants",
@@ -143,6 +147,7 @@ pub(crate) const PERMISSIONS: [&str; 9] = [
     "viewHistory",
     "manageFilters",
     "shareApplicants",
+    "reviewAmlHits",
 ];
 
 /// Returns the key of a token in [`tokens`].

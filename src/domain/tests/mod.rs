@@ -9,6 +9,7 @@ mod forms;
 mod lenient;
 mod levels;
 mod names;
+mod reviews;
 mod room;
 mod shares;
 

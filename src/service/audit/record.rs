@@ -37,6 +37,14 @@ impl Note {
         });
     }
 
+    /// Adds the hit that a review is about. The review itself is not recorded.
+    pub(in crate::service) fn hit(&self, aml_case: &str, hit: &str) {
+        self.add(|out| {
+            string(out, "amlCase", aml_case);
+            string(out, "hit", hit);
+        });
+    }
+
     /// Adds the filter, the order and the page of a search.
     pub(in crate::service) fn search(&self, request: &SearchRequest) {
         self.add(|out| {

@@ -30,11 +30,13 @@ pub enum Permission {
     /// The permission to create share tokens for the profiles of applicants. Who gets such a token can see the preview of the profile
     /// and copy it.
     ShareApplicants,
+    /// The permission to review the hits of AML cases.
+    ReviewAmlHits,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ViewCases,
         Self::ViewApplicants,
         Self::CreateApplicants,
@@ -44,6 +46,7 @@ impl Permission {
         Self::ViewHistory,
         Self::ManageFilters,
         Self::ShareApplicants,
+        Self::ReviewAmlHits,
     ];
 
     /// Returns the name that token files use.
@@ -59,6 +62,7 @@ impl Permission {
             Self::ViewHistory => "viewHistory",
             Self::ManageFilters => "manageFilters",
             Self::ShareApplicants => "shareApplicants",
+            Self::ReviewAmlHits => "reviewAmlHits",
         }
     }
 
@@ -71,7 +75,8 @@ impl Permission {
             | Self::CreateApplicants
             | Self::ViewAmlScreening
             | Self::ChangePersonalData
-            | Self::ShareApplicants => true,
+            | Self::ShareApplicants
+            | Self::ReviewAmlHits => true,
         }
     }
 }

@@ -324,6 +324,7 @@ impl From<DomainError> for Failure {
             DomainErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
             DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
             DomainErrorKind::Busy => return Self::overloaded(),
+            DomainErrorKind::Conflict => StatusCode::CONFLICT,
             DomainErrorKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
             DomainErrorKind::Store => {
                 let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
@@ -338,6 +339,8 @@ impl From<DomainError> for Failure {
             Cause::NoApplicant => error_codes::NO_APPLICANT,
             Cause::NoAmlCase => error_codes::NO_AML_CASE,
             Cause::InvalidApplicant => error_codes::INVALID_APPLICANT,
+            Cause::NoHit => error_codes::NO_HIT,
+            Cause::OtherVersion => error_codes::OTHER_VERSION,
             Cause::ShareToken => error_codes::INVALID_SHARE_TOKEN,
             Cause::Body(kind) => ErrorCode::of_kind(kind),
             Cause::Other => failure.code,

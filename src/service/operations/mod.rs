@@ -16,6 +16,7 @@ pub(super) mod endpoint;
 mod events;
 mod facets;
 mod filters;
+mod hit_review;
 pub(super) mod latency;
 mod page_stream;
 mod pages;

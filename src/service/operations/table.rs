@@ -3,10 +3,10 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, copy_profile, events, facets, filters, preview, search, share_tokens, standing, step_status, update_info};
+use super::{aml_case, copy_profile, events, facets, filters, hit_review, preview, search, share_tokens, standing, step_status, update_info};
 
 /// All endpoints.
-pub(in crate::service) static ENDPOINTS: [Endpoint; 15] = [
+pub(in crate::service) static ENDPOINTS: [Endpoint; 16] = [
     search::ENDPOINT,
     facets::ENDPOINT,
     filters::ENDPOINT,
@@ -22,6 +22,7 @@ pub(in crate::service) static ENDPOINTS: [Endpoint; 15] = [
     update_info::ENDPOINT,
     share_tokens::ENDPOINT,
     copy_profile::ENDPOINT,
+    hit_review::ENDPOINT,
 ];
 
 #[cfg(test)]
