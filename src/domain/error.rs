@@ -79,6 +79,12 @@ impl DomainError {
         Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
+    /// Returns the error for an applicant that is not a company.
+    pub(super) fn no_company(id: &str) -> Self {
+        let description = format!("the applicant with the id {} is not a company", quote(id));
+        Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
+    }
+
     /// Returns the error for an applicant that is unknown or has no active AML case.
     pub(crate) fn no_aml_case() -> Self {
         let description = "HTTP 404 Not Found";

@@ -59,7 +59,8 @@
 //! `stateOfBirth`. `review.levelName` is the name of the level. `infoChangedAt` is an addition of this library. It has the times
 //! when operation 5 changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps the stored value
 //! of such a member, unless the imported data is later. The date of the imported data is the latest of `createdAt`,
-//! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members.
+//! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members. `info` of a
+//! company has `companyInfo`, and the record of the company has `companyInfoChangedAt`, with the times when clients changed its members.
 //!
 //! **`documents`**, by `applicantId` and `id`: the documents that an applicant provided for a step. `applicantId`, `id`, `step` and
 //! `createdAt` are required. Optional members are `idDocType`, `country`, `part` (for `COMPANY`, by default `company`; *decides*),
@@ -149,6 +150,7 @@ mod changes;
 mod check;
 mod check_errors;
 mod clients;
+mod company;
 mod copied_profile;
 mod copy;
 mod country;
@@ -182,6 +184,7 @@ mod transliterate;
 pub use aml::aml_case;
 pub(crate) use aml::aml_case_in;
 pub(crate) use clients::{Clients, index_clients, is_client_id};
+pub(crate) use company::{company_info_in, update_company_info_in};
 pub(crate) use copied_profile::{CopyIds, CopyRequest, copy_profile_in};
 pub use erase::erasure_of_applicant;
 pub(crate) use error::Cause;

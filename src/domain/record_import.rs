@@ -328,8 +328,9 @@ impl Importer<'_, '_> {
             let names = members.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let noun = if count == 1 { "member" } else { "members" };
             let message = format!(
-                "applicant {}: {verb} {count} changed {noun}, {names}: changed by operation 5 {when}, {date}",
-                quote(id)
+                "applicant {}: {verb} {count} changed {noun}, {names}: changed by {} {when}, {date}",
+                quote(id),
+                merged.by
             );
             let total = match kind {
                 ImportNoteKind::KeptChanges => &mut self.imported.kept_changes,

@@ -85,6 +85,7 @@ pub(super) static APPLICANT: Schema = Schema {
         object("review", &REVIEW),
         text("lang"),
         object(INFO_CHANGED_AT, &CHANGED_AT).visible_to(Visibility::Internal),
+        object(COMPANY_INFO_CHANGED_AT, &COMPANY_CHANGED_AT).visible_to(Visibility::Internal),
     ],
 };
 
@@ -102,6 +103,42 @@ static CHANGED_AT: Schema = Schema {
     ],
 };
 
+/// The member of an applicant that has the times at which clients changed members of `info.companyInfo`.
+pub(super) const COMPANY_INFO_CHANGED_AT: &str = "companyInfoChangedAt";
+
+static COMPANY_CHANGED_AT: Schema = Schema {
+    members: &[
+        of("companyName", Kind::ZonedMoment),
+        of("registrationNumber", Kind::ZonedMoment),
+        of("country", Kind::ZonedMoment),
+        of("legalAddress", Kind::ZonedMoment),
+        of("incorporatedOn", Kind::ZonedMoment),
+        of("type", Kind::ZonedMoment),
+        of("taxId", Kind::ZonedMoment),
+        of("email", Kind::ZonedMoment),
+        of("phone", Kind::ZonedMoment),
+        of("website", Kind::ZonedMoment),
+    ],
+};
+
+/// The member of `info` that has the data of a company.
+pub(super) const COMPANY_INFO: &str = "companyInfo";
+
+pub(super) static COMPANY: Schema = Schema {
+    members: &[
+        text("companyName"),
+        text("registrationNumber"),
+        of("country", Kind::Country),
+        text("legalAddress"),
+        of("incorporatedOn", Kind::Date),
+        text("type"),
+        text("taxId"),
+        text("email").visible_to(Visibility::Personal),
+        text("phone").visible_to(Visibility::Personal),
+        text("website"),
+    ],
+};
+
 static INFO: Schema = Schema {
     members: &[
         text("firstName"),
@@ -116,6 +153,7 @@ static INFO: Schema = Schema {
         of("countryOfBirth", Kind::Country),
         text("stateOfBirth"),
         list("idDocs", &Kind::Object(&ID_DOC)),
+        object(COMPANY_INFO, &COMPANY),
     ],
 };
 

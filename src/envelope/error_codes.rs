@@ -37,7 +37,7 @@ pub(crate) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
-    "operation 5: the applicant id is unknown or belongs to a company",
+    "the applicant id is unknown, or belongs to a company (operation 5) or to an individual (company data)",
 );
 pub(crate) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
@@ -63,7 +63,7 @@ pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
 const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "unknown path");
 pub(crate) const NO_APPLICANT: ErrorCode =
-    row(4041, "ApplicantNotFoundException", 404, "no applicant has the id");
+    row(4041, "ApplicantNotFoundException", 404, "no applicant has the id, or it is not that of a company (company data)");
 pub(crate) const NO_AML_CASE: ErrorCode = row(
     4042,
     "AmlCaseNotFoundException",

@@ -23,6 +23,7 @@
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
 //! | share tokens | `POST /resources/applicants/{applicantId}/shareTokens` | `shareApplicants` |
 //! | review of an AML hit | `PATCH /resources/api/applicants/{applicantId}/amlCase/hitReview` | `reviewAmlHits` |
+//! | company data | `GET` `PATCH /resources/applicants/{applicantId}/companyInfo` | `viewApplicants`, `changePersonalData` |
 //! | copy of a profile | `POST /resources/applicants/-/import?shareToken=…` | `createApplicants` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
@@ -46,7 +47,7 @@
 //! |---|---|
 //! | `token` | the value of `X-App-Token`: visible ASCII characters; it is not secret |
 //! | `secret` | the secret for signatures, at least 16 bytes; its UTF-8 text is the key of the HMAC |
-//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `attributes` and `clusteredLinks`. With `viewHistory`, searches and counts may have the parameter `asOf` |
+//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `reviewedBy`, `attributes` and `clusteredLinks`, and company data lacks `email`, `phone` and unknown members. With `viewHistory`, searches and counts may have the parameter `asOf` |
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
@@ -311,12 +312,12 @@
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|
 //! | 4000 | `BadRequestException` | 400 | the request is not valid HTTP, such as a body that ends early |
-//! | 4001 | `InvalidApplicantException` | 400 | operation 5: the applicant id is unknown or belongs to a company |
+//! | 4001 | `InvalidApplicantException` | 400 | the applicant id is unknown, or belongs to a company (operation 5) or to an individual (company data) |
 //! | 4010 | `UnauthorizedException` | 401 | token, signature or timestamp is missing or wrong |
 //! | 4011 | `InvalidShareTokenException` | 401 | the share token is missing, unknown, expired, used, or for another client |
 //! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
 //! | 4040 | `NotFoundException` | 404 | unknown path |
-//! | 4041 | `ApplicantNotFoundException` | 404 | no applicant has the id |
+//! | 4041 | `ApplicantNotFoundException` | 404 | no applicant has the id, or it is not that of a company (company data) |
 //! | 4042 | `AmlCaseNotFoundException` | 404 | the applicant has no such active AML case, or is unknown |
 //! | 4043 | `StandingFilterNotFoundException` | 404 | the token has no standing filter of this name |
 //! | 4044 | `NoStandingFiltersException` | 404 | the service has no standing filters: it searches PostgreSQL, or its database has an earlier format |

@@ -47,6 +47,10 @@ pub(crate) fn review_of(applicant: &str) -> String {
     format!("/resources/api/applicants/{applicant}/amlCase/hitReview")
 }
 
+pub(crate) fn company_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/companyInfo")
+}
+
 pub(crate) fn share_tokens_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/shareTokens")
 }

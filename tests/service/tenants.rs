@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Response};
 use super::process::{Process, casefilter, write_private};
 use super::server::{
-    Database, FACETS, FILTERS, PREVIEW, SEARCH, TENANTS, aml_of, data, info_of, key, review_of, share_tokens_of, status_of, tokens,
+    Database, FACETS, FILTERS, PREVIEW, SEARCH, TENANTS, aml_of, company_of, data, info_of, key, review_of, share_tokens_of, status_of, tokens,
 };
 
 /// Returns the sample applicants, each with its client.
@@ -40,6 +40,10 @@ fn requests(id: &str) -> Vec<(&'static str, String, &'static [u8])> {
         ("PATCH", review_of(id), br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true,"ifVersion":99}"#),
         ("PATCH", review_of(id), br#"{"amlCaseId":"aml-9","hitId":"hit-1","matchStatus":"unknown"}"#),
         ("PATCH", review_of(id), br#"{"amlCaseId":"aml-2"}"#),
+        ("GET", company_of(id), b""),
+        ("PATCH", company_of(id), br#"{"taxId":"y"}"#),
+        ("PATCH", company_of(id), br#"{"country":"XX"}"#),
+        ("PATCH", company_of(id) + "?unsetFields=taxId", br#"{"taxId":"y"}"#),
     ]
 }
 
@@ -94,7 +98,7 @@ fn every_operation_answers_each_tenant_as_if_other_applicants_did_not_exist() {
             }
         }
     }
-    assert_eq!(compared, 4 * 9 * 15);
+    assert_eq!(compared, 4 * 9 * 19);
     process.terminate();
     // Only the tenants of an applicant could change it.
     let store = database.open();

@@ -2,6 +2,7 @@
 
 mod changes;
 mod clients;
+mod companies;
 mod copies;
 mod docs;
 mod export;

@@ -3,10 +3,10 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, copy_profile, events, facets, filters, hit_review, preview, search, share_tokens, standing, step_status, update_info};
+use super::{aml_case, company_info, copy_profile, events, facets, filters, hit_review, preview, search, share_tokens, standing, step_status, update_info};
 
 /// All endpoints.
-pub(in crate::service) static ENDPOINTS: [Endpoint; 16] = [
+pub(in crate::service) static ENDPOINTS: [Endpoint; 18] = [
     search::ENDPOINT,
     facets::ENDPOINT,
     filters::ENDPOINT,
@@ -23,6 +23,8 @@ pub(in crate::service) static ENDPOINTS: [Endpoint; 16] = [
     share_tokens::ENDPOINT,
     copy_profile::ENDPOINT,
     hit_review::ENDPOINT,
+    company_info::GET,
+    company_info::PATCH,
 ];
 
 #[cfg(test)]
