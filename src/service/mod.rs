@@ -24,6 +24,7 @@
 //! | share tokens | `POST /resources/applicants/{applicantId}/shareTokens` | `shareApplicants` |
 //! | review of an AML hit | `PATCH /resources/api/applicants/{applicantId}/amlCase/hitReview` | `reviewAmlHits` |
 //! | company data | `GET` `PATCH /resources/applicants/{applicantId}/companyInfo` | `viewApplicants`, `changePersonalData` |
+//! | comparison of `info` with `fixedInfo` | `GET /resources/applicants/{applicantId}/infoComparison` | `viewApplicants` |
 //! | copy of a profile | `POST /resources/applicants/-/import?shareToken=…` | `createApplicants` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
@@ -47,7 +48,7 @@
 //! |---|---|
 //! | `token` | the value of `X-App-Token`: visible ASCII characters; it is not secret |
 //! | `secret` | the secret for signatures, at least 16 bytes; its UTF-8 text is the key of the HMAC |
-//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `reviewedBy`, `attributes` and `clusteredLinks`, and company data lacks `email`, `phone` and unknown members. With `viewHistory`, searches and counts may have the parameter `asOf` |
+//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `reviewedBy`, `attributes` and `clusteredLinks`, company data lacks `email`, `phone` and unknown members, and comparisons lack values about persons. With `viewHistory`, searches and counts may have the parameter `asOf` |
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |

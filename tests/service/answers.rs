@@ -380,6 +380,6 @@ fn every_endpoint_of_the_openapi_document_exists() {
             assert!(methods[method]["responses"].get(&status).is_some(), "{method} {path}: {status}");
         }
     }
-    assert_eq!(operations, 18);
+    assert_eq!(operations, 19);
     server.stop();
 }

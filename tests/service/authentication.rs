@@ -6,7 +6,7 @@ use casefilter::service::ServiceOptions;
 
 use super::client::{Client, Key, Response, now_s, sign};
 use super::server::{
-    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, company_of, info_of, key, review_of,
+    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, company_of, comparison_of, info_of, key, review_of,
     share_tokens_of, status_of,
 };
 
@@ -177,7 +177,8 @@ fn each_operation_needs_its_permission() {
     let preview = format!("{PREVIEW}?shareToken={}", server.database.share_token);
     let (status, aml, info) = (status_of("anna"), aml_of("anna"), info_of("anna"));
     let (share, review, company) = (share_tokens_of("anna"), review_of("anna"), company_of("firm-one"));
-    let calls: [(&str, &str, &[u8], &str); 12] = [
+    let comparison = comparison_of("anna");
+    let calls: [(&str, &str, &[u8], &str); 13] = [
         ("POST", SEARCH, BODY, "viewCases"),
         ("GET", FILTERS, b"", "viewCases"),
         ("GET", &status, b"", "viewApplicants"),
@@ -192,6 +193,7 @@ fn each_operation_needs_its_permission() {
             "reviewAmlHits",
         ),
         ("GET", &company, b"", "viewApplicants"),
+        ("GET", &comparison, b"", "viewApplicants"),
         ("PATCH", &company, b"{\"taxId\":\"x\"}", "changePersonalData"),
         ("GET", STANDING, b"", "manageFilters"),
         ("GET", EVENTS, b"", "manageFilters"),

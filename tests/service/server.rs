@@ -51,6 +51,10 @@ pub(crate) fn company_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/companyInfo")
 }
 
+pub(crate) fn comparison_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/infoComparison")
+}
+
 pub(crate) fn share_tokens_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/shareTokens")
 }

@@ -3,6 +3,7 @@
 mod changes;
 mod clients;
 mod companies;
+mod comparisons;
 mod copies;
 mod docs;
 mod export;

@@ -12,6 +12,7 @@ mod aml_case;
 mod as_of;
 pub(super) mod case_source;
 mod company_info;
+mod compare_info;
 mod copy_profile;
 pub(super) mod endpoint;
 mod events;
