@@ -11,6 +11,9 @@
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
 //!
+//! The interface document also names methods that it does not show: making share tokens, copying a profile, reviewing a hit of an AML
+//! case, changing the data of a company, and comparing `info` with `fixedInfo`. The service has them, under paths of its own.
+//!
 //! Records are stored in the [store](crate::store) in addition to the cases, as text in the form in which they were imported. An
 //! import checks them against the schemas below. Members that a schema does not contain are kept, and numbers keep their spelling.
 //! `null` is treated as absent.
@@ -60,7 +63,8 @@
 //! when operation 5 changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps the stored value
 //! of such a member, unless the imported data is later. The date of the imported data is the latest of `createdAt`,
 //! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members. `info` of a
-//! company has `companyInfo`, and the record of the company has `companyInfoChangedAt`, with the times when clients changed its members.
+//! company has `companyInfo`, and the record of the company has `companyInfoChangedAt`, with the times when clients changed its
+//! members.
 //!
 //! **`documents`**, by `applicantId` and `id`: the documents that an applicant provided for a step. `applicantId`, `id`, `step` and
 //! `createdAt` are required. Optional members are `idDocType`, `country`, `part` (for `COMPANY`, by default `company`; *decides*),
@@ -72,9 +76,9 @@
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document. `id`, `createdAt`, `targetEntityType`,
 //! `targetEntityId` and the `id` of each hit are required. `active` (by default `true`; *decides*) is an addition of this library,
-//! and is not in answers. So are `reviewedBy` and `version` of the review of a hit. They say which app token has reviewed the hit, and
-//! how often clients have. An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the import
-//! lists both the kept and the replaced reviews.
+//! and is not in answers. So are `reviewedBy` and `version` of the review of a hit. They say which app token has reviewed the hit,
+//! and how often clients have. An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the
+//! import lists both the kept and the replaced reviews.
 //!
 //! # Names in Latin letters
 //!
@@ -197,8 +201,8 @@ pub use import::{RecordImport, import_records, import_records_in};
 pub use info::update_info;
 pub(crate) use info::update_info_in;
 pub use kind::RecordKind;
-pub(crate) use profile::preview_in;
 pub use profile::preview;
+pub(crate) use profile::preview_in;
 pub use report::{ImportNote, ImportNoteKind, RecordImportReport};
 pub(crate) use room::Room;
 pub(crate) use share_token::share_profile_in;
