@@ -155,7 +155,12 @@ impl BodyReader<'_> {
     }
 
     /// Reads the value of a member.
-    fn member(&mut self, reader: &mut Reader<'_>, name: &'static str, kind: ValueKind) -> crate::json::Result<()> {
+    fn member(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &'static str,
+        kind: ValueKind,
+    ) -> crate::json::Result<()> {
         let found = reader.peek()?;
         let offset = reader.offset();
         let value = match (kind, found) {
@@ -175,7 +180,8 @@ impl BodyReader<'_> {
                     .map(BodyValue::Integer)
                     .ok_or_else(|| Error::new(ErrorKind::BadInteger, offset, Found::text(text), expected()))
             }
-            (ValueKind::Boolean | ValueKind::Integer(..), _) | (_, JsonType::Number | JsonType::Boolean)
+            (ValueKind::Boolean | ValueKind::Integer(..), _)
+            | (_, JsonType::Number | JsonType::Boolean)
             | (_, JsonType::Object | JsonType::Array) => {
                 reader.skip_value()?;
                 let expected = match kind {
@@ -230,14 +236,20 @@ impl BodyReader<'_> {
         if !matches!(kind, ValueKind::Id | ValueKind::Secret | ValueKind::OneOf(_))
             && let Some(found) = unreadable(value)
         {
-            let clearing = if self.schema.clears { format!(", or `null`, which clears `{name}`") } else { String::new() };
+            let clearing = if self.schema.clears {
+                format!(", or `null`, which clears `{name}`")
+            } else {
+                String::new()
+            };
             return Err(Error::new(ErrorKind::BadValue, offset, found, format!("readable text{clearing}")));
         }
         let bad = |kind, expected: &str| Err(Error::new(kind, offset, Found::text(value), expected));
         match kind {
             ValueKind::PastDate => match date(value) {
                 None => bad(ErrorKind::BadTimestamp, "a date `yyyy-MM-dd`"),
-                Some(date) if date > self.today => bad(ErrorKind::BadTimestamp, "a date that is not in the future"),
+                Some(date) if date > self.today => {
+                    bad(ErrorKind::BadTimestamp, "a date that is not in the future")
+                }
                 Some(_) => Ok(()),
             },
             ValueKind::Country if !is_iso_country(value) => {
@@ -247,8 +259,10 @@ impl BodyReader<'_> {
                 bad(ErrorKind::BadValue, "an id: 1 to 1024 bytes without control characters")
             }
             ValueKind::OneOf(allowed) if !allowed.contains(&value) => {
-                let expected = allowed.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
-                let error = Error::new(ErrorKind::BadValue, offset, Found::text(value), format!("one of {expected}"));
+                let expected =
+                    allowed.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+                let error =
+                    Error::new(ErrorKind::BadValue, offset, Found::text(value), format!("one of {expected}"));
                 Err(error.suggest(nearest(value, allowed.iter().copied()).map(quote)))
             }
             _ => Ok(()),

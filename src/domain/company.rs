@@ -33,12 +33,12 @@ static BODY: BodySchema = BodySchema {
 
 /// Returns the extracted data of a company as JSON, for a caller who sees only the applicants of `clients`.
 ///
-/// If `sees_personal_data` is false, the answer has no `email` and no `phone`. It then has no members that this library does not know,
-/// either, because they may name persons.
+/// If `sees_personal_data` is false, the answer has no `email` and no `phone`. It then has no members that this library does not
+/// know, either, because they may name persons.
 ///
 /// # Errors
-/// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an applicant that is unknown or not a company. Returns an error if the
-/// store cannot be read.
+/// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an applicant that is unknown or not a company. Returns an error if
+/// the store cannot be read.
 pub(crate) fn company_info_in(
     store: &Store,
     applicant_id: &str,

@@ -17,10 +17,8 @@ use crate::error::{Error, ErrorKind, Errors, Found};
 use crate::store::{RecordWrite, Store};
 
 /// The body of a copy. All members are optional.
-static BODY: BodySchema = BodySchema {
-    members: &[("clientId", ValueKind::Id), ("shareToken", ValueKind::Secret)],
-    clears: false,
-};
+static BODY: BodySchema =
+    BodySchema { members: &[("clientId", ValueKind::Id), ("shareToken", ValueKind::Secret)], clears: false };
 
 /// The number of random bytes in the id of a copy.
 const ID_BYTES: usize = 12;
@@ -42,17 +40,17 @@ pub(crate) struct CopyIds<'c> {
     pub(crate) client_id: &'c str,
 }
 
-/// Copies the profile that belongs to a share token, and uses the token up. Returns the profile of the copy as JSON, in the form of the
-/// preview. Calls `note` with the ids.
+/// Copies the profile that belongs to a share token, and uses the token up. Returns the profile of the copy as JSON, in the form of
+/// the preview. Calls `note` with the ids.
 ///
-/// The copy is an applicant with a new id and the client of the caller. It has copies of the documents and AML cases, without the names
-/// of those who reviewed hits. The use of the token and the copy are one transaction, which is on disk when the call returns: both
-/// are there, or neither. Of concurrent calls with one token, one succeeds.
+/// The copy is an applicant with a new id and the client of the caller. It has copies of the documents and AML cases, without the
+/// names of those who reviewed hits. The use of the token and the copy are one transaction, which is on disk when the call returns:
+/// both are there, or neither. Of concurrent calls with one token, one succeeds.
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for another
-/// client. Returns [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if it does not say for which client the copy
-/// is, unless the caller has only one. Returns an error if the store cannot be read or written.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
+/// another client. Returns [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if it does not say for which
+/// client the copy is, unless the caller has only one. Returns an error if the store cannot be read or written.
 pub(crate) fn copy_profile_in(
     store: &Store,
     request: CopyRequest<'_>,

@@ -1,7 +1,7 @@
 //! The review of a hit of an AML case: a client sets its status, and the record says who has set it, and when.
 //!
-//! A review that a client has made has a `version`, which counts the reviews of the hit. An import keeps such a review unless its own
-//! one is later; see [`merge_reviews`].
+//! A review that a client has made has a `version`, which counts the reviews of the hit. An import keeps such a review unless its
+//! own one is later; see [`merge_reviews`].
 
 use std::collections::HashMap;
 
@@ -52,15 +52,15 @@ pub(crate) struct ReviewRequest<'r> {
 
 /// Sets the review of a hit, and returns it as JSON, with the ids of the AML case and of the hit. Calls `note` with these ids.
 ///
-/// The body has `amlCaseId` and `hitId`, and at least one of `matchStatus` and `whitelisted`. A status that it does not have stays. The
-/// review gets the time `now`, the name of the app token (`reviewedBy`), and the name of the reviewer in the body, or that of the app
-/// token. Concurrent reviews are serialized. If the body has `ifVersion`, the review must still have this version; 0 is a hit that no
-/// client has reviewed. The change is on disk when the call returns.
+/// The body has `amlCaseId` and `hitId`, and at least one of `matchStatus` and `whitelisted`. A status that it does not have stays.
+/// The review gets the time `now`, the name of the app token (`reviewedBy`), and the name of the reviewer in the body, or that of
+/// the app token. Concurrent reviews are serialized. If the body has `ifVersion`, the review must still have this version; 0 is a
+/// hit that no client has reviewed. The change is on disk when the call returns.
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant, the active AML case or the hit is unknown. Returns
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`Conflict`](super::DomainErrorKind::Conflict) if the review has
-/// another version. Returns an error if the store cannot be read or written.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`Conflict`](super::DomainErrorKind::Conflict) if the
+/// review has another version. Returns an error if the store cannot be read or written.
 pub(crate) fn review_hit_in(
     store: &Store,
     request: &ReviewRequest<'_>,
@@ -150,8 +150,8 @@ pub(super) struct MergedReviews {
     pub(super) replaced: Vec<String>,
 }
 
-/// Merges an imported AML case with the reviews that clients have made of the hits of the stored one. Returns `None` if they have made
-/// none.
+/// Merges an imported AML case with the reviews that clients have made of the hits of the stored one. Returns `None` if they have
+/// made none.
 ///
 /// A review of a client is replaced only by a review with a later `modifiedAt`. Hits that the import lacks are removed with their
 /// reviews.

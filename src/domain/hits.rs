@@ -14,9 +14,8 @@ pub(super) const REVIEWERS: [&str; 2] = ["reviewerName", "reviewedBy"];
 /// # Errors
 /// Returns an error if the text is neither a list nor `null`.
 pub(super) fn hits_of(hits: &str) -> json::Result<Vec<&RawValue>> {
-    let hits: Option<Vec<&RawValue>> = serde_json::from_str(hits).map_err(|fault| {
-        Box::new(Error::new(ErrorKind::Syntax, 0, fault.to_string(), "a list of hits"))
-    })?;
+    let hits: Option<Vec<&RawValue>> = serde_json::from_str(hits)
+        .map_err(|fault| Box::new(Error::new(ErrorKind::Syntax, 0, fault.to_string(), "a list of hits")))?;
     Ok(hits.unwrap_or_default())
 }
 

@@ -89,7 +89,8 @@ pub(crate) fn update_info_in(
         apply(&changes, &mut info);
         let info = info.to_json();
         applicant.set("info", info.clone());
-        mark_changed(&mut applicant, &OF_INFO, changes.changes().map(|(name, _)| name), now).map_err(corrupt)?;
+        mark_changed(&mut applicant, &OF_INFO, changes.changes().map(|(name, _)| name), now)
+            .map_err(corrupt)?;
         room.take(info.len())?;
         records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
         without_nulls(&info).map_err(corrupt)

@@ -9,7 +9,9 @@ use super::hit_review::merge_reviews;
 use super::kind::RecordKind;
 use super::levels::{check_level, excluded_steps, sentence};
 use super::members::Members;
-use super::records::{AML_CASES, APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key};
+use super::records::{
+    AML_CASES, APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key,
+};
 use super::replaced_levels::ReplacedLevels;
 use super::report::{ImportNote, ImportNoteKind, RecordImportReport};
 use crate::engine::{ImportError, ImportMode};

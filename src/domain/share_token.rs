@@ -182,13 +182,13 @@ fn remove_expired(
 }
 
 /// Creates a share token for a client of the service, who sees only the applicants of `clients`. Returns the response as JSON: the
-/// token, the client that it is for, and the time at which it expires. `maker` identifies the app token. Calls `note` with the client
-/// that the token is for.
+/// token, the client that it is for, and the time at which it expires. `maker` identifies the app token. Calls `note` with the
+/// client that the token is for.
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant and for one of another client. Returns
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`TooMany`](super::DomainErrorKind::TooMany) if `maker` has
-/// too many tokens that have not expired.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`TooMany`](super::DomainErrorKind::TooMany) if `maker`
+/// has too many tokens that have not expired.
 pub(crate) fn share_profile_in(
     store: &Store,
     applicant_id: &str,

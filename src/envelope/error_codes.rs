@@ -62,14 +62,14 @@ pub(crate) const INVALID_SHARE_TOKEN: ErrorCode = row(
 pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
 const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "unknown path");
-pub(crate) const NO_APPLICANT: ErrorCode =
-    row(4041, "ApplicantNotFoundException", 404, "no applicant has the id, or it is not that of a company (company data)");
-pub(crate) const NO_AML_CASE: ErrorCode = row(
-    4042,
-    "AmlCaseNotFoundException",
+pub(crate) const NO_APPLICANT: ErrorCode = row(
+    4041,
+    "ApplicantNotFoundException",
     404,
-    "the applicant has no such active AML case, or is unknown",
+    "no applicant has the id, or it is not that of a company (company data)",
 );
+pub(crate) const NO_AML_CASE: ErrorCode =
+    row(4042, "AmlCaseNotFoundException", 404, "the applicant has no such active AML case, or is unknown");
 pub(crate) const NO_STANDING_FILTER: ErrorCode =
     row(4043, "StandingFilterNotFoundException", 404, "the token has no standing filter of this name");
 pub(crate) const NO_STANDING: ErrorCode = row(

@@ -3,8 +3,8 @@
 //! [`Service`] implements the *interface document*, the specification of the HTTP interface of a compliance service. `casefilter
 //! serve` runs a service in its own process. Searches run on columns in memory. Documents and [records](crate::domain) are read
 //! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, review AML hits,
-//! create share tokens, and copy profiles. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
-//! stopped.
+//! create share tokens, and copy profiles. [Operators](#operators) import cases and records, and create share tokens, while the
+//! service runs or while it is stopped.
 //!
 //! The operations have the numbers of the interface document. Operations without a number are not part of it:
 //!

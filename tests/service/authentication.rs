@@ -6,8 +6,8 @@ use casefilter::service::ServiceOptions;
 
 use super::client::{Client, Key, Response, now_s, sign};
 use super::server::{
-    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, company_of, comparison_of, info_of, key, review_of,
-    share_tokens_of, status_of,
+    EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, company_of, comparison_of,
+    info_of, key, review_of, share_tokens_of, status_of,
 };
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
@@ -186,12 +186,7 @@ fn each_operation_needs_its_permission() {
         ("GET", &aml, b"", "viewAmlScreening"),
         ("PATCH", &info, b"{\"stateOfBirth\":\"x\"}", "changePersonalData"),
         ("POST", &share, b"{}", "shareApplicants"),
-        (
-            "PATCH",
-            &review,
-            br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true}"#,
-            "reviewAmlHits",
-        ),
+        ("PATCH", &review, br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true}"#, "reviewAmlHits"),
         ("GET", &company, b"", "viewApplicants"),
         ("GET", &comparison, b"", "viewApplicants"),
         ("PATCH", &company, b"{\"taxId\":\"x\"}", "changePersonalData"),

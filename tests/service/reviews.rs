@@ -14,7 +14,8 @@ fn a_review_is_durable_and_the_audit_log_has_only_its_ids() {
     let audit = database.folder().join("audit.ndjson");
     let process = Process::start(&database, &["--audit", audit.to_str().unwrap()]);
     let mut client = process.client();
-    let body = br#"{"amlCaseId":"aml-2","hitId":"hit-1","matchStatus":"true_positive","reviewerName":"Rhabarber"}"#;
+    let body =
+        br#"{"amlCaseId":"aml-2","hitId":"hit-1","matchStatus":"true_positive","reviewerName":"Rhabarber"}"#;
     let reviewed = client.call(&key("tenant-one"), "PATCH", &review_of("anna"), body).good();
     assert_eq!(
         (&reviewed["review"]["reviewedBy"], &reviewed["review"]["reviewerName"]),

@@ -259,7 +259,8 @@ fn the_examples_of_the_openapi_document_are_valid() {
                 if path == COPY {
                     target.extend(["?shareToken=", &server.database.share_token]);
                 }
-                let answer = client.call(&all, &method.to_uppercase(), &target, example.to_string().as_bytes());
+                let answer =
+                    client.call(&all, &method.to_uppercase(), &target, example.to_string().as_bytes());
                 assert_eq!(answer.status.to_string(), good, "{method} {path}: {}", answer.text());
             }
         }

@@ -30,7 +30,8 @@ fn ask(store: &Store, id: &str, clients: Clients<'_>) -> Results {
         company_info_in(store, id, clients, true, room),
         update_company_info_in(store, id, clients, (br#"{"taxId":"x"}"#, now()), room),
         compare_info_in(store, id, (clients, true), &[], room),
-        share_profile_in(store, id, (clients, "maker"), (b"", now()), &|_| {}).map(|made| made.len().to_string()),
+        share_profile_in(store, id, (clients, "maker"), (b"", now()), &|_| {})
+            .map(|made| made.len().to_string()),
         review_hit_in(
             store,
             &ReviewRequest {

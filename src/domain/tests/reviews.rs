@@ -78,14 +78,23 @@ fn a_review_of_another_version_or_of_what_is_not_there_is_rejected() {
     };
     not_found(r#"{"amlCaseId":"aml-3","hitId":"hit-1","whitelisted":true}"#, "HTTP 404 Not Found");
     not_found(r#"{"amlCaseId":"aml-9","hitId":"hit-1","whitelisted":true}"#, "HTTP 404 Not Found");
-    not_found(r#"{"amlCaseId":"aml-1","hitId":"hit-1","whitelisted":true}"#, "the AML case has no hit with the id `hit-1`");
+    not_found(
+        r#"{"amlCaseId":"aml-1","hitId":"hit-1","whitelisted":true}"#,
+        "the AML case has no hit with the id `hit-1`",
+    );
     for (body, expected) in [
         (r#"{"hitId":"hit-1","whitelisted":true}"#.to_owned(), "found no `amlCaseId`"),
         (r#"{"amlCaseId":"aml-2","whitelisted":true}"#.to_owned(), "found no `hitId`"),
-        (of_hit(r#""reviewerName":"Li""#), "found no `matchStatus`, expected `matchStatus`, `whitelisted`, or both"),
+        (
+            of_hit(r#""reviewerName":"Li""#),
+            "found no `matchStatus`, expected `matchStatus`, `whitelisted`, or both",
+        ),
         (of_hit(r#""matchStatus":null"#), "found no `matchStatus`"),
         (of_hit(r#""matchStatus":"false_positiv""#), "did you mean `false_positive`?"),
-        (of_hit(r#""matchStatus":"open""#), "expected one of `unknown`, `potential_match`, `false_positive`, `true_positive`"),
+        (
+            of_hit(r#""matchStatus":"open""#),
+            "expected one of `unknown`, `potential_match`, `false_positive`, `true_positive`",
+        ),
         (of_hit(r#""whitelisted":"true""#), "found a string, expected `true` or `false`"),
         (of_hit(r#""whitelist":true"#), "did you mean `whitelisted`?"),
         (of_hit(r#""whitelisted":true,"whitelisted":false"#), "found `whitelisted` again"),
@@ -110,7 +119,11 @@ fn concurrent_reviews_are_all_counted() {
         for number in 0..8 {
             scope.spawn(move || {
                 for _ in 0..5 {
-                    let rest = if number % 2 == 0 { r#""matchStatus":"true_positive""# } else { r#""whitelisted":true"# };
+                    let rest = if number % 2 == 0 {
+                        r#""matchStatus":"true_positive""#
+                    } else {
+                        r#""whitelisted":true"#
+                    };
                     review(store, &of_hit(rest)).unwrap();
                 }
             });
@@ -143,9 +156,17 @@ fn an_import_keeps_a_review_unless_its_own_one_is_later() {
         let imported = import(&world, RecordKind::AmlCases, &case(review)).unwrap();
         let kinds: Vec<ImportNoteKind> = imported.notes.iter().map(|note| note.kind).collect();
         assert_eq!(kinds, [ImportNoteKind::KeptReviews], "{review}");
-        assert!(imported.notes[0].message.contains("AML case `aml-2` of `anna`: kept the review of 1 hit, `hit-1`"));
+        assert!(
+            imported.notes[0]
+                .message
+                .contains("AML case `aml-2` of `anna`: kept the review of 1 hit, `hit-1`")
+        );
         let stored = parsed(&get(&world, "aml-case", "anna\0aml-2"));
-        assert_eq!((&stored["hits"][1]["review"], &stored["hits"][1]["name"]), (&own, &json!("new")), "{review}");
+        assert_eq!(
+            (&stored["hits"][1]["review"], &stored["hits"][1]["name"]),
+            (&own, &json!("new")),
+            "{review}"
+        );
         assert!(stored["hits"][0].get("review").is_none());
     }
     let later = r#","review":{"matchStatus":"unknown","modifiedAt":"2027-01-15 08:00:01"}"#;

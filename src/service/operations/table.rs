@@ -3,7 +3,10 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, company_info, compare_info, copy_profile, events, facets, filters, hit_review, preview, search, share_tokens, standing, step_status, update_info};
+use super::{
+    aml_case, company_info, compare_info, copy_profile, events, facets, filters, hit_review, preview, search,
+    share_tokens, standing, step_status, update_info,
+};
 
 /// All endpoints.
 pub(in crate::service) static ENDPOINTS: [Endpoint; 19] = [
