@@ -1,117 +1,27 @@
 //! Measures sets of standing filters: a case against many filters, insertions, and writes to engines that give events.
 //!
-//! Cases have eight attributes, and filters 2 to 5 criteria, like the tickets of `benches/peers/filters`. With
-//! `CASEFILTER_STANDING_MILLION=1`, also measures a million filters.
+//! Cases have eight attributes, and filters 2 to 5 criteria. With `CASEFILTER_STANDING_MILLION=1`, also measures a million filters.
+//! `benches/peers/filters` has another library beside the same sets.
+
+#[path = "shared/standing.rs"]
+mod data;
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use casefilter::{
-    Catalog, Document, Engine, Field, FieldType, Filter, FilterSet, Matches, StandingFilter, Timestamp,
-};
+use casefilter::{Catalog, Document, Engine, Filter, FilterSet, Matches, StandingFilter, Timestamp};
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use data::{Case, Data, FREQUENT, RARE, Test, catalog, text_of};
 
-/// Draws numbers, the same for the same seed (SplitMix64).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
+fn documents(data: Data, catalog: &Catalog, number: u64, seed: u64) -> Vec<Document> {
+    let document = |case: &Case| Document::parse(catalog, case.json().as_bytes()).unwrap();
+    data.cases(number, seed).iter().map(document).collect()
 }
 
-fn catalog() -> Catalog {
-    let text = |path: &str| Field::new(path, FieldType::String);
-    let integer = |path: &str| Field::new(path, FieldType::Integer);
-    let fields = ["clientId", "assignee", "status", "channel", "country", "tags[]"].map(text);
-    Catalog::new(fields.into_iter().chain(["createdAt", "costCents"].map(integer))).unwrap()
-}
-
-/// The numbers of values of the attributes. They decide how many filters select a case.
-#[derive(Clone, Copy)]
-struct Data {
-    name: &'static str,
-    clients: u64,
-    assignees: u64,
-    countries: u64,
-    tags: u64,
-}
-
-/// About 1 filter in 10,000 selects a case.
-const RARE: Data = Data { name: "1 in 10,000", clients: 6_000, assignees: 700, countries: 300, tags: 250 };
-/// About 1 filter in 100 selects a case.
-const FREQUENT: Data = Data { name: "1 in 100", clients: 25, assignees: 10, countries: 5, tags: 8 };
-
-const STATES: u64 = 8;
-const CHANNELS: u64 = 3;
-const SECONDS: u64 = 31_536_000;
-const CENTS: u64 = 100_000;
-
-impl Data {
-    fn cases(self, catalog: &Catalog, number: u64, seed: u64) -> Vec<Document> {
-        let mut draws = Draws(seed);
-        let case = |id| {
-            let text = format!(
-                r#"{{"id":"{id}","clientId":"client-{}","assignee":"officer-{}","status":"s{}","channel":"ch{}","country":"c{}","tags":["t{}","t{}"],"createdAt":{},"costCents":{}}}"#,
-                draws.below(self.clients),
-                draws.below(self.assignees),
-                draws.below(STATES),
-                draws.below(CHANNELS),
-                draws.below(self.countries),
-                draws.below(self.tags),
-                draws.below(self.tags),
-                draws.below(SECONDS),
-                draws.below(CENTS)
-            );
-            Document::parse(catalog, text.as_bytes()).unwrap()
-        };
-        (0..number).map(case).collect()
-    }
-
-    /// Returns a filter of 2 to 5 criteria on different attributes. An attribute with many values is among them, as in most saved
-    /// filters.
-    fn filter(self, draws: &mut Draws) -> String {
-        let first = [0, 0, 1, 4][draws.below(4) as usize];
-        let mut attributes = vec![first];
-        let criteria = 2 + draws.below(4) as usize;
-        while attributes.len() < criteria {
-            let next = draws.below(8);
-            if !attributes.contains(&next) {
-                attributes.push(next);
-            }
-        }
-        let criteria: Vec<String> = attributes
-            .into_iter()
-            .map(|attribute| match attribute {
-                0 => format!("clientId = client-{}", draws.below(self.clients)),
-                1 => format!("assignee = officer-{}", draws.below(self.assignees)),
-                2 if draws.below(2) == 0 => {
-                    let state = draws.below(STATES - 2);
-                    format!("status in (s{state}, s{}, s{})", state + 1, state + 2)
-                }
-                2 => format!("status <> s{}", draws.below(STATES)),
-                3 => format!("channel = ch{}", draws.below(CHANNELS)),
-                4 => format!("country = c{}", draws.below(self.countries)),
-                5 => format!("tags in (t{}, t{})", draws.below(self.tags), draws.below(self.tags)),
-                6 => format!("createdAt >= {}", draws.below(SECONDS)),
-                _ if draws.below(2) == 0 => format!("costCents > {}", draws.below(CENTS)),
-                _ => {
-                    let from = draws.below(CENTS);
-                    format!("costCents >= {from} and costCents < {}", from + CENTS / 20)
-                }
-            })
-            .collect();
-        criteria.join(" and ")
-    }
-
-    fn filters(self, catalog: &Catalog, number: usize) -> Vec<Filter> {
-        let mut draws = Draws(7);
-        (0..number).map(|_| Filter::compile_text(catalog, &self.filter(&mut draws)).unwrap()).collect()
-    }
+fn compiled(data: Data, catalog: &Catalog, number: usize) -> Vec<Filter> {
+    let filter = |tests: &Vec<Test>| Filter::compile_text(catalog, &text_of(tests)).unwrap();
+    data.filters(number).iter().map(filter).collect()
 }
 
 fn standing(filters: &[Filter]) -> Vec<StandingFilter> {
@@ -132,9 +42,9 @@ fn matching(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("standing");
     group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(20);
     for data in [RARE, FREQUENT] {
-        let cases = data.cases(&catalog, 1_000, 42);
+        let cases = documents(data, &catalog, 1_000, 42);
         for size in sizes() {
-            let filters = data.filters(&catalog, size);
+            let filters = compiled(data, &catalog, size);
             let set = FilterSet::new(&catalog);
             set.insert_many(standing(&filters)).unwrap();
             let mut matches = Matches::new();
@@ -187,7 +97,7 @@ fn matching(criterion: &mut Criterion) {
 fn inserting(criterion: &mut Criterion) {
     let catalog = catalog();
     let size = sizes().into_iter().max().unwrap_or_default().min(100_000);
-    let filters = standing(&RARE.filters(&catalog, size + 1_000));
+    let filters = standing(&compiled(RARE, &catalog, size + 1_000));
     let (first, more) = filters.split_at(size);
     let mut group = criterion.benchmark_group("standing");
     group.warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_secs(2)).sample_size(10);
@@ -237,7 +147,7 @@ fn writing(criterion: &mut Criterion) {
         [("no filters", RARE, 0), (RARE.name, RARE, filters), (FREQUENT.name, FREQUENT, filters)]
     {
         let set = Arc::new(FilterSet::new(&catalog));
-        set.insert_many(standing(&data.filters(&catalog, filters))).unwrap();
+        set.insert_many(standing(&compiled(data, &catalog, filters))).unwrap();
         let engine = || {
             let engine = Engine::builder(catalog.clone());
             match filters {
@@ -245,7 +155,7 @@ fn writing(criterion: &mut Criterion) {
                 _ => engine.watch(&set, 1_000_000, || Timestamp::from_millis(0)).unwrap().build(),
             }
         };
-        let [first, second] = [42, 43].map(|seed| data.cases(&catalog, number, seed));
+        let [first, second] = [42, 43].map(|seed| documents(data, &catalog, number, seed));
         let text = |cases: &[Document]| -> String {
             cases.iter().filter_map(|case| Some(format!("{}\n", case.text()?))).collect()
         };
@@ -303,10 +213,10 @@ fn storing(criterion: &mut Criterion) {
             made += 1;
             let path = folder.path().join(format!("{made}.db"));
             let store = Store::create(path, catalog.clone(), StoreOptions::default()).unwrap();
-            store.insert_standing(standing(&RARE.filters(&catalog, filters))).unwrap();
+            store.insert_standing(standing(&compiled(RARE, &catalog, filters))).unwrap();
             store
         };
-        let [first, second] = [42, 43].map(|seed| RARE.cases(&catalog, number, seed));
+        let [first, second] = [42, 43].map(|seed| documents(RARE, &catalog, number, seed));
         let lines: String = first.iter().filter_map(|case| Some(format!("{}\n", case.text()?))).collect();
         group.bench_function(BenchmarkId::new(format!("import to a store, {name}"), number), |bencher| {
             bencher.iter_batched(

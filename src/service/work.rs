@@ -122,9 +122,9 @@ impl ServiceState {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let import = Arc::clone(&self.import_lock).acquire_owned().await;
+        // An import takes these locks in this order, too.
         let copies = Arc::clone(&self.copies).write_owned().await;
-        // An import takes the write lock last, too.
+        let import = Arc::clone(&self.import_lock).acquire_owned().await;
         let turn = Arc::clone(&self.write_lock).acquire_owned().await;
         self.spawn_blocking(|shared| shared.track_write(work), (import, copies, turn)).await
     }
@@ -138,8 +138,14 @@ impl ServiceState {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let turn = Arc::clone(&self.copies).read_owned().await;
+        let turn = self.copy_turn().await;
         self.spawn_blocking(work, turn).await
+    }
+
+    /// Waits until no erasure runs. None begins before the returned guard is dropped.
+    #[cfg(unix)]
+    pub(super) async fn copy_turn(&self) -> impl Sized + Send + use<> {
+        Arc::clone(&self.copies).read_owned().await
     }
 
     /// Waits for the write lock on a blocking thread. Dropping the returned guard releases the lock.
@@ -264,6 +270,36 @@ mod tests {
         let tokens = Tokens::new(file, store.catalog(), &Limits::default()).unwrap();
         let options = ServiceOptions { concurrency, ..ServiceOptions::default() };
         ServiceState::new(store, tokens, options, std::iter::empty())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_erasure_waits_for_copies_and_imports_and_they_wait_for_it() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let shared = Arc::new(state(folder.path(), 1, 1));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let soon = Duration::from_millis(50);
+        runtime.block_on(async {
+            // An import has this turn while its body is received.
+            let receiving = shared.copy_turn().await;
+            let erase = || shared.admin_erase(|_| Ok(()));
+            assert!(tokio::time::timeout(soon, erase()).await.is_err());
+            drop(receiving);
+            erase().await.unwrap();
+            let import = Arc::clone(&shared.import_lock).acquire_owned().await;
+            assert!(tokio::time::timeout(soon, erase()).await.is_err());
+            drop(import);
+            let write = Arc::clone(&shared.write_lock).acquire_owned().await;
+            // It has the other locks now, and waits for the write.
+            let mut waiting = std::pin::pin!(erase());
+            assert!(tokio::time::timeout(soon, &mut waiting).await.is_err());
+            assert!(tokio::time::timeout(soon, shared.copy_turn()).await.is_err());
+            assert!(tokio::time::timeout(soon, shared.admin_copy(|_| Ok(()))).await.is_err());
+            assert!(tokio::time::timeout(soon, shared.admin_import(|_| Ok(()))).await.is_err());
+            drop(write);
+            waiting.await.unwrap();
+            shared.admin_copy(|_| Ok(())).await.unwrap();
+        });
     }
 
     #[test]

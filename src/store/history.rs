@@ -30,6 +30,8 @@ use crate::value::Timestamp;
 pub(crate) struct OldLimit {
     /// The maximum number of documents. An error of the request says if there are more.
     pub(crate) most: Option<usize>,
+    /// The maximum length of all their texts, in bytes.
+    pub(crate) most_bytes: Option<usize>,
     /// A value that is dropped with the last snapshot and page that have such documents.
     pub(crate) guard: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -196,8 +198,7 @@ impl Store {
         let write = find_write(moment, (last, (self.clock)()), history.as_ref())?;
         let Some(history) = history.filter(|_| write != last) else { return Ok(now) };
         let WriteRow { next_document, cases, .. } = history.row(write)?;
-        let (old, batches) =
-            self.read_old(&history, documents, (write, next_document), (stop, limit.most))?;
+        let (old, batches) = self.read_old(&history, documents, (write, next_document), (stop, limit))?;
         let attachment = Arc::new(documents.with_old(old.guarded_by(limit.guard.clone())));
         let earlier = self.engine.earlier_snapshot(&now, write, next_document, batches, attachment);
         // An entry of the history that is lost, doubled, or under another write.
@@ -214,17 +215,22 @@ impl Store {
         history: &History,
         documents: &Documents,
         (write, next_document): (u64, u64),
-        (stop, most): (&StopConditions, Option<usize>),
+        (stop, limit): (&StopConditions, &OldLimit),
     ) -> Result<(OldDocuments, Vec<Batch>), Fault> {
         let catalog = self.engine.catalog();
         let limits = self.options.limits.clone().for_stored_documents();
         let mut template = DocumentTemplate::default();
         let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
         let (mut removed, mut batches) = (Vec::new(), Vec::new());
+        let mut bytes_read = 0_usize;
         history.each_after(Some(write), next_document, |write, number, bytes| {
             stop.verdict_now().map_err(Fault::stopped)?;
-            if let Some(most) = most.filter(|most| removed.len() >= *most) {
-                let found = format!("more than {most} documents that were replaced or deleted since");
+            let is_over = |most: Option<usize>, count: usize| most.is_some_and(|most| count >= most);
+            if is_over(limit.most, removed.len()) || is_over(limit.most_bytes, bytes_read) {
+                let (documents, bytes) = (removed.len(), bytes_read);
+                let found = format!(
+                    "more than {documents} documents, of {bytes} bytes, that were replaced or deleted since"
+                );
                 let expected = "a later moment, since which fewer documents have changed";
                 return Err(Fault::stopped(Error::new(ErrorKind::BadValue, 0, found, expected)));
             }
@@ -236,6 +242,7 @@ impl Store {
                 let mut row = Row::default();
                 read_by_template(text, catalog, &limits, &mut template, &mut row)
                     .map_err(|error| Fault::corrupt(format!("document {number} of the history: {error}")))?;
+                bytes_read = bytes_read.saturating_add(text.len());
                 builder.push(&row, Document::Number { number, size_bytes: text.len() }, place);
                 Ok(())
             })?

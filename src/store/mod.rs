@@ -159,6 +159,7 @@ mod spool;
 mod standing;
 mod standing_bytes;
 mod standing_check;
+mod standing_naming;
 mod standing_tables;
 mod tables;
 #[cfg(test)]

@@ -218,31 +218,6 @@ impl Store {
         self.filters.iter()
     }
 
-    /// Returns the names of the standing filters whose text contains one of these ids, sorted. The id may also be a part of a
-    /// longer word. Empty ids are ignored. An [erasure](Self::erase) does not change these filters.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, Filter, StandingFilter, Store, StoreOptions};
-    /// # let folder = tempfile::tempdir()?;
-    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
-    /// let own = Filter::compile_text(store.catalog(), "applicantReference.applicantId = anna")?;
-    /// store.insert_standing([StandingFilter::new("anna's", &own)])?;
-    /// assert_eq!(store.standing_filters_naming(["anna", "bob"]), ["anna's"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn standing_filters_naming<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<String> {
-        let ids: Vec<&str> = ids.into_iter().filter(|id| !id.is_empty()).collect();
-        let names_one = |filter: &StandingFilter| {
-            let text = filter.filter().to_text();
-            ids.iter().any(|id| text.contains(id))
-        };
-        let mut names: Vec<String> =
-            self.filters.iter().filter(names_one).map(|filter| filter.name().to_owned()).collect();
-        names.sort();
-        names
-    }
-
     /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0.
     ///
     /// Returns only events that are on disk. So after a crash, no event has disappeared, and none has another number. The events of a

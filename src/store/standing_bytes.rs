@@ -132,7 +132,6 @@ pub(super) fn filter_to_bytes(filter: &StandingFilter, body: &str) -> Vec<u8> {
 pub(super) struct StoredFilter<'b> {
     pub(super) fields: Vec<FieldId>,
     /// The body that its owner has given. Empty without an owner.
-    #[cfg_attr(not(feature = "service"), expect(dead_code, reason = "only the service reads bodies"))]
     pub(super) body: &'b str,
     pub(super) text: &'b str,
 }

@@ -7,9 +7,9 @@
 //! | `applicant` | the id of an applicant, whose records and cases are erased |
 //! | `cases` | ids of cases |
 //!
-//! Waits until imports of cases, backups and copies that are in progress have ended. Those that come later wait for it.
+//! Waits until imports, backups and copies that are in progress have ended, also those whose body is still being received. Those that come later wait for it.
 //!
-//! The response has the numbers of what was erased, and the names of the standing filters that test one of the ids.
+//! The response has the numbers of what was erased, and the standing filters that contain one of the ids.
 
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ use crate::domain::erasure_of_applicant;
 use crate::service::audit::record::Note;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
+use crate::standing::StandingFilter;
 use crate::store::{Erased, Erasure};
 
 /// The JSON body of an erasure.
@@ -36,7 +37,22 @@ pub(super) struct AdminErasure {
 struct Answer {
     #[serde(flatten)]
     erased: Erased,
-    standing_filters: Vec<String>,
+    standing_filters: Vec<Named>,
+}
+
+/// A standing filter that contains an id.
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    /// The owner, for a filter of a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+}
+
+impl From<StandingFilter> for Named {
+    fn from(filter: StandingFilter) -> Self {
+        Self { name: filter.name().to_owned(), owner: filter.owner().map(str::to_owned) }
+    }
 }
 
 /// Erases, and returns the response. It has the note for the audit log as an extension.
@@ -58,7 +74,9 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, erasure: AdminErasure) ->
         let erased = shared.store.erase(&erasure.with_ids(cases.iter().cloned()));
         let erased = erased.map_err(|error| Failure::of_store(&error))?;
         let ids = applicant.iter().chain(&cases).map(String::as_str);
-        let standing_filters = shared.store.standing_filters_naming(ids);
+        let naming = shared.store.standing_filters_naming(ids);
+        let naming = naming.map_err(|error| Failure::of_store(&error))?;
+        let standing_filters = naming.into_iter().map(Named::from).collect();
         let note = Note::default();
         note.erased(&erased, applicant.as_deref(), &cases);
         Ok((Answer { erased, standing_filters }, note))

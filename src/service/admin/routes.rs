@@ -265,6 +265,8 @@ async fn import(
     let sources = if is_framed { SourceParser::framed() } else { SourceParser::unframed(source, is_parquet) };
     let folder = admin.path.parent().unwrap_or(FilePath::new("."));
     let idle_timeout = BODY_IDLE_TIMEOUT.max(admin.shared.options.read_timeout);
+    // An erasure waits from here on. Otherwise it would leave the cases that are still being received.
+    let _turn = admin.shared.copy_turn().await;
     let spool = spool(body, sources, folder, idle_timeout).await?;
     match kind {
         None => {

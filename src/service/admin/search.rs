@@ -47,10 +47,11 @@ use crate::error::Errors;
 use crate::filter::{Filter, FilterBuilder, SearchParams, SearchRequest};
 use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
+use crate::service::operations::as_of::old_limit;
 use crate::service::search_stop::{CancelOnDrop, SearchStop};
 use crate::service::state::ServiceState;
 use crate::stop::StopConditions;
-use crate::store::{AsOf, OldLimit, ParseAsOfError, StoreError, StoreSnapshot, StoredDocuments};
+use crate::store::{AsOf, ParseAsOfError, StoreError, StoreSnapshot, StoredDocuments};
 
 /// The content type of a response in frames.
 const CASES_TYPE: &str = "application/vnd.casefilter.cases";
@@ -232,7 +233,7 @@ pub(super) fn snapshot<'s>(
     let moment: AsOf = text.parse().map_err(|error: ParseAsOfError| {
         Failure::new(axum::http::StatusCode::BAD_REQUEST, format!("as_of: {error}"))
     })?;
-    shared.store.as_of_with(moment, stop, OldLimit::default()).map_err(|error| match error.request_error() {
+    shared.store.as_of_with(moment, stop, old_limit()).map_err(|error| match error.request_error() {
         Some(_) => Failure::stopped().described(error.to_string()),
         None => Failure::of_store(&error),
     })

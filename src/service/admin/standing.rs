@@ -31,6 +31,9 @@ const MOST_EVENTS: usize = 10_000;
 /// The maximum time that a request waits for events.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
+/// The time for which an empty answer waits while the service drains.
+const DRAIN_PAUSE: Duration = Duration::from_secs(1);
+
 /// A standing filter in JSON.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -193,6 +196,10 @@ pub(super) async fn events(shared: &Arc<ServiceState>, asked: AdminEvents) -> Re
             let known = *after.get_or_insert(known);
             shared.wait_for_any_event(known, end).await;
             continue;
+        }
+        if last.is_none() && shared.is_draining() {
+            // The client asks again at once.
+            tokio::time::sleep_until(end.min(now.checked_add(DRAIN_PAUSE).unwrap_or(end))).await;
         }
         let lines: Vec<String> = events.iter().map(|event| EventLine::of_operator(event).to_json()).collect();
         let last = last.or(after).unwrap_or(known);

@@ -69,6 +69,8 @@ pub(in crate::service) struct AppToken {
     /// The name that logs show.
     pub(in crate::service) name: String,
     pub(in crate::service) mac: Hmac<Sha256>,
+    /// The marks of the secret, and of the previous secret if there is one.
+    marks: (SecretMark, Option<SecretMark>),
     /// The key of the previous secret, and the second from which it is no longer valid.
     previous: Option<(Hmac<Sha256>, i64)>,
     /// The second from which the token is no longer valid.
@@ -106,6 +108,8 @@ pub(in crate::service) struct TokenState {
     pub(in crate::service) rate: Rate,
     /// The permits for requests that read events.
     pub(in crate::service) listeners: OnceLock<Arc<Semaphore>>,
+    /// The permit for a search as of an earlier moment.
+    pub(in crate::service) moments: OnceLock<Arc<Semaphore>>,
 }
 
 impl AppToken {
@@ -140,14 +144,14 @@ impl AppToken {
 
     /// Returns the mark of the secret, or of the previous secret.
     pub(in crate::service) fn secret(&self, is_previous: bool) -> SecretMark {
-        let previous = self.previous.as_ref().filter(|_| is_previous).map(|(mac, _)| mac);
-        SecretMark::of(previous.unwrap_or(&self.mac))
+        let (own, previous) = self.marks;
+        previous.filter(|_| is_previous).unwrap_or(own)
     }
 
     /// Returns true if the secret with this mark is valid: the present one, or the previous one until its end.
     pub(in crate::service) fn accepts(&self, secret: SecretMark, now_s: i64) -> bool {
-        let is_previous = |key| SecretMark::of(key) == secret;
-        self.secret(false) == secret || self.previous(now_s).is_some_and(is_previous)
+        let (own, previous) = self.marks;
+        own == secret || previous == Some(secret) && self.previous(now_s).is_some()
     }
 
     /// Records a request with a valid signature.
@@ -236,7 +240,9 @@ impl Tokens {
                 })
             };
             let name = entry.name.unwrap_or_else(|| number.to_string());
+            let previous_mark = previous.as_ref().map(|(mac, _)| SecretMark::of(mac));
             let token = AppToken {
+                marks: (SecretMark::of(&mac), previous_mark),
                 text: entry.token.clone(),
                 owner,
                 name,

@@ -23,6 +23,9 @@ use crate::store::{Exchange, NewOwnedFilter, OwnedFilter, Store};
 /// The time between two attempts, if the file cannot be read or written.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The maximum number of filters that one transaction exchanges.
+const EXCHANGED_AT_ONCE: usize = 64;
+
 impl ServiceState {
     /// Stores the filters of tokens whose restrictions have changed, now and after each change of the tokens. Runs until the future is
     /// dropped.
@@ -32,16 +35,17 @@ impl ServiceState {
             return std::future::pending().await;
         }
         // Other options of the service may also make another filter of a body. They change only by a restart.
-        let mut unchecked: HashSet<String> =
-            self.tokens.load().iter().map(|token| token.text.clone()).collect();
+        let mut checked: HashSet<String> = HashSet::new();
         let mut fails = false;
         loop {
             replaced.mark_unchanged();
             let mut failure = None;
             for token in self.tokens.load().iter() {
-                let checks_bodies = unchecked.contains(&token.text);
+                let checks_bodies = !checked.contains(&token.text);
                 match self.restrict(Arc::clone(token), checks_bodies).await {
-                    Ok(()) => drop(unchecked.remove(&token.text)),
+                    Ok(true) => drop(checked.insert(token.text.clone())),
+                    // It has changed again.
+                    Ok(false) => {}
                     // The filters of the other tokens do not wait for those of this one.
                     Err(error) => drop(failure.get_or_insert(error)),
                 }
@@ -64,8 +68,9 @@ impl ServiceState {
         }
     }
 
-    /// Stores the filters of a token that are outdated. If there are none, other writes do not wait.
-    async fn restrict(self: &Arc<Self>, token: Arc<AppToken>, checks_bodies: bool) -> Result<(), Failure> {
+    /// Stores the filters of a token that are outdated. If there are none, other writes do not wait. Returns false if the token has
+    /// changed meanwhile, so that its filters were not compared.
+    async fn restrict(self: &Arc<Self>, token: Arc<AppToken>, checks_bodies: bool) -> Result<bool, Failure> {
         let own = Arc::clone(&token);
         let is_outdated = move |shared: &Self| {
             let owner = &own.owner;
@@ -73,7 +78,7 @@ impl ServiceState {
             Ok(!is_sole || checks_bodies && !outdated(&shared.store, &own)?.is_empty())
         };
         if !self.read_page_part(is_outdated).await? {
-            return Ok(());
+            return Ok(true);
         }
         self.own_turn(move |shared| restrict(shared, &token)).await
     }
@@ -89,29 +94,43 @@ fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwne
         let is_visible = old.fields.iter().all(|field| catalog.is_visible(*field));
         let compiled = token.cache.compile(body.as_bytes()).ok().filter(|_| is_visible);
         let filter = compiled.unwrap_or_else(|| Filter::none(catalog));
-        let filter = StandingFilter::owned(token.owner.as_str(), &old.name, &filter);
-        let filter = filter.with_fields(old.fields.iter().copied());
-        if old.owner != token.owner.as_str() || !store.has_owned(&filter) {
+        let standing = |filter: &Filter| {
+            let filter = StandingFilter::owned(token.owner.as_str(), &old.name, filter);
+            filter.with_fields(old.fields.iter().copied())
+        };
+        // The optimiser merges only as much as it has effort for, so a long filter may have a shorter normal form once it was stored.
+        let is_stored = |filter: &Filter| {
+            let reread = || Filter::of_stored_text(catalog, &filter.to_text()).ok();
+            store.has_owned(&standing(filter))
+                || reread().is_some_and(|filter| store.has_owned(&standing(&filter)))
+        };
+        if old.owner != token.owner.as_str() || !is_stored(&filter) {
+            let filter = standing(&filter);
             found.push((old, NewOwnedFilter { filter, body }));
         }
     }
     Ok(found)
 }
 
-/// Stores the filters of a token that are outdated. The caller has the write lock.
-fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
+/// Stores the filters of a token that are outdated. The caller has the write lock. Returns false if the token has changed again.
+fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
     let present = shared.tokens.load();
     if present.find(&token.text).0.is_none_or(|present| present.owner != token.owner) {
         // The token has changed again while this write waited. It is next.
-        return Ok(());
+        return Ok(false);
     }
-    let (removed, inserted): (Vec<_>, Vec<_>) = outdated(&shared.store, token)?.into_iter().unzip();
-    if removed.is_empty() {
-        return Ok(());
+    let mut outdated = outdated(&shared.store, token)?;
+    if outdated.is_empty() {
+        return Ok(true);
     }
-    let (count, changed) = (inserted.len(), Some(token.owner.of_token()));
-    let exchange = Exchange { removed: &removed, inserted, changed };
-    shared.track_write(|shared| shared.store.exchange_owned(exchange).map_err(Failure::from))?;
+    let count = outdated.len();
+    // Each filter has the restrictions of the token in it, which may be long, so that all of them may not fit into memory.
+    while !outdated.is_empty() {
+        let part = outdated.split_off(outdated.len().saturating_sub(EXCHANGED_AT_ONCE));
+        let (removed, inserted): (Vec<_>, Vec<_>) = part.into_iter().unzip();
+        let exchange = Exchange { removed: &removed, inserted, changed: Some(token.owner.of_token()) };
+        shared.track_write(|shared| shared.store.exchange_owned(exchange).map_err(Failure::from))?;
+    }
     let (name, owner, last_event) = (token.name.as_str(), token.owner.as_str(), shared.store.last_event());
     tracing::info!(
         token = name,
@@ -120,7 +139,7 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<(), Failure> {
         last_event,
         "the restrictions of a token have changed, and those of its standing filters"
     );
-    Ok(())
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -98,6 +98,10 @@ async fn read(
     loop {
         // The first reading also checks that the events after this number are kept.
         let found = shared.read_events(&call.token, after, most).await?;
+        // Reading may wait for other requests, and the token may have been revoked or restricted meanwhile.
+        if !shared.is_in_force(&signer) {
+            return Ok((Vec::new(), after));
+        }
         after = found.last;
         if !found.events.is_empty() {
             return Ok((found.events, after));
@@ -119,9 +123,6 @@ async fn read(
 
 /// Returns the response with these events. A client goes on after the event `last`.
 fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Result<Response, Failure> {
-    if let Some(note) = &call.note {
-        note.events(events);
-    }
     let mut reservation = shared.outgoing.reserve(&call.token);
     let mut text = "{\"events\":[".to_owned();
     for (at, event) in events.iter().enumerate() {
@@ -135,6 +136,9 @@ fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Re
     }
     text.push_str(&format!("],\"last\":{last}}}"));
     let body = Outgoing::body(reservation, text.into_bytes())?;
+    if let Some(note) = &call.note {
+        note.events(events);
+    }
     shared.events.count_told(events.len());
     Ok(json(body))
 }

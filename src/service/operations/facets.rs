@@ -6,12 +6,12 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use axum::routing::MethodFilter;
 
-use super::as_of::{self, AS_OF};
+use super::as_of::{self, AS_OF, Turn};
 use super::case_source::CaseSource;
 use super::endpoint::{Call, Endpoint, Handler};
-use super::parameters::Parameters;
+use super::parameters::{self, Parameters};
 use crate::domain::DomainError;
-use crate::error::Errors;
+use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::facet::{FacetsAnswer, FacetsRequest};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
@@ -37,6 +37,7 @@ async fn facets(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     let guard = stop.guard();
     let client = call.client.clone();
     let reservation = shared.outgoing.reserve(&token);
+    let turn = as_of::turn(&shared, &token, call.query.as_deref()).await?;
     // Stopped counting ends soon, so the task still waits for its result.
     let watching = async {
         client.gone().await;
@@ -45,28 +46,41 @@ async fn facets(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     };
     let text = tokio::select! {
         biased;
-        text = shared.run_on_worker(&token, move |shared| facets_now(shared, &call, stop)) => text,
+        text = shared.run_on_worker(&token, move |shared| facets_now(shared, (&call, turn), stop)) => text,
         never = watching => never,
     };
     Outgoing::body(reservation, text?.into_bytes())
 }
 
-fn facets_now(shared: &ServiceState, call: &Call, stop: SearchStop) -> Result<String, Failure> {
+fn facets_now(
+    shared: &ServiceState,
+    (call, turn): (&Call, Turn),
+    stop: SearchStop,
+) -> Result<String, Failure> {
+    let known =
+        if call.token.cache.catalog().is_extended() { &ENDPOINT.parameters } else { &Parameters::NONE };
+    parameters::check(known, call.query.as_deref())?;
     let request = call.token.cache.facets(&call.body);
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let request = stop.apply_to_facets(request);
     if let Some(note) = &call.note {
         note.facets(&request);
     }
-    let mut pairs = form_urlencoded::parse(call.query.as_deref().unwrap_or_default().as_bytes());
-    let text = pairs.find(|(name, _)| name == AS_OF).map(|(_, value)| value);
+    let query = call.query.as_deref().unwrap_or_default();
+    let mut pairs = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == AS_OF);
+    let text = pairs.next().map(|(_, value)| value);
+    if let Some((_, second)) = pairs.next() {
+        let found = format!("{} again", quote(&second));
+        let error = Error::new(ErrorKind::DuplicateKey, 0, found, "the parameter once").at(AS_OF);
+        return Err(Errors::from(error).into());
+    }
     if let Some(text) = &text
         && !call.token.cache.catalog().is_extended()
     {
         return Err(Errors::from(as_of::unknown(text)).into());
     }
     let note = (call.note.as_deref(), &request.stop);
-    let moment = as_of::snapshot(shared, &call.token, text.as_deref(), note);
+    let moment = as_of::snapshot(shared, (&call.token, turn), text.as_deref(), note);
     let moment = moment.inspect_err(|failure| shared.count_if_stopped(failure, &request.stop))?;
     let moment = moment.unwrap_or_else(|| shared.store.snapshot());
     let counted = match &shared.source {

@@ -9,7 +9,7 @@
 //! or `{name}`. For another id, also change `endpoint.rs`.
 
 mod aml_case;
-mod as_of;
+pub(in crate::service) mod as_of;
 pub(super) mod case_source;
 mod company_info;
 mod compare_info;

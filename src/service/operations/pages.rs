@@ -18,10 +18,8 @@ use crate::postgres::{Ending, PostgresSource};
 use crate::service::audit::record::{IdDigest, Note};
 use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
-#[cfg(feature = "postgres")]
 use crate::service::http::budget::Reservation;
 use crate::service::http::errors::Failure;
-#[cfg(feature = "postgres")]
 use crate::service::http::outgoing::Outgoing;
 use crate::stop::StopConditions;
 use crate::store::{FoundPage, Store, StoreSnapshot};
@@ -102,6 +100,34 @@ impl NewPage<'_> {
             return Ok((Found::Whole(first), examined));
         }
         Ok((Found::Begun { first, rest }, examined))
+    }
+
+    /// Reads the rest of a page that was begun. `reservation` grows to the size of the page.
+    pub(super) fn finish(
+        &self,
+        store: &Store,
+        found: Found,
+        reservation: &mut Reservation,
+    ) -> Result<Found, Failure> {
+        let (mut text, mut rest) = match found {
+            Found::Begun { first, rest } => (first, rest),
+            whole @ Found::Whole(_) => return Ok(whole),
+        };
+        let mut size = rest.size(text.len());
+        while !rest.is_measured(&size) {
+            size = rest.measure(store, size, self.max_bytes)?;
+            if size.is_over {
+                return Err(too_large(size.next, self.max_bytes));
+            }
+        }
+        if !Outgoing::grow_to(reservation, size.bytes) {
+            return Err(Failure::overloaded());
+        }
+        text.reserve_exact(size.bytes.saturating_sub(text.len()));
+        while !rest.is_read() {
+            text.push_str(&rest.next_chunk(store)?);
+        }
+        Ok(Found::Whole(text))
     }
 
     /// Returns the response text after the last document.

@@ -416,9 +416,15 @@ fn a_search_as_of_a_moment_has_a_limit_of_old_documents() {
     }
     let guard = Arc::new(());
     let as_of = |write, most| {
-        let limit = OldLimit { most: Some(most), guard: Some(Arc::clone(&guard) as _) };
+        let limit = OldLimit { most: Some(most), most_bytes: None, guard: Some(Arc::clone(&guard) as _) };
         store.as_of_with(AsOf::Write(write), &StopConditions::default(), limit)
     };
+    // A document that was replaced has 22 bytes, the other one 10.
+    for (most_bytes, is_within) in [(1, false), (11, false), (33, true)] {
+        let limit = OldLimit { most: None, most_bytes: Some(most_bytes), guard: None };
+        let found = store.as_of_with(AsOf::Write(2), &StopConditions::default(), limit);
+        assert_eq!(found.is_ok(), is_within, "{most_bytes}");
+    }
     let error = as_of(2, 1).unwrap_err();
     assert_eq!(error.request_error().unwrap().kind, ErrorKind::BadValue);
     assert!(error.to_string().contains("more than 1 documents"), "{error}");

@@ -3,6 +3,11 @@
 use casefilter::{Catalog, CatalogError, Field, FieldType};
 use serde::Serialize;
 
+#[path = "../../../shared/draws.rs"]
+mod draws;
+
+use draws::Draws;
+
 pub const STATES: [&str; 8] = ["new", "open", "waiting", "blocked", "review", "solved", "closed", "rejected"];
 pub const TAGS: [&str; 20] = [
     "vip", "cash", "printer", "urgent", "network", "billing", "refund", "legal", "mobile", "desktop", "beta",
@@ -80,41 +85,29 @@ pub fn catalog() -> Result<Catalog, CatalogError> {
     ])
 }
 
-/// The multiplicative generator of Steele and Vigna (SplitMix64).
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-
-    fn one_of(&mut self, texts: &[&'static str]) -> &'static str {
-        texts[self.below(texts.len() as u64) as usize]
-    }
+fn one_of(draws: &mut Draws, texts: &[&'static str]) -> &'static str {
+    texts[draws.below(texts.len() as u64) as usize]
 }
 
 pub fn tickets(number: u64) -> Vec<Ticket> {
     let mut draws = Draws(42);
     let ticket = |id: u64| {
         let created_at = FIRST_DAY + draws.below(YEAR) as i64;
-        let mut tags: Vec<&'static str> = (0..draws.below(4)).map(|_| draws.one_of(&TAGS)).collect();
+        let mut tags: Vec<&'static str> = (0..draws.below(4)).map(|_| one_of(&mut draws, &TAGS)).collect();
         tags.dedup();
         Ticket {
             id: format!("ticket-{id:06}"),
             client_id: format!("client-{:04}", draws.below(CLIENTS)),
-            status: draws.one_of(&STATES),
+            status: one_of(&mut draws, &STATES),
             created_at,
             updated_at: created_at + draws.below(1_000_000) as i64,
             cost_cents: draws.below(100_000) as i64,
             tags,
             subject: format!("Ticket {id} about something with forty characters"),
-            priority: draws.one_of(&["low", "medium", "high"]),
+            priority: one_of(&mut draws, &["low", "medium", "high"]),
             assignee: (draws.below(5) > 1).then(|| format!("officer-{}", draws.below(90))),
-            channel: draws.one_of(&["mail", "phone", "web"]),
-            language: draws.one_of(&["en", "de", "fr", "es"]),
+            channel: one_of(&mut draws, &["mail", "phone", "web"]),
+            language: one_of(&mut draws, &["en", "de", "fr", "es"]),
             replies: draws.below(40) as u32,
             score: draws.below(10_000) as f64 / 100.0,
             escalated: draws.below(10) == 0,

@@ -1,11 +1,12 @@
 //! The command `erase`: removes an applicant or cases so that no byte of them is left in the database.
 
+use std::fmt;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 #[cfg(feature = "service")]
 use casefilter::domain::erasure_of_applicant;
-use casefilter::{Catalog, Erased, Erasure, Store, StoreOptions};
+use casefilter::{Catalog, Erased, Erasure, StandingFilter, Store, StoreOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::leftovers;
@@ -36,9 +37,10 @@ const ERASURES: &str = "/erasures";
 /// nothing is found, it does so too, because the file may have bytes of a case that was deleted before.
 ///
 /// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were
-/// made before, exports, the audit log (which has filters and ids of applicants), the logs of the service, names of standing
-/// filters, and blocks that the file system has freed. Standing filters whose text has an id are not changed; they are listed. A
-/// value that other cases have too, such as a shared address, stays there.
+/// made before, exports (also one that began before and is still being written), the audit log (which has filters and ids of
+/// applicants), the logs of the service, and blocks that the file system has freed. Standing filters that contain one of the given
+/// ids, in their name or their criteria, are not changed; they are listed. A value that other cases have too, such as a shared
+/// address, stays there. The events of a case that was deleted before keep its id, unless --case names it.
 ///
 /// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a
 /// service has the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
@@ -89,7 +91,31 @@ struct Question<'a> {
 struct Done {
     #[serde(flatten)]
     erased: Erased,
-    standing_filters: Vec<String>,
+    standing_filters: Vec<Named>,
+}
+
+/// A standing filter that contains an erased id.
+#[derive(Serialize, Deserialize)]
+struct Named {
+    name: String,
+    /// The owner, for a filter of a token of a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+}
+
+impl From<StandingFilter> for Named {
+    fn from(filter: StandingFilter) -> Self {
+        Self { name: filter.name().to_owned(), owner: filter.owner().map(str::to_owned) }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.owner {
+            Some(owner) => write!(f, "{} (of {})", escape(&self.name), escape(owner)),
+            None => f.write_str(&escape(&self.name)),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
@@ -107,9 +133,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Opened::Local(store) => {
             let erased = store.erase(&args.erasure(&catalog, &cases)?).map_err(|error| failed(&error))?;
             let ids = args.applicant.iter().chain(&cases).map(String::as_str);
-            let done = Done { erased, standing_filters: store.standing_filters_naming(ids) };
+            let naming = store.standing_filters_naming(ids).map_err(|error| failed(&error))?;
             close_written(store)?;
-            done
+            Done { erased, standing_filters: naming.into_iter().map(Named::from).collect() }
         }
         Opened::Served(mut service) => {
             let question = Question { applicant: args.applicant.as_deref(), cases: &cases };
@@ -119,10 +145,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     drop(working);
     leftovers::warn(&args.db);
     if !done.standing_filters.is_empty() {
-        let names = escape(&done.standing_filters.join(", ")).into_owned();
-        note(format!(
-            "warning: these standing filters have an erased id in their text, and still exist: {names}\n"
-        ));
+        let names: Vec<String> = done.standing_filters.iter().map(Named::to_string).collect();
+        note(format!("warning: these standing filters contain an erased id: {}\n", names.join(", ")));
     }
     let mut out = Output::new();
     match Format::or_fitting(args.format) {

@@ -100,6 +100,7 @@ pub(crate) struct Args {
     ///
     /// `search --as-of` then finds the cases as they were. The database keeps this setting, also for other commands and services. By
     /// default, it is not changed.
+    /// Each write removes only some of what is older; `compact` removes all of it.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     history: Option<Duration>,
 

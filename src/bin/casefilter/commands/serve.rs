@@ -265,6 +265,7 @@ pub(crate) struct Args {
     /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: as the database does]
     ///
     /// `search --as-of` and `audit replay` then find the cases as they were. The database keeps this setting, also for other commands.
+    /// Each write removes only some of what is older; `compact` removes all of it.
     #[arg(long, value_name = VALUE, env = "CASEFILTER_HISTORY", value_parser = seconds)]
     history: Option<Duration>,
 

@@ -35,7 +35,8 @@ const EVENTS: usize = 10_000;
 /// Print which standing filters cases enter and leave, and follow
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
-/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. After
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. The id is
+/// empty if the case was erased, and if the service marks that a token has other restrictions (filter "restrictions changed"). After
 /// these events, the command waits for further ones, until it is interrupted.
 ///
 /// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the database
@@ -44,7 +45,7 @@ const EVENTS: usize = 10_000;
 #[command(after_help = "\
 Examples:
   casefilter watch --db cases.db
-  casefilter watch --db cases.db --after 17 --once | jq -r 'select(.kind == \"entered\") | .id'")]
+  casefilter watch --db cases.db --after 17 --once | jq -r 'select(.kind == \"entered\" and .id != \"\") | .id'")]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE")]

@@ -200,6 +200,9 @@ impl Record {
         let (Some(filter), Some(last_write)) = (&self.filter, self.last_write) else {
             return fail("the log does not say which state of the cases was searched");
         };
+        if self.total.is_none() && self.items.is_none() && self.ids.is_none() {
+            return fail("the record has no answer");
+        }
         let extended = catalog.extended();
         let filter = FilterBuilder::new(&extended).with_limits(unpaged()).text(filter);
         let filter = filter.map_err(|errors| unreplayable(self.n, &escape(&errors.to_string())))?;
