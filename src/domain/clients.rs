@@ -105,7 +105,7 @@ pub(crate) fn is_client_id(text: &str) -> bool {
 }
 
 /// Returns the client of an applicant. Returns `None` if the record has none, or one that cannot be that of a token.
-fn client_of(applicant: &str) -> Option<String> {
+pub(super) fn client_of(applicant: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct OfClient {
         #[serde(rename = "clientId")]

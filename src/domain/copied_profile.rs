@@ -49,7 +49,7 @@ pub(crate) struct CopyIds<'c> {
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
-/// another client. Returns [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if it does not say for which
+/// another client, or if the applicant was moved to another client since. Returns [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if it does not say for which
 /// client the copy is, unless the caller has only one. Returns an error if the store cannot be read or written.
 pub(crate) fn copy_profile_in(
     store: &Store,
@@ -73,12 +73,15 @@ pub(crate) fn copy_profile_in(
         if !share.is_good(request.now) || !share.is_for_client(&client_id) {
             return Err(DomainError::unauthorized());
         }
+        let stored = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
+        if !share.is_of_client_of(&stored) {
+            return Err(DomainError::unauthorized());
+        }
         let applicant_id = share.use_up(store, records, &key)?;
         note(&CopyIds { applicant_id: &applicant_id, copy_id: &copy_id, client_id: &client_id });
         if records.get(APPLICANTS, &copy_id)?.is_some() {
             return Err(DomainError::no_random_numbers());
         }
-        let stored = records.get(APPLICANTS, &applicant_id)?.ok_or_else(DomainError::unauthorized)?;
         // The record, its copy, and the answer are in memory at the same time.
         room.take(stored.len().saturating_mul(3))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));

@@ -21,8 +21,8 @@ use crate::store::Store;
 /// answer has the steps of its level for this type of applicant.
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error
-/// if the store cannot be read.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used, or if the
+/// applicant was moved to another client since. Returns an error if the store cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     preview_in(store, share_token, Clients::All, now, &|_| {}, &mut Room::new(&mut |_| true))
 }
@@ -43,10 +43,13 @@ pub(crate) fn preview_in(
     if !share.is_good(now) || !share.is_for(clients) {
         return Err(DomainError::unauthorized());
     }
-    note(&share.applicant_id);
     // Three texts are in memory at the same time: the record, its visible members, and the answer.
     room.take(records.size(APPLICANTS, &share.applicant_id)?.saturating_mul(3))?;
     let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
+    if !share.is_of_client_of(&text) {
+        return Err(DomainError::unauthorized());
+    }
+    note(&share.applicant_id);
     profile(store, &text, |name| {
         room.take(records.size(LEVELS, name)?.saturating_mul(3))?;
         Ok(records.get(LEVELS, name)?)

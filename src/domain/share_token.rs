@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::body::{Body, BodySchema, ValueKind, read_body};
-use super::clients::Clients;
+use super::clients::{Clients, client_of};
 use super::error::DomainError;
-use super::records::{PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, read};
+use super::records::{APPLICANTS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, read};
 use crate::store::{RecordWrite, Store};
 
 /// The default lifetime of a share token that a client creates, in seconds.
@@ -41,11 +41,21 @@ pub(super) struct ShareToken {
     /// The mark of the app token that created the token. `None` if the host or an operator has created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     maker: Option<String>,
+    /// The client of the applicant when the token was created, or an empty text if the applicant had none. `None` in records of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_client: Option<String>,
 }
 
 impl ShareToken {
     pub(super) fn is_good(&self, now: DateTime<Utc>) -> bool {
         !self.is_used && now.timestamp_millis() < self.expires_at_ms
+    }
+
+    /// Returns true if the applicant with this record still belongs to the client to which it belonged when the token was created. A
+    /// client whose applicant was moved to another client must not keep access to it.
+    pub(super) fn is_of_client_of(&self, applicant: &str) -> bool {
+        self.of_client.as_deref().is_none_or(|own| client_of(applicant).unwrap_or_default() == own)
     }
 
     /// Returns true if a caller who acts for `clients` may use the token.
@@ -136,9 +146,8 @@ fn store_new(
     getrandom::fill(&mut random).map_err(|_| DomainError::no_random_numbers())?;
     let token = hex(&random);
     store.write_records(|records| {
-        if clients.find(records, applicant_id)?.is_none() {
-            return Err(DomainError::no_applicant(applicant_id));
-        }
+        let applicant = clients.find(records, applicant_id)?;
+        let applicant = applicant.ok_or_else(|| DomainError::no_applicant(applicant_id))?;
         let live_of_maker = remove_expired(store, records, now, maker)?;
         if maker.is_some() && live_of_maker >= MOST_TOKENS {
             return Err(DomainError::too_many_share_tokens(MOST_TOKENS));
@@ -149,6 +158,7 @@ fn store_new(
             is_used: false,
             for_client: for_client.map(str::to_owned),
             maker: maker.map(str::to_owned),
+            of_client: Some(client_of(&applicant).unwrap_or_default()),
         };
         records.put(SHARE_TOKENS, &hash(&token), &write(store, &share)?)?;
         Ok(())
@@ -229,8 +239,8 @@ struct MadeToken<'t> {
 /// profile.
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used. Returns an error
-/// if the store cannot be read or written.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used, or if the
+/// applicant was moved to another client since. Returns an error if the store cannot be read or written.
 pub fn redeem_share_token(
     store: &Store,
     share_token: &str,
@@ -241,6 +251,10 @@ pub fn redeem_share_token(
         let text = records.get(SHARE_TOKENS, &key)?.ok_or_else(DomainError::unauthorized)?;
         let share: ShareToken = read(store, &text)?;
         if !share.is_good(now) {
+            return Err(DomainError::unauthorized());
+        }
+        let applicant = records.get(APPLICANTS, &share.applicant_id)?;
+        if applicant.is_some_and(|applicant| !share.is_of_client_of(&applicant)) {
             return Err(DomainError::unauthorized());
         }
         share.use_up(store, records, &key)

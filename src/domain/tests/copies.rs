@@ -185,3 +185,42 @@ fn an_erased_profile_cannot_be_copied_and_its_copy_stays() {
     assert_eq!(fault(copy(&world, &["other"], &[&second], "")).0, DomainErrorKind::Unauthorized);
     assert!(step_status(&world, copied["id"].as_str().unwrap()).is_ok());
 }
+
+#[test]
+fn a_profile_that_was_moved_to_another_client_is_neither_shown_nor_copied() {
+    let world = World::new();
+    let (of_host, of_client) = (token_for(&world, "anna"), {
+        let made = share_profile_in(&world, "anna", (Clients::All, "m"), (b"", now()), &|_| {});
+        parsed(&made.unwrap())["token"].as_str().unwrap().to_owned()
+    });
+    // A record of an earlier version does not have the client.
+    let expires = now() + TimeDelta::hours(1);
+    let old = json!({"applicantId": "anna", "expiresAtMs": expires.timestamp_millis(), "isUsed": false});
+    put(&world, "share-token", &crate::domain::share_token::hash("old"), &old.to_string());
+    let record = get(&world, "applicant", "anna");
+    let moved = |client: Option<&str>| {
+        let mut record = parsed(&record);
+        match client {
+            Some(client) => record["clientId"] = json!(client),
+            None => drop(record.as_object_mut().unwrap().remove("clientId")),
+        }
+        import(&world, RecordKind::Applicants, &record.to_string()).unwrap();
+    };
+    for client in [Some("other"), None] {
+        moved(client);
+        for token in [&of_host, &of_client] {
+            let unauthorized = (DomainErrorKind::Unauthorized, "the share token is invalid".to_owned());
+            assert_eq!(fault(preview(&world, token, now())), unauthorized);
+            assert_eq!(fault(copy(&world, &["acme"], &[token], "")), unauthorized);
+            assert_eq!(fault(redeem_share_token(&world, token, now())), unauthorized);
+        }
+        assert!(preview(&world, "old", now()).is_ok());
+    }
+    // A token that is created after the move is valid, also for an applicant without a client.
+    let none = token_for(&world, "anna");
+    assert!(preview(&world, &none, now()).is_ok());
+    import(&world, RecordKind::Applicants, &record).unwrap();
+    assert!(preview(&world, &none, now()).is_err());
+    copy(&world, &["acme"], &[&of_client], "").unwrap();
+    copy(&world, &["acme"], &["old"], "").unwrap();
+}
