@@ -44,7 +44,8 @@ pub(crate) struct CopyIds<'c> {
 /// the preview. Calls `note` with the ids.
 ///
 /// The copy is an applicant with a new id and the client of the caller. It has copies of the documents and AML cases, without the
-/// names of those who reviewed hits. The use of the token and the copy are one transaction, which is on disk when the call returns:
+/// names of those who reviewed hits. The decisions on hits are copied, but not their `version`: for the client of the copy, no client
+/// has reviewed them, so that its imports replace them. The use of the token and the copy are one transaction, which is on disk when the call returns:
 /// both are there, or neither. Of concurrent calls with one token, one succeeds.
 ///
 /// # Errors

@@ -30,6 +30,15 @@ fn records_of(store: &Store, kind: &str, id: &str) -> Vec<(String, Value)> {
 #[test]
 fn a_copy_has_the_records_of_the_profile() {
     let world = World::new();
+    let request = ReviewRequest {
+        applicant_id: "anna",
+        clients: Clients::All,
+        body: br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true,"reviewerName":"Rhabarber"}"#,
+        token_name: "app-of-acme",
+        sees_personal_data: true,
+        now: now(),
+    };
+    review_hit_in(&world, &request, &|_, _| {}, &mut Room::new(&mut |_| true)).unwrap();
     for (id, _) in world.records().unwrap().with_prefix("applicant", "").unwrap() {
         let token = token_for(&world, &id);
         let shown = parsed(&preview(&world, &token, now()).unwrap());
@@ -52,11 +61,18 @@ fn a_copy_has_the_records_of_the_profile() {
                 let hits = record.get_mut("hits").and_then(Value::as_array_mut);
                 for hit in hits.into_iter().flatten() {
                     if let Some(review) = hit["review"].as_object_mut() {
-                        review.remove("reviewerName");
+                        ["reviewerName", "reviewedBy", "version"].map(|name| review.remove(name));
                     }
                 }
             }
-            assert_eq!(records_of(&world, kind, &own), expected, "{kind} of {id}");
+            let found = records_of(&world, kind, &own);
+            assert_eq!(found, expected, "{kind} of {id}");
+            // The reviewers of another tenant, and its count of reviews, are not copied. Its decision is.
+            let text = json!(found.iter().map(|(_, record)| record).collect::<Vec<_>>()).to_string();
+            for absent in ["Rhabarber", "app-of-acme", "reviewedBy", "\"version\""] {
+                assert!(!text.contains(absent), "{absent}: {text}");
+            }
+            assert!(id != "anna" || kind != "aml-case" || text.contains("\"whitelisted\":true"), "{text}");
         }
         // The operations answer for the copy as for the profile.
         let clients = ["other".to_owned()];
