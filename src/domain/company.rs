@@ -12,6 +12,7 @@ use super::records::APPLICANTS;
 use super::room::Room;
 use super::schemas::{COMPANY, COMPANY_INFO};
 use crate::error::Error;
+use crate::json;
 use crate::store::Store;
 
 /// The body of an update. Its members are those of [`COMPANY_FIELDS`](super::changes::COMPANY_FIELDS).
@@ -59,24 +60,36 @@ pub(crate) fn company_info_in(
     if !is_company(&applicant) {
         return Err(DomainError::no_company(applicant_id));
     }
-    let info = object(&applicant, "info");
-    let info = Members::read(&info).map_err(corrupt)?;
-    let view = View { unknown: sees_personal_data, personal: sees_personal_data };
-    copy(&object(&info, COMPANY_INFO), &COMPANY, view).map_err(corrupt)
+    let info = Members::read(object(&applicant, "info")).map_err(corrupt)?;
+    shown(object(&info, COMPANY_INFO), sees_personal_data).map_err(corrupt)
 }
 
-/// Changes the extracted data of a company, and returns all of it as JSON. The caller sees only the applicants of `clients`.
+/// Returns the data of a company for a caller. Leaves out known members that are not strings: an earlier version may have stored them
+/// without checking them.
+fn shown(company: &str, sees_personal_data: bool) -> json::Result<String> {
+    let mut company = Members::read(company)?;
+    for member in COMPANY.members {
+        if company.get(member.name).is_some_and(|value| !value.starts_with('"')) {
+            company.remove(member.name);
+        }
+    }
+    let view = View { unknown: sees_personal_data, personal: sees_personal_data };
+    copy(&company.to_json(), &COMPANY, view)
+}
+
+/// Changes the extracted data of a company, and returns it as JSON. The caller sees only the applicants of `clients`, and only the
+/// members that [`company_info_in`] shows.
 ///
 /// The body is an object with at least one known member. `null` clears a member. The change is on disk when the call returns.
 /// The record stores `now` as the time of change of each changed member. An import replaces such a member only with later data.
 ///
 /// # Errors
-/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an applicant that is unknown or not a company, and for an invalid body.
-/// Returns an error if the store cannot be read or written.
+/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an applicant that is unknown or not a company, for an invalid body, and
+/// if the stored `companyInfo` is not an object, or the record would become too large. Returns an error if the store cannot be read or written.
 pub(crate) fn update_company_info_in(
     store: &Store,
     applicant_id: &str,
-    clients: Clients<'_>,
+    (clients, sees_personal_data): (Clients<'_>, bool),
     (body, now): (&[u8], DateTime<Utc>),
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
@@ -84,15 +97,18 @@ pub(crate) fn update_company_info_in(
     store.write_records(|records| {
         let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
         let text = clients.find(records, applicant_id)?.ok_or_else(|| invalid(""))?;
+        // The record, its data with the changes, the new record and its bytes are in memory at the same time.
+        room.take(text.len().saturating_mul(4))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut applicant = Members::read(&text).map_err(corrupt)?;
         if !is_company(&applicant) {
             return Err(invalid(": an individual, whose data this operation does not change"));
         }
-        let info = object(&applicant, "info");
-        let mut info = Members::read(&info).map_err(corrupt)?;
-        let company = object(&info, COMPANY_INFO);
-        let mut company = Members::read(&company).map_err(corrupt)?;
+        let mut info = Members::read(object(&applicant, "info")).map_err(corrupt)?;
+        if info.get(COMPANY_INFO).is_some_and(|value| value != "null" && !value.starts_with('{')) {
+            return Err(invalid(": its `companyInfo` is not an object; import the applicant again"));
+        }
+        let mut company = Members::read(object(&info, COMPANY_INFO)).map_err(corrupt)?;
         for (name, value) in body.changes() {
             match value {
                 Some(value) => company.set(name, json_string(value)),
@@ -100,13 +116,15 @@ pub(crate) fn update_company_info_in(
             }
         }
         let company = company.to_json();
-        info.set(COMPANY_INFO, company.clone());
-        applicant.set("info", info.to_json());
+        let answer = shown(&company, sees_personal_data).map_err(corrupt)?;
+        info.set(COMPANY_INFO, company);
+        let info = info.to_json();
+        applicant.set("info", info);
         let changed = body.changes().map(|(name, _)| name);
         mark_changed(&mut applicant, &OF_COMPANY, changed, now).map_err(corrupt)?;
-        room.take(company.len())?;
-        records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
-        copy(&company, &COMPANY, View { unknown: true, personal: true }).map_err(corrupt)
+        let applicant = applicant.to_json();
+        records.put(APPLICANTS, applicant_id, &applicant)?;
+        Ok(answer)
     })
 }
 
@@ -114,7 +132,7 @@ fn is_company(applicant: &Members<'_>) -> bool {
     applicant.string("type").as_deref() == Some("company")
 }
 
-/// Returns the text of a member that is an object. Returns an empty object if the member is absent or `null`.
-fn object(of: &Members<'_>, name: &str) -> String {
-    of.get(name).filter(|value| value.starts_with('{')).unwrap_or("{}").to_owned()
+/// Returns the text of a member that is an object. Returns an empty object if the member is absent or not an object.
+fn object<'m>(of: &'m Members<'_>, name: &str) -> &'m str {
+    of.get(name).filter(|value| value.starts_with('{')).unwrap_or("{}")
 }

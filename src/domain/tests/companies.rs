@@ -11,7 +11,47 @@ fn read(store: &Store, id: &str, sees_personal_data: bool) -> Result<Value, Doma
 fn update(store: &Store, id: &str, body: &str) -> Result<Value, DomainError> {
     let mut has_room = |_| true;
     let room = &mut Room::new(&mut has_room);
-    update_company_info_in(store, id, Clients::All, (body.as_bytes(), now()), room).map(|text| parsed(&text))
+    let change = (body.as_bytes(), now());
+    update_company_info_in(store, id, (Clients::All, true), change, room).map(|text| parsed(&text))
+}
+
+#[test]
+fn an_update_shows_no_more_than_a_read() {
+    let world = World::new();
+    let firm = r#"{"id":"f","type":"company","info":{"companyInfo":{"taxId":"1","email":"a@b.example","owners":["Li"]}}}"#;
+    import(&world, RecordKind::Applicants, firm).unwrap();
+    let update = |sees_personal_data| {
+        let change = (&br#"{"website":"w","phone":"7"}"#[..], now());
+        let room = &mut Room::new(&mut |_| true);
+        update_company_info_in(&world, "f", (Clients::All, sees_personal_data), change, room).unwrap()
+    };
+    assert_eq!(parsed(&update(false)), json!({"taxId": "1", "website": "w"}));
+    assert_eq!(parsed(&update(false)), read(&world, "f", false).unwrap());
+    assert_eq!(parsed(&update(true)), read(&world, "f", true).unwrap());
+    assert!(update(true).contains("owners"));
+}
+
+#[test]
+fn stored_data_of_another_type_are_not_shown_and_not_discarded() {
+    let world = World::new();
+    let of = |company: &str| format!(r#"{{"id":"f","type":"company","info":{{"companyInfo":{company}}}}}"#);
+    put(&world, "applicant", "f", &of(r#"{"taxId":12345,"country":{"a":1},"companyName":"One"}"#));
+    assert_eq!(read(&world, "f", true).unwrap(), json!({"companyName": "One"}));
+    assert_eq!(
+        update(&world, "f", r#"{"type":"Ltd"}"#).unwrap(),
+        json!({"companyName": "One", "type": "Ltd"})
+    );
+    assert!(get(&world, "applicant", "f").contains(r#""taxId":12345"#));
+    for company in ["[1]", "7", r#""x""#] {
+        put(&world, "applicant", "f", &of(company));
+        let (kind, told) = fault(update(&world, "f", r#"{"type":"Ltd"}"#));
+        assert_eq!(kind, DomainErrorKind::Invalid);
+        assert!(told.contains("its `companyInfo` is not an object"), "{told}");
+        assert_eq!(get(&world, "applicant", "f"), of(company));
+        assert_eq!(read(&world, "f", true).unwrap(), json!({}));
+    }
+    put(&world, "applicant", "f", &of("null"));
+    assert_eq!(update(&world, "f", r#"{"type":"Ltd"}"#).unwrap(), json!({"type": "Ltd"}));
 }
 
 #[test]

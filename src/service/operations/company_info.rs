@@ -39,6 +39,7 @@ fn company_info(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Resu
 }
 
 fn update_company_info(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
-    let (clients, change) = (call.token.clients(), (&*call.body, now()));
-    Ok(domain::update_company_info_in(&shared.store, &call.path_id, clients, change, room)?.into_bytes())
+    let reader = (call.token.clients(), call.token.may(Permission::ViewPersonalData));
+    let change = (&*call.body, now());
+    Ok(domain::update_company_info_in(&shared.store, &call.path_id, reader, change, room)?.into_bytes())
 }
