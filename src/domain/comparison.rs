@@ -94,6 +94,8 @@ enum DifferenceKind {
 /// `clients`. `fields` are the values of the query parameter: a list of paths with commas. Without paths, all fields for the type
 /// of the applicant are compared, except for transliterations.
 ///
+/// The given data of a company are members of `fixedInfo.companyInfo`, or else of `fixedInfo` itself.
+///
 /// Texts are equal if all code points are. If `sees_personal_data` is false, values about persons are left out.
 ///
 /// # Errors
@@ -112,8 +114,8 @@ pub(crate) fn compare_info_in(
     if !clients.list(&records, applicant_id)? {
         return Err(unknown());
     }
-    // The record, its members, and the answer are in memory at the same time.
-    room.take(records.size(APPLICANTS, applicant_id)?.saturating_mul(3))?;
+    // The record, both objects with their `companyInfo`, and the answer are in memory at the same time.
+    room.take(records.size(APPLICANTS, applicant_id)?.saturating_mul(4))?;
     let text = clients.get(&records, applicant_id)?.ok_or_else(unknown)?;
     let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
     let applicant = Members::read(&text).map_err(corrupt)?;
@@ -127,8 +129,9 @@ pub(crate) fn compare_info_in(
     };
     let info = texts(&applicant, "info").map_err(corrupt)?;
     let fixed_info = texts(&applicant, "fixedInfo").map_err(corrupt)?;
-    let info = Side::read(&info).map_err(corrupt)?;
-    let fixed_info = Side::read(&fixed_info).map_err(corrupt)?;
+    let info = Side::read(&info, false).map_err(corrupt)?;
+    let is_company = default_for == DefaultFor::Companies;
+    let fixed_info = Side::read(&fixed_info, is_company).map_err(corrupt)?;
     let mut comparison = Comparison { compared: Vec::new(), differences: Vec::new() };
     for field in FIELDS.iter().filter(is_asked) {
         comparison.compared.push(field.path);
@@ -190,17 +193,23 @@ fn object(of: &Members<'_>, name: &str) -> String {
 struct Side<'t> {
     own: Members<'t>,
     company: Members<'t>,
+    /// True if members of `companyInfo` may also be members of the object itself, as in the `fixedInfo` of a company: the steps of a
+    /// level look for them there.
+    is_flat: bool,
 }
 
 impl<'t> Side<'t> {
-    fn read((own, company): &'t (String, String)) -> crate::json::Result<Self> {
-        Ok(Self { own: Members::read(own)?, company: Members::read(company)? })
+    fn read((own, company): &'t (String, String), is_flat: bool) -> crate::json::Result<Self> {
+        Ok(Self { own: Members::read(own)?, company: Members::read(company)?, is_flat })
     }
 
     /// Returns the value at a path. Returns `None` if it is absent, `null` or not a string.
     fn value(&self, path: &str) -> Option<String> {
         match path.split_once('.') {
-            Some((_, name)) => self.company.string(name),
+            Some((_, name)) => {
+                let flat = || self.own.string(name).filter(|_| self.is_flat);
+                self.company.string(name).or_else(flat)
+            }
             None => self.own.string(path),
         }
     }

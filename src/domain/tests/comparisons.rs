@@ -85,6 +85,43 @@ fn company_data_are_compared() {
 }
 
 #[test]
+fn given_data_of_a_company_may_be_members_of_fixed_info() {
+    let world = World::new();
+    let found = compare(&world, "firm-two", false, &[]).unwrap();
+    let missing = json!([{"field": "companyInfo.companyName", "kind": "notInInfo", "fixedInfo": "Two Ltd"}]);
+    assert_eq!(found["differences"], missing);
+    // `companyInfo` comes first, and a `null` in it counts as absent. `info` has no such members.
+    let firm = r#"{"id":"f","type":"company",
+        "info":{"taxId":"9","companyInfo":{"companyName":"One","country":"DEU","type":"Ltd"}},
+        "fixedInfo":{"companyName":"x","country":"FRA","taxId":"1","type":"Ltd","companyInfo":{"companyName":"One","country":null}}}"#;
+    import(&world, RecordKind::Applicants, firm).unwrap();
+    let expected = json!([
+        {"field": "companyInfo.country", "kind": "different", "info": "DEU", "fixedInfo": "FRA"},
+        {"field": "companyInfo.taxId", "kind": "notInInfo", "fixedInfo": "1"},
+    ]);
+    assert_eq!(compare(&world, "f", false, &[]).unwrap()["differences"], expected);
+    // The `country` of an individual is not that of a company.
+    let person = firm.replace("company\",", "individual\",").replace("\"f\"", "\"p\"");
+    import(&world, RecordKind::Applicants, &person).unwrap();
+    let found = compare(&world, "p", true, &["companyInfo.country"]).unwrap();
+    assert_eq!(found["differences"][0]["kind"], "notInFixedInfo");
+}
+
+#[test]
+fn numbers_out_of_range_do_not_hide_other_members() {
+    let world = World::new();
+    let firm = r#"{"id":"f","type":"company","info":{"companyInfo":{"revenue":1e999,"companyName":"One"}},
+        "fixedInfo":{"companyInfo":{"x":-1e999,"companyName":"Two"}}}"#;
+    import(&world, RecordKind::Applicants, firm).unwrap();
+    let expected =
+        json!([{"field": "companyInfo.companyName", "kind": "different", "info": "One", "fixedInfo": "Two"}]);
+    assert_eq!(compare(&world, "f", false, &[]).unwrap()["differences"], expected);
+    // A damaged record is an error.
+    put(&world, "applicant", "f", r#"{"id":"f","type":"company","info":{"companyInfo":{"a" 1}}}"#);
+    assert_eq!(fault(compare(&world, "f", false, &[])).0, DomainErrorKind::Store);
+}
+
+#[test]
 fn unknown_fields_and_applicants_are_errors() {
     let world = World::new();
     for (fields, expected) in [
