@@ -23,6 +23,11 @@ static BODY: BodySchema =
 /// The number of random bytes in the id of a copy.
 const ID_BYTES: usize = 12;
 
+/// The maximum number of bytes of the records of a profile that can be copied, and the maximum number of these records. All of them
+/// are copied in one transaction, for which other writes wait.
+const MOST_BYTES: usize = 64 << 20;
+const MOST_RECORDS: usize = 10_000;
+
 /// A request for a copy.
 pub(crate) struct CopyRequest<'r> {
     /// The share tokens in the query: a valid request has at most one.
@@ -51,7 +56,8 @@ pub(crate) struct CopyIds<'c> {
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
 /// another client, or if the applicant was moved to another client since. Returns [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if it does not say for which
-/// client the copy is, unless the caller has only one. Returns an error if the store cannot be read or written.
+/// client the copy is, unless the caller has only one. It also returns this error for a profile whose records are larger than
+/// [`MOST_BYTES`] or more than [`MOST_RECORDS`]. Returns an error if the store cannot be read or written.
 pub(crate) fn copy_profile_in(
     store: &Store,
     request: CopyRequest<'_>,
@@ -74,17 +80,19 @@ pub(crate) fn copy_profile_in(
         if !share.is_good(request.now) || !share.is_for_client(&client_id) {
             return Err(DomainError::unauthorized());
         }
+        // The record, its copy with its bytes, and the answer are in memory at the same time.
+        let applicant_bytes = records.size(APPLICANTS, &share.applicant_id)?;
+        room.take(applicant_bytes.saturating_mul(4))?;
         let stored = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
         if !share.is_of_client_of(&stored) {
             return Err(DomainError::unauthorized());
         }
+        check_size(records, &share.applicant_id, applicant_bytes)?;
         let applicant_id = share.use_up(store, records, &key)?;
         note(&CopyIds { applicant_id: &applicant_id, copy_id: &copy_id, client_id: &client_id });
         if records.get(APPLICANTS, &copy_id)?.is_some() {
             return Err(DomainError::no_random_numbers());
         }
-        // The record, its copy, and the answer are in memory at the same time.
-        room.take(stored.len().saturating_mul(3))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut applicant = Members::read(&stored).map_err(corrupt)?;
         applicant.set("id", json_string(&copy_id));
@@ -92,7 +100,11 @@ pub(crate) fn copy_profile_in(
         let applicant = applicant.to_json();
         records.put(APPLICANTS, &copy_id, &applicant)?;
         index_applicant(records, &copy_id, None, &applicant)?;
-        let mut copy = CopyOfRecords { store, applicant_id: &applicant_id, copy_id: &copy_id, records };
+        drop(stored);
+        // Only the copy of the applicant stays in memory, so that the rest of the memory is used again.
+        let reserved = applicant_bytes.saturating_mul(3);
+        let mut copy =
+            CopyOfRecords { store, applicant_id: &applicant_id, copy_id: &copy_id, records, reserved };
         copy.run(DOCUMENTS, "applicantId", room)?;
         copy.run(AML_CASES, "targetEntityId", room)?;
         profile(store, &applicant, |name| {
@@ -101,6 +113,27 @@ pub(crate) fn copy_profile_in(
             Ok(level)
         })
     })
+}
+
+/// Returns an error if the records of a profile are too large, or too many, for a copy.
+fn check_size(
+    records: &mut RecordWrite<'_>,
+    applicant_id: &str,
+    applicant: usize,
+) -> Result<(), DomainError> {
+    let prefix = applicant_key(applicant_id, "");
+    let (mut bytes, mut count) = (applicant, 1_usize);
+    for kind in [DOCUMENTS, AML_CASES] {
+        let sizes = records.sizes(kind, &prefix)?;
+        bytes = bytes.saturating_add(sizes.all);
+        count = count.saturating_add(sizes.count);
+    }
+    if bytes > MOST_BYTES || count > MOST_RECORDS {
+        return Err(DomainError::invalid(format!(
+            "the profile has {count} records of {bytes} bytes together, and a copy has at most {MOST_RECORDS} of {MOST_BYTES} bytes; ask the operator for an export"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns the client for which the copy is made.
@@ -142,6 +175,8 @@ struct CopyOfRecords<'c, 'w> {
     applicant_id: &'c str,
     copy_id: &'c str,
     records: &'c mut RecordWrite<'w>,
+    /// The number of reserved bytes that are not in use.
+    reserved: usize,
 }
 
 impl CopyOfRecords<'_, '_> {
@@ -150,17 +185,18 @@ impl CopyOfRecords<'_, '_> {
         let store = self.store;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let prefix = applicant_key(self.applicant_id, "");
-        let (mut last, mut reserved) = (prefix.clone(), 0);
+        let mut last = prefix.clone();
         loop {
             let page = self.records.page_within(kind, Some(&last), PAGE_RECORDS, PAGE_BYTES)?;
             let own = page.into_iter().take_while(|(key, _)| key.starts_with(&prefix)).collect::<Vec<_>>();
             let Some((key, _)) = own.last() else { return Ok(()) };
             last.clone_from(key);
             let bytes: usize = own.iter().map(|(_, text)| text.len()).fold(0, usize::saturating_add);
-            // Two texts of each record are in memory at the same time. The memory is used again for the next page.
-            let needed = bytes.saturating_mul(2);
-            room.take(needed.saturating_sub(reserved))?;
-            reserved = reserved.max(needed);
+            // Besides the page, the hits of a record, the new record and its bytes are in memory at the same time. The memory is
+            // used again for the next page.
+            let needed = bytes.saturating_mul(4);
+            room.take(needed.saturating_sub(self.reserved))?;
+            self.reserved = self.reserved.max(needed);
             for (key, text) in &own {
                 let Some(id) = key.strip_prefix(&prefix) else { continue };
                 let mut record = Members::read(text).map_err(corrupt)?;

@@ -16,8 +16,12 @@ const DEFAULT_LIFETIME_S: u64 = 3600;
 /// The maximum lifetime of such a token: 7 days.
 const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 
-/// The maximum number of share tokens that one app token has created and that have not expired. Used ones count, too. Each creation
-/// reads the records of all share tokens.
+/// The time for which a used share token counts, in milliseconds since its creation, also if it has expired: a day. Otherwise,
+/// short-lived share tokens would allow any number of copies.
+const USED_COUNTS_MS: i64 = 24 * 3600 * 1000;
+
+/// The maximum number of share tokens that one app token has created and that count: those that have not expired, and those that were
+/// used and created within a day. Each creation reads the records of all share tokens.
 const MOST_TOKENS: usize = 1000;
 
 /// The body with which a client creates a share token. All members are optional.
@@ -45,11 +49,22 @@ pub(super) struct ShareToken {
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_client: Option<String>,
+    /// The time of creation, in milliseconds since the Unix epoch. `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_at_ms: Option<i64>,
 }
 
 impl ShareToken {
     pub(super) fn is_good(&self, now: DateTime<Utc>) -> bool {
         !self.is_used && now.timestamp_millis() < self.expires_at_ms
+    }
+
+    /// Returns true if the token counts for the limit of its maker. Otherwise, its record is no longer needed.
+    fn counts(&self, now: DateTime<Utc>) -> bool {
+        let now = now.timestamp_millis();
+        let counts_until = self.made_at_ms.filter(|_| self.is_used && self.maker.is_some());
+        let counts_until = counts_until.map(|made| made.saturating_add(USED_COUNTS_MS));
+        now < self.expires_at_ms || counts_until.is_some_and(|until| now < until)
     }
 
     /// Returns true if the applicant with this record still belongs to the client to which it belonged when the token was created. A
@@ -159,6 +174,7 @@ fn store_new(
             for_client: for_client.map(str::to_owned),
             maker: maker.map(str::to_owned),
             of_client: Some(client_of(&applicant).unwrap_or_default()),
+            made_at_ms: Some(now.timestamp_millis()),
         };
         records.put(SHARE_TOKENS, &hash(&token), &write(store, &share)?)?;
         Ok(())
@@ -166,7 +182,7 @@ fn store_new(
     Ok(token)
 }
 
-/// Removes the records of expired share tokens. Returns the number of the other ones that `maker` has created.
+/// Removes the records of share tokens that no longer count. Returns the number of the other ones that `maker` has created.
 fn remove_expired(
     store: &Store,
     records: &mut RecordWrite<'_>,
@@ -178,7 +194,7 @@ fn remove_expired(
         let page = records.page_within(SHARE_TOKENS, last.as_deref(), PAGE_RECORDS, PAGE_BYTES)?;
         for (key, text) in &page {
             let share: ShareToken = read(store, text)?;
-            if share.expires_at_ms <= now.timestamp_millis() {
+            if !share.counts(now) {
                 records.remove(SHARE_TOKENS, key)?;
             } else if share.maker.as_deref() == maker {
                 live = live.saturating_add(1);
@@ -198,7 +214,7 @@ fn remove_expired(
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant and for one of another client. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`TooMany`](super::DomainErrorKind::TooMany) if `maker`
-/// has too many tokens that have not expired.
+/// has too many tokens that have not expired, or that were used within a day of their creation.
 pub(crate) fn share_profile_in(
     store: &Store,
     applicant_id: &str,

@@ -240,3 +240,45 @@ fn a_profile_that_was_moved_to_another_client_is_neither_shown_nor_copied() {
     copy(&world, &["acme"], &[&of_client], "").unwrap();
     copy(&world, &["acme"], &["old"], "").unwrap();
 }
+
+#[test]
+fn a_profile_over_a_limit_is_not_copied() {
+    let world = World::new();
+    let token = token_for(&world, "anna");
+    let document = |number: usize, rest: &str| {
+        format!(
+            r#"{{"id":"d{number}","applicantId":"anna","step":"IDENTITY","createdAt":"2026-01-01 00:00:00"{rest}}}"#
+        )
+    };
+    let refused = |store: &Store| {
+        let (kind, told) = fault(copy(store, &["other"], &[&token], ""));
+        assert_eq!(kind, DomainErrorKind::Invalid);
+        assert!(told.contains("and a copy has at most 10000 of 67108864 bytes"), "{told}");
+    };
+    let own = records_of(&world, "document", "anna").len() + records_of(&world, "aml-case", "anna").len() + 1;
+    let add = |numbers: std::ops::Range<usize>, rest: &str| {
+        let write = |records: &mut crate::store::RecordWrite<'_>| {
+            for number in numbers {
+                records.put("document", &format!("anna\0d{number}"), &document(number, rest))?;
+            }
+            Ok::<_, StoreError>(())
+        };
+        world.write_records(write).unwrap();
+    };
+    add(0..10_001 - own, "");
+    refused(&world);
+    world.write_records(|records| records.remove("document", "anna\0d0").map(drop)).unwrap();
+    // The token is not used.
+    let made = copy(&world, &["other"], &[&token], "").unwrap();
+    assert_eq!(records_of(&world, "document", made["id"].as_str().unwrap()).len(), {
+        records_of(&world, "document", "anna").len()
+    });
+    let world = World::new();
+    let token = token_for(&world, "anna");
+    let large = format!(r#","x":"{}""#, "x".repeat(15 << 20));
+    for number in 0..5 {
+        put(&world, "document", &format!("anna\0d{number}"), &document(number, &large));
+    }
+    let (kind, told) = fault(copy(&world, &["other"], &[&token], ""));
+    assert!(kind == DomainErrorKind::Invalid && told.contains("67108864"), "{told}");
+}

@@ -115,3 +115,30 @@ fn an_app_token_has_a_limited_number_of_live_share_tokens() {
     create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 1002);
 }
+
+#[test]
+fn a_used_share_token_counts_for_a_day_although_it_has_expired() {
+    let world = World::new();
+    let count = || world.records().unwrap().with_prefix("share-token", "").unwrap().len();
+    let share_at = |at: DateTime<Utc>| {
+        let body = (&br#"{"ttlInSecs":1}"#[..], at);
+        share_profile_in(&world, "anna", (Clients::All, "m"), body, &|_| {})
+            .map(|made| parsed(&made)["token"].as_str().unwrap().to_owned())
+    };
+    let used = share_at(now()).unwrap();
+    redeem_share_token(&world, &used, now()).unwrap();
+    share_at(now()).unwrap();
+    // Later, the unused one is removed, and the used one is not.
+    let later = now() + TimeDelta::seconds(2);
+    share_at(later).unwrap();
+    assert_eq!(count(), 2);
+    // The loop of short share tokens and copies ends.
+    let text = get(&world, "share-token", &crate::domain::share_token::hash(&used));
+    let fill = |records: &mut crate::store::RecordWrite<'_>| {
+        (0..999).try_for_each(|number| records.put("share-token", &format!("used-{number}"), &text).map(drop))
+    };
+    world.write_records(fill).unwrap();
+    assert_eq!(share_at(later + TimeDelta::hours(23)).unwrap_err().kind(), DomainErrorKind::TooMany);
+    share_at(now() + TimeDelta::hours(24)).unwrap();
+    assert_eq!(count(), 1);
+}
