@@ -8,7 +8,7 @@
 use chrono::{DateTime, Utc};
 
 use super::members::{Members, json_string};
-use super::schemas::{COMPANY_INFO, COMPANY_INFO_CHANGED_AT, INFO_CHANGED_AT};
+use super::schemas::{COMPANY_INFO, COMPANY_INFO_CHANGED_AT, COPIED_FROM, INFO_CHANGED_AT};
 use super::time::with_offset;
 use crate::json;
 use crate::value::Timestamp;
@@ -245,4 +245,22 @@ fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>>
         Some((Timestamp::parse(&text).ok()?, text))
     });
     Ok(dates.max())
+}
+
+/// Returns the record of an imported applicant with the origins of the stored one, which is a copy. Returns `None` if it is no copy, or
+/// if the imported one has origins itself. An import must not hide that an applicant is a copy.
+pub(super) fn with_origins(stored: &str, incoming: &str) -> json::Result<Option<String>> {
+    if !stored.contains(COPIED_FROM) && !stored.contains("\\u") {
+        return Ok(None);
+    }
+    let stored = Members::read(stored)?;
+    let Some(origins) = stored.get(COPIED_FROM).filter(|origins| origins.starts_with('[')) else {
+        return Ok(None);
+    };
+    let mut incoming = Members::read(incoming)?;
+    if incoming.get(COPIED_FROM).is_some_and(|own| own.starts_with('[')) {
+        return Ok(None);
+    }
+    incoming.set(COPIED_FROM, origins.to_owned());
+    Ok(Some(incoming.to_json()))
 }

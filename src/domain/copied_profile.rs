@@ -5,15 +5,17 @@ use chrono::{DateTime, Utc};
 use super::body::{Body, BodySchema, ValueKind, missing, read_body};
 use super::clients::{Clients, index_applicant};
 use super::error::DomainError;
-use super::hits::without_reviewers;
+use super::hits::{hits_of, list, without_reviewers};
 use super::members::{Members, json_string};
 use super::profile::profile;
 use super::records::{
     AML_CASES, APPLICANTS, DOCUMENTS, LEVELS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, applicant_key, read,
 };
 use super::room::Room;
+use super::schemas::COPIED_FROM;
 use super::share_token::{ShareToken, hash, hex};
 use crate::error::{Error, ErrorKind, Errors, Found};
+use crate::json;
 use crate::store::{RecordWrite, Store};
 
 /// The body of a copy. All members are optional.
@@ -48,7 +50,7 @@ pub(crate) struct CopyIds<'c> {
 /// Copies the profile that belongs to a share token, and uses the token up. Returns the profile of the copy as JSON, in the form of
 /// the preview. Calls `note` with the ids.
 ///
-/// The copy is an applicant with a new id and the client of the caller. It has copies of the documents and AML cases, without the
+/// The copy is an applicant with a new id and the client of the caller. Its record lists its origins, which no answer shows. It has copies of the documents and AML cases, without the
 /// names of those who reviewed hits. The decisions on hits are copied, but not their `version`: for the client of the copy, no client
 /// has reviewed them, so that its imports replace them. The use of the token and the copy are one transaction, which is on disk when the call returns:
 /// both are there, or neither. Of concurrent calls with one token, one succeeds.
@@ -97,6 +99,8 @@ pub(crate) fn copy_profile_in(
         let mut applicant = Members::read(&stored).map_err(corrupt)?;
         applicant.set("id", json_string(&copy_id));
         applicant.set("clientId", json_string(&client_id));
+        let origins = with_origin(&applicant, &applicant_id, request.now).map_err(corrupt)?;
+        applicant.set(COPIED_FROM, origins);
         let applicant = applicant.to_json();
         records.put(APPLICANTS, &copy_id, &applicant)?;
         index_applicant(records, &copy_id, None, &applicant)?;
@@ -167,6 +171,17 @@ fn share_token_of<'r>(body: &'r Body, query: &'r [String]) -> Result<&'r str, Do
         }
         (None, _) => Err(DomainError::unauthorized()),
     }
+}
+
+/// Returns the text of the list of origins of a copy: those of the profile, and the profile itself.
+fn with_origin(applicant: &Members<'_>, applicant_id: &str, now: DateTime<Utc>) -> json::Result<String> {
+    let mut origin = Members::default();
+    origin.set("applicantId", json_string(applicant_id));
+    origin.set("at", json_string(&now.format("%Y-%m-%d %H:%M:%S+0000").to_string()));
+    let origin = origin.to_json();
+    let before = applicant.get(COPIED_FROM).filter(|before| before.starts_with('['));
+    let before = hits_of(before.unwrap_or("[]"))?;
+    Ok(list(before.iter().map(|own| own.get()).chain([&*origin])))
 }
 
 /// Copies the records that belong to an applicant.

@@ -192,7 +192,7 @@ pub(crate) use clients::{Clients, index_clients, is_client_id};
 pub(crate) use company::{company_info_in, update_company_info_in};
 pub(crate) use comparison::compare_info_in;
 pub(crate) use copied_profile::{CopyIds, CopyRequest, copy_profile_in};
-pub use erase::erasure_of_applicant;
+pub use erase::{copies_of_applicant, erasure_of_applicant};
 pub(crate) use error::Cause;
 pub use error::{DomainError, DomainErrorKind};
 pub use export::export_records;

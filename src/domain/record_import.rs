@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::changes::{Merged, merge};
+use super::changes::{Merged, merge, with_origins};
 use super::check::{Checked, check};
 use super::clients::{complete_index, index_applicant};
 use super::hit_review::merge_reviews;
@@ -251,6 +251,9 @@ impl Importer<'_, '_> {
             if let Some(merged) = merged {
                 record.text.clone_from(&merged.text);
                 record.merged = Some(merged);
+            }
+            if let Some(text) = with_origins(stored, &record.text).map_err(|error| *error)? {
+                record.text = text;
             }
         }
         index_applicant(self.records, &record.key, stored.as_deref(), &record.text)?;

@@ -86,8 +86,14 @@ pub(super) static APPLICANT: Schema = Schema {
         text("lang"),
         object(INFO_CHANGED_AT, &CHANGED_AT).visible_to(Visibility::Internal),
         object(COMPANY_INFO_CHANGED_AT, &COMPANY_CHANGED_AT).visible_to(Visibility::Internal),
+        list(COPIED_FROM, &Kind::Object(&ORIGIN)).visible_to(Visibility::Internal),
     ],
 };
+
+/// The member of an applicant that lists the applicants that it is a copy of: the first one, and then the copies in between.
+pub(super) const COPIED_FROM: &str = "copiedFrom";
+
+static ORIGIN: Schema = Schema { members: &[id("applicantId"), of("at", Kind::ZonedMoment)] };
 
 /// The member of an applicant that has the times at which operation 5 (update of extracted info) changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";

@@ -255,7 +255,7 @@
 //! | `POST /standing-filters/removals` | `{"owner":…,"names":[…]}` removes standing filters in this order; stops at a name that no filter has, and returns it as `unknown` |
 //! | `POST /events` | `{"after":…,"limit":…,"wait_ms":…}` returns events of all owners, and waits if there are none |
 //! | `POST /deletions` | `{"body":…,"expected":…}` deletes the selected cases, if `expected` is their number; without `expected`, only counts them |
-//! | `POST /erasures` | `{"applicant":…,"cases":[…]}` erases the cases and records of an applicant, and the cases with these ids, see [`Store::erase`](crate::Store::erase) |
+//! | `POST /erasures` | `{"applicant":…,"cases":[…]}` erases the cases and records of an applicant, and the cases with these ids, see [`Store::erase`](crate::Store::erase). The answer also lists standing filters with these ids, and copies of the applicant |
 //!
 //! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,
 //! and a slow client blocks no other writes. Then the spooled body is imported in one transaction, as by `casefilter import`. An

@@ -53,6 +53,7 @@ fn a_copy_has_the_records_of_the_profile() {
         let mut record = parsed(&get(&world, "applicant", &id));
         record["id"] = json!(own);
         record["clientId"] = json!("other");
+        record["copiedFrom"] = json!([{"applicantId": id, "at": "2027-01-15 08:00:00+0000"}]);
         assert_eq!(parsed(&get(&world, "applicant", &own)), record);
         for (kind, owner) in [("document", "applicantId"), ("aml-case", "targetEntityId")] {
             let mut expected = records_of(&world, kind, &id);
@@ -199,7 +200,26 @@ fn an_erased_profile_cannot_be_copied_and_its_copy_stays() {
     let copied = copy(&world, &["other"], &[&first], "").unwrap();
     world.erase(&erasure_of_applicant(world.catalog(), "anna").unwrap()).unwrap();
     assert_eq!(fault(copy(&world, &["other"], &[&second], "")).0, DomainErrorKind::Unauthorized);
-    assert!(step_status(&world, copied["id"].as_str().unwrap()).is_ok());
+    let copy_id = copied["id"].as_str().unwrap();
+    assert!(step_status(&world, copy_id).is_ok());
+    // The copy can be found, also after an import has replaced its record, and so can a copy of it.
+    assert_eq!(copies_of_applicant(&world, "anna").unwrap(), [copy_id]);
+    let token = token_for(&world, copy_id);
+    assert!(!preview(&world, &token, now()).unwrap().contains("copiedFrom"));
+    let again = copy(&world, &["third"], &[&token], "").unwrap();
+    let again = again["id"].as_str().unwrap();
+    let mut both = [copy_id, again];
+    both.sort_unstable();
+    import(&world, RecordKind::Applicants, &format!(r#"{{"id":"{copy_id}","type":"individual"}}"#)).unwrap();
+    assert_eq!(copies_of_applicant(&world, "anna").unwrap(), both);
+    assert_eq!(copies_of_applicant(&world, copy_id).unwrap(), [again]);
+    let exported = get(&world, "applicant", again);
+    import(&world, RecordKind::Applicants, &exported).unwrap();
+    assert_eq!(get(&world, "applicant", again), exported);
+    // After the erasure of the copy in between, the origin still has the last one.
+    world.erase(&erasure_of_applicant(world.catalog(), copy_id).unwrap()).unwrap();
+    assert_eq!(copies_of_applicant(&world, "anna").unwrap(), [again]);
+    assert!(copies_of_applicant(&world, "boris").unwrap().is_empty());
 }
 
 #[test]
