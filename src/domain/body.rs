@@ -24,6 +24,8 @@ pub(super) struct BodySchema {
 pub(super) enum ValueKind {
     /// A text that is not blank and has no control characters.
     Text,
+    /// A text like [`Text`](Self::Text) of at most [`NAME_BYTES`].
+    Name,
     /// A date `yyyy-MM-dd` that is not in the future.
     PastDate,
     /// A code of ISO 3166-1 alpha-3.
@@ -37,6 +39,9 @@ pub(super) enum ValueKind {
     /// An integer within these bounds.
     Integer(u64, u64),
 }
+
+/// The maximum length of the name of a person, in bytes.
+const NAME_BYTES: usize = 256;
 
 /// The value of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,9 +233,13 @@ impl BodyReader<'_> {
 
     /// Checks the text of a member.
     fn check(&self, name: &str, kind: ValueKind, value: &str, offset: usize) -> Result<(), Error> {
-        if value.len() > self.limits.string_bytes {
+        let most = match kind {
+            ValueKind::Name => NAME_BYTES.min(self.limits.string_bytes),
+            _ => self.limits.string_bytes,
+        };
+        if value.len() > most {
             let found = format!("a string of {} bytes", value.len());
-            let expected = format!("at most {} bytes", self.limits.string_bytes);
+            let expected = format!("at most {most} bytes");
             return Err(Error::new(ErrorKind::StringTooLong, offset, found, expected));
         }
         if !matches!(kind, ValueKind::Id | ValueKind::Secret | ValueKind::OneOf(_))

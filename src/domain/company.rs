@@ -8,7 +8,7 @@ use super::clients::Clients;
 use super::copy::{View, copy};
 use super::error::DomainError;
 use super::members::{Members, json_string};
-use super::records::APPLICANTS;
+use super::records::{APPLICANTS, put_within_limit};
 use super::room::Room;
 use super::schemas::{COMPANY, COMPANY_INFO};
 use crate::error::Error;
@@ -123,7 +123,7 @@ pub(crate) fn update_company_info_in(
         let changed = body.changes().map(|(name, _)| name);
         mark_changed(&mut applicant, &OF_COMPANY, changed, now).map_err(corrupt)?;
         let applicant = applicant.to_json();
-        records.put(APPLICANTS, applicant_id, &applicant)?;
+        put_within_limit(records, APPLICANTS, applicant_id, &applicant)?;
         Ok(answer)
     })
 }

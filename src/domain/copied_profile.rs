@@ -9,7 +9,8 @@ use super::hits::{hits_of, list, without_reviewers};
 use super::members::{Members, json_string};
 use super::profile::profile;
 use super::records::{
-    AML_CASES, APPLICANTS, DOCUMENTS, LEVELS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, applicant_key, read,
+    AML_CASES, APPLICANTS, DOCUMENTS, LEVELS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, applicant_key,
+    put_within_limit, read,
 };
 use super::room::Room;
 use super::schemas::COPIED_FROM;
@@ -102,7 +103,7 @@ pub(crate) fn copy_profile_in(
         let origins = with_origin(&applicant, &applicant_id, request.now).map_err(corrupt)?;
         applicant.set(COPIED_FROM, origins);
         let applicant = applicant.to_json();
-        records.put(APPLICANTS, &copy_id, &applicant)?;
+        put_within_limit(records, APPLICANTS, &copy_id, &applicant)?;
         index_applicant(records, &copy_id, None, &applicant)?;
         drop(stored);
         // Only the copy of the applicant stays in memory, so that the rest of the memory is used again.
@@ -222,7 +223,8 @@ impl CopyOfRecords<'_, '_> {
                     let hits = without_reviewers(hits).map_err(corrupt)?;
                     record.set("hits", hits);
                 }
-                self.records.put(kind, &applicant_key(self.copy_id, id), &record.to_json())?;
+                let key = applicant_key(self.copy_id, id);
+                put_within_limit(self.records, kind, &key, &record.to_json())?;
             }
         }
     }

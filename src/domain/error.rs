@@ -127,6 +127,13 @@ impl DomainError {
         Self::new(DomainErrorKind::TooMany, description)
     }
 
+    /// Returns the error for a record that would become larger than a record that can be imported.
+    pub(super) fn record_too_large(bytes: usize, most: usize) -> Self {
+        Self::invalid(format!(
+            "the record would have {bytes} bytes, and has at most {most}; nothing was changed, send shorter texts"
+        ))
+    }
+
     pub(super) fn invalid(description: impl Into<String>) -> Self {
         Self::new(DomainErrorKind::Invalid, description)
     }

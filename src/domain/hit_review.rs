@@ -14,7 +14,7 @@ use super::copy::{View, copy};
 use super::error::DomainError;
 use super::hits::{hits_of, list};
 use super::members::{Members, json_string};
-use super::records::{AML_CASES, AmlHead, applicant_key, read};
+use super::records::{AML_CASES, AmlHead, applicant_key, put_within_limit, read};
 use super::room::Room;
 use super::schemas::{HIT_REVIEW, MATCH_STATUSES, REVIEW_VERSION};
 use crate::error::Error;
@@ -28,7 +28,7 @@ static BODY: BodySchema = BodySchema {
         ("hitId", ValueKind::Id),
         ("matchStatus", ValueKind::OneOf(MATCH_STATUSES)),
         ("whitelisted", ValueKind::Boolean),
-        ("reviewerName", ValueKind::Text),
+        ("reviewerName", ValueKind::Name),
         ("ifVersion", ValueKind::Integer(0, MOST_VERSION)),
     ],
     clears: false,
@@ -59,7 +59,7 @@ pub(crate) struct ReviewRequest<'r> {
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant, the active AML case or the hit is unknown. Returns
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`Conflict`](super::DomainErrorKind::Conflict) if the
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if the record would become too large; [`Conflict`](super::DomainErrorKind::Conflict) if the
 /// review has another version. Returns an error if the store cannot be read or written.
 pub(crate) fn review_hit_in(
     store: &Store,
@@ -78,17 +78,16 @@ pub(crate) fn review_hit_in(
     store.write_records(|records| {
         request.clients.find(records, request.applicant_id)?.ok_or_else(DomainError::no_aml_case)?;
         let key = applicant_key(request.applicant_id, case_id);
+        // The record, its new hits, the new record and its bytes are in memory at the same time.
+        room.take(records.size(AML_CASES, &key)?.saturating_mul(4))?;
         let text = records.get(AML_CASES, &key)?.ok_or_else(DomainError::no_aml_case)?;
         let head: AmlHead = read(store, &text)?;
         if head.active == Some(false) {
             return Err(DomainError::no_aml_case());
         }
-        // The record, its hits and the new record are in memory at the same time.
-        room.take(text.len().saturating_mul(3))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut case = Members::read(&text).map_err(corrupt)?;
-        let hits = case.get("hits").unwrap_or("null").to_owned();
-        let hits = hits_of(&hits).map_err(corrupt)?;
+        let hits = hits_of(case.get("hits").unwrap_or("null")).map_err(corrupt)?;
         let mut found = None;
         for (at, hit) in hits.iter().enumerate() {
             let hit = Members::read(hit.get()).map_err(corrupt)?;
@@ -119,8 +118,9 @@ pub(crate) fn review_hit_in(
         hit.set("review", review.clone());
         let hit = hit.to_json();
         let texts = hits.iter().enumerate().map(|(own, text)| if own == at { &*hit } else { text.get() });
-        case.set("hits", list(texts));
-        records.put(AML_CASES, &key, &case.to_json())?;
+        let hits = list(texts);
+        case.set("hits", hits);
+        put_within_limit(records, AML_CASES, &key, &case.to_json())?;
         let view = View { unknown: true, personal: request.sees_personal_data };
         let mut answer = Members::default();
         answer.set("amlCaseId", json_string(case_id));

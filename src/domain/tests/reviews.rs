@@ -185,6 +185,30 @@ fn an_import_keeps_a_review_unless_its_own_one_is_later() {
 }
 
 #[test]
+fn a_review_does_not_make_a_record_larger_than_an_import_accepts() {
+    let world = World::new();
+    let case = |size: usize| {
+        let start = r#"{"id":"aml-2","createdAt":"2026-02-01 10:00:00","targetEntityType":"applicant","targetEntityId":"anna","hits":[{"id":"hit-1"}],"x":""#;
+        format!("{start}{}\"}}", "x".repeat(size - start.len() - 2))
+    };
+    let most = 16 << 20;
+    put(&world, "aml-case", "anna\0aml-2", &case(most));
+    let (kind, told) = fault(review(&world, &of_hit(r#""whitelisted":true"#)));
+    assert_eq!(kind, DomainErrorKind::Invalid);
+    assert!(told.ends_with("and has at most 16777216; nothing was changed, send shorter texts"), "{told}");
+    assert_eq!(get(&world, "aml-case", "anna\0aml-2").len(), most);
+    put(&world, "aml-case", "anna\0aml-2", &case(most - 400));
+    review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
+    let exported = get(&world, "aml-case", "anna\0aml-2");
+    import(&world, RecordKind::AmlCases, &exported).unwrap();
+    let name =
+        |bytes: usize| of_hit(&format!(r#""whitelisted":true,"reviewerName":"{}""#, "n".repeat(bytes)));
+    review(&world, &name(256)).unwrap();
+    let (_, told) = fault(review(&world, &name(257)));
+    assert!(told.contains("found a string of 257 bytes, expected at most 256 bytes"), "{told}");
+}
+
+#[test]
 fn a_review_without_memory_changes_nothing() {
     let world = World::new();
     let before = get(&world, "aml-case", "anna\0aml-2");
