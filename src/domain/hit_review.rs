@@ -1,7 +1,7 @@
 //! The review of a hit of an AML case: a client sets its status, and the record says who has set it, and when.
 //!
-//! A review that a client has made has a `version`, which counts the reviews of the hit. An import keeps such a review unless its
-//! own one is later; see [`merge_reviews`].
+//! A review that a client has made has a `version`, which is higher after each change of the review, and `reviewedBy`. An import keeps
+//! such a review unless its own one is later; see [`merge_reviews`].
 
 use std::collections::HashMap;
 
@@ -135,12 +135,13 @@ fn review_of<'h>(hit: &'h Members<'_>) -> Option<&'h str> {
     hit.get("review").filter(|review| review.starts_with('{'))
 }
 
-/// Returns the version of a review. Returns `None` if no client has made the review.
+/// Returns the version of a review. Returns `None` if it has none.
 fn version_of(review: &Members<'_>) -> Option<u64> {
     review.get(REVIEW_VERSION)?.parse().ok()
 }
 
 /// The result of merging an imported AML case with the reviews of clients.
+#[derive(Default)]
 pub(super) struct MergedReviews {
     /// The merged record, as text to store.
     pub(super) text: String,
@@ -148,13 +149,25 @@ pub(super) struct MergedReviews {
     pub(super) kept: Vec<String>,
     /// The ids of the hits that get the review of the import, because it is later.
     pub(super) replaced: Vec<String>,
+    /// The ids of the hits with the review of a client that the import lacks.
+    pub(super) removed: Vec<String>,
 }
 
-/// Merges an imported AML case with the reviews that clients have made of the hits of the stored one. Returns `None` if they have
-/// made none.
+/// A stored review that has a version.
+struct Stored {
+    text: String,
+    version: u64,
+    /// True if a client has made the review. Otherwise, an import has replaced that of a client, or the member `version` is that of
+    /// a vendor.
+    is_of_client: bool,
+}
+
+/// Merges an imported AML case with the reviews that clients have made of the hits of the stored one. Returns `None` if no stored
+/// review has a version.
 ///
-/// A review of a client is replaced only by a review with a later `modifiedAt`. Hits that the import lacks are removed with their
-/// reviews.
+/// A review of a client is replaced only by a review with a later `modifiedAt`. A hit that remains keeps its version, or gets a higher
+/// one if its review changes. So a client that has read the earlier review gets an error for its `ifVersion`. Hits that the import
+/// lacks are removed with their reviews.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.
@@ -167,10 +180,11 @@ pub(super) fn merge_reviews(stored: &str, incoming: &str) -> json::Result<Option
     let mut reviews = HashMap::new();
     for hit in hits_of(before.get("hits").unwrap_or("null"))? {
         let hit = Members::read(hit.get())?;
-        if let (Some(id), Some(review)) = (hit.string("id"), review_of(&hit))
-            && version_of(&Members::read(review)?).is_some()
-        {
-            reviews.entry(id).or_insert_with(|| review.to_owned());
+        let (Some(id), Some(text)) = (hit.string("id"), review_of(&hit)) else { continue };
+        let review = Members::read(text)?;
+        if let Some(version) = version_of(&review) {
+            let is_of_client = review.string("reviewedBy").is_some();
+            reviews.entry(id).or_insert_with(|| Stored { text: text.to_owned(), version, is_of_client });
         }
     }
     if reviews.is_empty() {
@@ -178,38 +192,54 @@ pub(super) fn merge_reviews(stored: &str, incoming: &str) -> json::Result<Option
     }
     let mut after = Members::read(incoming)?;
     let hits = after.get("hits").unwrap_or("null").to_owned();
-    let (mut kept, mut replaced) = (Vec::new(), Vec::new());
-    let mut merged = Vec::new();
+    let mut merged = MergedReviews::default();
+    let mut texts = Vec::new();
     for text in hits_of(&hits)? {
-        merged.push(merge_hit(text, &mut reviews, &mut kept, &mut replaced)?);
+        texts.push(merge_hit(text, &mut reviews, &mut merged)?);
     }
-    if !merged.is_empty() {
-        after.set("hits", list(merged.iter().map(String::as_str)));
+    if !texts.is_empty() {
+        after.set("hits", list(texts.iter().map(String::as_str)));
     }
-    Ok(Some(MergedReviews { text: after.to_json(), kept, replaced }))
+    merged.text = after.to_json();
+    let removed = reviews.into_iter().filter(|(_, review)| review.is_of_client);
+    merged.removed = removed.map(|(id, _)| id).collect();
+    merged.removed.sort_unstable();
+    Ok(Some(merged))
 }
 
-/// Returns the text of an imported hit, with the review of a client if that is not older.
+/// Returns the text of an imported hit, with the review of a client if that is not older, and with a version that is not lower.
 fn merge_hit(
     text: &RawValue,
-    reviews: &mut HashMap<String, String>,
-    kept: &mut Vec<String>,
-    replaced: &mut Vec<String>,
+    reviews: &mut HashMap<String, Stored>,
+    merged: &mut MergedReviews,
 ) -> json::Result<String> {
     let mut hit = Members::read(text.get())?;
     let Some(id) = hit.string("id") else { return Ok(text.get().to_owned()) };
     let Some(own) = reviews.remove(&id) else { return Ok(text.get().to_owned()) };
-    let incoming = review_of(&hit).unwrap_or("{}");
+    let incoming = review_of(&hit).unwrap_or("{}").to_owned();
+    if own.text == incoming {
+        return Ok(text.get().to_owned());
+    }
+    let mut before = Members::read(&own.text)?;
+    let mut review = Members::read(&incoming)?;
     // Times are in UTC, in a form whose order is that of the times.
-    let is_later = Members::read(incoming)?.string("modifiedAt") > Members::read(&own)?.string("modifiedAt");
-    if own == incoming {
-        return Ok(text.get().to_owned());
+    if own.is_of_client && review.string("modifiedAt") <= before.string("modifiedAt") {
+        merged.kept.push(id);
+        hit.set("review", own.text);
+        return Ok(hit.to_json());
     }
-    if is_later {
-        replaced.push(id);
-        return Ok(text.get().to_owned());
+    let version = version_of(&review);
+    before.remove(REVIEW_VERSION);
+    review.remove(REVIEW_VERSION);
+    // An import that has the same review again changes nothing.
+    let least = match before.to_json() == review.to_json() {
+        true => own.version,
+        false => own.version.saturating_add(1).min(MOST_VERSION),
+    };
+    review.set(REVIEW_VERSION, version.unwrap_or_default().max(least).to_string());
+    if own.is_of_client {
+        merged.replaced.push(id);
     }
-    kept.push(id);
-    hit.set("review", own);
+    hit.set("review", review.to_json());
     Ok(hit.to_json())
 }

@@ -299,6 +299,7 @@ impl Importer<'_, '_> {
         let outcomes = [
             (ImportNoteKind::KeptReviews, &merged.kept, "kept", "the import has no later one"),
             (ImportNoteKind::ReplacedReviews, &merged.replaced, "replaced", "the import has a later one"),
+            (ImportNoteKind::RemovedReviews, &merged.removed, "removed", "the import lacks the hit"),
         ];
         for (kind, hits, verb, why) in outcomes {
             // The note names the first hits only, because a case may have very many.

@@ -74,6 +74,8 @@ pub enum ImportNoteKind {
     KeptReviews,
     /// Reviews of hits that clients had made, and that the import replaced with later ones.
     ReplacedReviews,
+    /// Reviews of hits that clients had made, and that are gone, because the import does not have the hits.
+    RemovedReviews,
     /// A kind that this version of the library does not know.
     #[serde(other)]
     Other,

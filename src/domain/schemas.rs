@@ -380,7 +380,7 @@ static SOURCE: Schema = Schema {
 /// The statuses of a hit.
 pub(super) const MATCH_STATUSES: &[&str] = &["unknown", "potential_match", "false_positive", "true_positive"];
 
-/// The member of a review that counts the reviews of a hit by clients.
+/// The member of a review whose value is higher after each review by a client, and after each import that replaces such a review.
 pub(super) const REVIEW_VERSION: &str = "version";
 
 pub(super) static HIT_REVIEW: Schema = Schema {

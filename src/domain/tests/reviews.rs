@@ -173,7 +173,9 @@ fn an_import_keeps_a_review_unless_its_own_one_is_later() {
     let imported = import(&world, RecordKind::AmlCases, &case(later)).unwrap();
     assert_eq!(imported.notes[0].kind, ImportNoteKind::ReplacedReviews);
     let stored = parsed(&get(&world, "aml-case", "anna\0aml-2"));
-    assert_eq!(stored["hits"][1]["review"]["matchStatus"], "unknown");
+    // The version is higher, so that a client that has read the earlier review gets an error.
+    let expected = json!({"matchStatus": "unknown", "modifiedAt": "2027-01-15 08:00:01", "version": 2});
+    assert_eq!(stored["hits"][1]["review"], expected);
     // An export is imported unchanged, also into another database.
     review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
     let exported = get(&world, "aml-case", "anna\0aml-2");
@@ -182,6 +184,59 @@ fn an_import_keeps_a_review_unless_its_own_one_is_later() {
         assert!(imported.notes.is_empty(), "{imported:?}");
         assert_eq!(get(store, "aml-case", "anna\0aml-2"), exported);
     }
+}
+
+#[test]
+fn the_version_of_a_hit_is_higher_after_each_change_of_its_review() {
+    let world = World::new();
+    let case = |id: &str, review: &str| {
+        format!(
+            r#"{{"id":"aml-2","createdAt":"2026-02-01 10:00:00","targetEntityType":"applicant","targetEntityId":"anna","hits":[{{"id":"{id}"{review}}}]}}"#
+        )
+    };
+    let found = || parsed(&get(&world, "aml-case", "anna\0aml-2"))["hits"][0]["review"].clone();
+    let imported = |id: &str, review: &str| {
+        let imported = import(&world, RecordKind::AmlCases, &case(id, review)).unwrap();
+        imported.notes.iter().map(|note| note.kind).collect::<Vec<_>>()
+    };
+    // An officer reads version 1, an import replaces the review, and a second officer reviews it.
+    review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
+    let later = r#","review":{"matchStatus":"unknown","modifiedAt":"2027-01-15 08:00:01"}"#;
+    assert_eq!(imported("hit-1", later), [ImportNoteKind::ReplacedReviews]);
+    assert_eq!(found()["version"], 2);
+    // The same import again changes nothing.
+    for _ in 0..2 {
+        assert!(imported("hit-1", later).is_empty());
+        assert_eq!(found()["version"], 2);
+    }
+    assert_eq!(
+        fault(review(&world, &of_hit(r#""whitelisted":true,"ifVersion":0"#))).0,
+        DomainErrorKind::Conflict
+    );
+    assert_eq!(
+        fault(review(&world, &of_hit(r#""whitelisted":true,"ifVersion":1"#))).0,
+        DomainErrorKind::Conflict
+    );
+    // The review of an import is replaced without a note by that of another import, and gets a higher version.
+    assert!(imported("hit-1", r#","review":{"matchStatus":"true_positive"}"#).is_empty());
+    assert_eq!(found(), json!({"matchStatus": "true_positive", "version": 3}));
+    assert!(imported("hit-1", "").is_empty());
+    assert_eq!(found(), json!({"version": 4}));
+    review(&world, &of_hit(r#""whitelisted":true,"ifVersion":4"#)).unwrap();
+    // A version of the import that is higher stays, and a lower one does not.
+    for (version, expected) in [(9, 9), (2, 10)] {
+        let review =
+            format!(r#","review":{{"modifiedAt":"2027-01-15 09:00:0{}","version":{version}}}"#, expected % 9);
+        imported("hit-1", &review);
+        assert_eq!(found()["version"], expected);
+    }
+    // The review of a client disappears with its hit, which is noted.
+    review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
+    assert_eq!(imported("hit-2", ""), [ImportNoteKind::RemovedReviews]);
+    // A vendor's member `version` does not make a review that of a client.
+    put(&world, "aml-case", "anna\0aml-2", &case("hit-1", r#","review":{"version":7,"whitelisted":true}"#));
+    assert!(imported("hit-1", r#","review":{"version":7,"whitelisted":false}"#).is_empty());
+    assert_eq!(found()["whitelisted"], false);
 }
 
 #[test]
