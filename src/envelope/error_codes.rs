@@ -148,7 +148,7 @@ impl ErrorCode {
         parameters(4101, ErrorKind::Syntax, "not JSON"),
         parameters(4102, ErrorKind::NotUtf8, "not UTF-8"),
         parameters(4103, ErrorKind::WrongType, "a JSON value of the wrong type"),
-        parameters(4104, ErrorKind::EmptyBody, "neither `ids` nor `criteria`"),
+        parameters(4104, ErrorKind::EmptyBody, "neither `ids` nor `criteria`, or an update without members"),
         parameters(4105, ErrorKind::UnknownKey, "an unknown key or query parameter"),
         parameters(4106, ErrorKind::DuplicateKey, "a duplicate key or query parameter"),
         parameters(4107, ErrorKind::MissingKey, "a missing key"),
@@ -174,7 +174,7 @@ impl ErrorCode {
         parameters(
             4119,
             ErrorKind::BadInteger,
-            "an `offset`, `limit`, `after` or `wait` that is not a number or does not fit",
+            "an integer, such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion`, that is not a number or does not fit",
         ),
         parameters(
             4120,

@@ -331,7 +331,7 @@
 //! | 4101 | `InvalidParametersException` | 400 | not JSON |
 //! | 4102 | `InvalidParametersException` | 400 | not UTF-8 |
 //! | 4103 | `InvalidParametersException` | 400 | a JSON value of the wrong type |
-//! | 4104 | `InvalidParametersException` | 400 | neither `ids` nor `criteria` |
+//! | 4104 | `InvalidParametersException` | 400 | neither `ids` nor `criteria`, or an update without members |
 //! | 4105 | `InvalidParametersException` | 400 | an unknown key or query parameter |
 //! | 4106 | `InvalidParametersException` | 400 | a duplicate key or query parameter |
 //! | 4107 | `InvalidParametersException` | 400 | a missing key |
@@ -346,7 +346,7 @@
 //! | 4116 | `InvalidParametersException` | 400 | a value that is not `true` or `false` |
 //! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
 //! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
-//! | 4119 | `InvalidParametersException` | 400 | an `offset`, `limit`, `after` or `wait` that is not a number or does not fit |
+//! | 4119 | `InvalidParametersException` | 400 | an integer, such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion`, that is not a number or does not fit |
 //! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page, or a `limit` of a facet above its limit |
 //! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` or `pageCursor` that is not `true` or `false` |
 //! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
