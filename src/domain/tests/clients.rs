@@ -28,7 +28,7 @@ fn ask(store: &Store, id: &str, clients: Clients<'_>) -> Results {
         aml_case_in(store, id, true, clients, room),
         update_info_in(store, id, clients, (br#"{"stateOfBirth":"x"}"#, now()), room),
         company_info_in(store, id, clients, true, room),
-        update_company_info_in(store, id, clients, (br#"{"taxId":"x"}"#, now()), room),
+        update_company_info_in(store, id, (clients, true), (br#"{"taxId":"x"}"#, now()), room),
         compare_info_in(store, id, (clients, true), &[], room),
         share_profile_in(store, id, (clients, "maker"), (b"", now()), &|_| {})
             .map(|made| made.len().to_string()),

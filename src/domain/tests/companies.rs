@@ -22,7 +22,8 @@ fn an_update_shows_no_more_than_a_read() {
     import(&world, RecordKind::Applicants, firm).unwrap();
     let update = |sees_personal_data| {
         let change = (&br#"{"website":"w","phone":"7"}"#[..], now());
-        let room = &mut Room::new(&mut |_| true);
+        let mut has_room = |_| true;
+        let room = &mut Room::new(&mut has_room);
         update_company_info_in(&world, "f", (Clients::All, sees_personal_data), change, room).unwrap()
     };
     assert_eq!(parsed(&update(false)), json!({"taxId": "1", "website": "w"}));

@@ -62,7 +62,9 @@ fn a_copy_has_the_records_of_the_profile() {
                 let hits = record.get_mut("hits").and_then(Value::as_array_mut);
                 for hit in hits.into_iter().flatten() {
                     if let Some(review) = hit["review"].as_object_mut() {
-                        ["reviewerName", "reviewedBy", "version"].map(|name| review.remove(name));
+                        for name in ["reviewerName", "reviewedBy", "version"] {
+                            review.remove(name);
+                        }
                     }
                 }
             }
@@ -267,7 +269,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     let token = token_for(&world, "anna");
     let document = |number: usize, rest: &str| {
         format!(
-            r#"{{"id":"d{number}","applicantId":"anna","step":"IDENTITY","createdAt":"2026-01-01 00:00:00"{rest}}}"#
+            r#"{{"id":"new-{number}","applicantId":"anna","step":"IDENTITY","createdAt":"2026-01-01 00:00:00"{rest}}}"#
         )
     };
     let refused = |store: &Store| {
@@ -279,7 +281,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     let add = |numbers: std::ops::Range<usize>, rest: &str| {
         let write = |records: &mut crate::store::RecordWrite<'_>| {
             for number in numbers {
-                records.put("document", &format!("anna\0d{number}"), &document(number, rest))?;
+                records.put("document", &format!("anna\0new-{number}"), &document(number, rest))?;
             }
             Ok::<_, StoreError>(())
         };
@@ -287,7 +289,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     };
     add(0..10_001 - own, "");
     refused(&world);
-    world.write_records(|records| records.remove("document", "anna\0d0").map(drop)).unwrap();
+    world.write_records(|records| records.remove("document", "anna\0new-0").map(drop)).unwrap();
     // The token is not used.
     let made = copy(&world, &["other"], &[&token], "").unwrap();
     assert_eq!(records_of(&world, "document", made["id"].as_str().unwrap()).len(), {
@@ -297,7 +299,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     let token = token_for(&world, "anna");
     let large = format!(r#","x":"{}""#, "x".repeat(15 << 20));
     for number in 0..5 {
-        put(&world, "document", &format!("anna\0d{number}"), &document(number, &large));
+        put(&world, "document", &format!("anna\0new-{number}"), &document(number, &large));
     }
     let (kind, told) = fault(copy(&world, &["other"], &[&token], ""));
     assert!(kind == DomainErrorKind::Invalid && told.contains("67108864"), "{told}");

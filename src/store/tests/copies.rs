@@ -53,7 +53,9 @@ fn copies(store: &Store) -> usize {
     for (id, text) in &copies {
         assert_eq!(
             *text,
-            format!(r#"{{"id":"{id}","type":"individual","clientId":"other","info":{{"lastName":"Jung"}}}}"#)
+            format!(
+                r#"{{"id":"{id}","type":"individual","clientId":"other","info":{{"lastName":"Jung"}},"copiedFrom":[{{"applicantId":"anna","at":"2027-01-15 08:00:00+0000"}}]}}"#
+            )
         );
         let documents = records.with_prefix("document", &format!("{id}\0")).unwrap();
         assert_eq!(documents.len(), DOCUMENTS);
