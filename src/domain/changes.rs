@@ -1,13 +1,14 @@
-//! Merges an imported applicant with the members of `info` that operation 5 (update of extracted info) has changed in the stored
-//! applicant.
+//! Merges an imported applicant with the members of `info` that clients have changed in the stored applicant: by operation 5
+//! (update of extracted info), or by the update of company data.
 //!
 //! The record of an applicant has a member `infoChangedAt`. It contains, for each changed member of `info`, the time when operation
-//! 5 changed it. An import replaces such a member only if its data has a later date; see [`merge`].
+//! 5 changed it. `companyInfoChangedAt` has those of `info.companyInfo`. An import replaces such a member only if its data has a
+//! later date; see [`merge`].
 
 use chrono::{DateTime, Utc};
 
 use super::members::{Members, json_string};
-use super::schemas::INFO_CHANGED_AT;
+use super::schemas::{COMPANY_INFO, COMPANY_INFO_CHANGED_AT, COPIED_FROM, INFO_CHANGED_AT};
 use super::time::with_offset;
 use crate::json;
 use crate::value::Timestamp;
@@ -20,41 +21,69 @@ pub(super) const FIELDS: [&str; 6] =
 pub(super) const TRANSLITERATED: [(&str, &str); 3] =
     [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
 
+/// The members of `info.companyInfo` that clients can change.
+pub(super) const COMPANY_FIELDS: [&str; 10] = [
+    "companyName",
+    "registrationNumber",
+    "country",
+    "legalAddress",
+    "incorporatedOn",
+    "type",
+    "taxId",
+    "email",
+    "phone",
+    "website",
+];
+
+/// An object whose members clients can change, and the member of an applicant that has the times of the changes.
+pub(super) struct Changeable {
+    times: &'static str,
+    fields: &'static [&'static str],
+}
+
+/// The `info` of an individual.
+pub(super) static OF_INFO: Changeable = Changeable { times: INFO_CHANGED_AT, fields: &FIELDS };
+
+/// The `info.companyInfo` of a company.
+pub(super) static OF_COMPANY: Changeable =
+    Changeable { times: COMPANY_INFO_CHANGED_AT, fields: &COMPANY_FIELDS };
+
 /// Sets the time of change of the members `changed` to `now`.
 pub(super) fn mark_changed(
     applicant: &mut Members<'_>,
+    of: &Changeable,
     changed: impl Iterator<Item = &'static str>,
     now: DateTime<Utc>,
 ) -> json::Result<()> {
-    let mut times = times_of(applicant)?;
+    let mut times = times_of(applicant, of)?;
     let now = now.format("%Y-%m-%d %H:%M:%S+0000").to_string();
     for field in changed {
         times.retain(|(own, _)| *own != field);
         times.push((field, now.clone()));
     }
-    set_times(applicant, &times);
+    set_times(applicant, of, &times);
     Ok(())
 }
 
-/// Returns the members of `info` that operation 5 (update of extracted info) has changed, each with the time of the change as text.
-fn times_of(applicant: &Members<'_>) -> json::Result<Vec<(&'static str, String)>> {
-    let Some(times) = object(applicant, INFO_CHANGED_AT) else { return Ok(Vec::new()) };
+/// Returns the members that clients have changed, each with the time of the change as text.
+fn times_of(applicant: &Members<'_>, of: &Changeable) -> json::Result<Vec<(&'static str, String)>> {
+    let Some(times) = object(applicant, of.times) else { return Ok(Vec::new()) };
     let times = Members::read(&times)?;
-    let time = |field| Some((field, with_offset(&times.string(field)?)?.into_owned()));
-    Ok(FIELDS.into_iter().filter_map(time).collect())
+    let time = |field: &&'static str| Some((*field, with_offset(&times.string(field)?)?.into_owned()));
+    Ok(of.fields.iter().filter_map(time).collect())
 }
 
-fn set_times(applicant: &mut Members<'_>, times: &[(&'static str, String)]) {
+fn set_times(applicant: &mut Members<'_>, of: &Changeable, times: &[(&'static str, String)]) {
     if times.is_empty() {
-        return applicant.remove(INFO_CHANGED_AT);
+        return applicant.remove(of.times);
     }
     let mut members = Members::default();
-    for field in FIELDS {
+    for field in of.fields.iter().copied() {
         if let Some((_, time)) = times.iter().find(|(own, _)| *own == field) {
             members.set(field, json_string(time));
         }
     }
-    applicant.set(INFO_CHANGED_AT, members.to_json());
+    applicant.set(of.times, members.to_json());
 }
 
 /// Returns the text of a member if its value is an object.
@@ -66,37 +95,115 @@ fn object(of: &Members<'_>, name: &str) -> Option<String> {
 pub(super) struct Merged {
     /// The merged record, as text to store.
     pub(super) text: String,
-    /// The members that keep the value that a client set through operation 5, although the import has a different value.
+    /// The members that keep the value that a client set, although the import has a different value.
     pub(super) kept: Vec<&'static str>,
     /// The members that get the value of the import, because it is different and later.
     pub(super) overwritten: Vec<&'static str>,
     /// The latest date of the imported data, as text. `None` if the data has no date.
     pub(super) date: Option<String>,
+    /// The name of the operation by which clients have changed the members.
+    pub(super) by: &'static str,
 }
 
-/// Merges an imported applicant with the stored applicant. Returns `None` if operation 5 has changed no member of the stored
+/// Merges an imported applicant with the stored applicant. Returns `None` if clients have changed no member of the stored
 /// applicant.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
 /// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. Its time for a member is a fourth date of this
-/// member. Times are compared with a precision of one second. If the imported applicant is a company, all members are replaced.
+/// member. Times are compared with a precision of one second. If the imported applicant is a company, all members of `info` but
+/// `companyInfo` are replaced. The members of `companyInfo` are merged in the same way, with `companyInfoChangedAt`, if both
+/// applicants are companies.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.
 pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
+    match merge_info(stored, incoming)? {
+        // An applicant has members of both only if its type has changed.
+        Some(merged) => Ok(Some(merge_company(stored, &merged.text)?.unwrap_or(merged))),
+        None => merge_company(stored, incoming),
+    }
+}
+
+/// Merges the `companyInfo` of an imported company with that of the stored company; see [`merge`].
+fn merge_company(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
+    if !stored.contains(COMPANY_INFO_CHANGED_AT) && !stored.contains("\\u") {
+        return Ok(None);
+    }
+    let before = Members::read(stored)?;
+    let changed = times_of(&before, &OF_COMPANY)?;
+    let mut after = Members::read(incoming)?;
+    if changed.is_empty() || after.string("type").as_deref() != Some("company") {
+        return Ok(None);
+    }
+    let date = date_of(&after)?;
+    let mut times = times_of(&after, &OF_COMPANY)?;
+    let old = object(&before, "info").unwrap_or_else(|| "{}".to_owned());
+    let old = object(&Members::read(&old)?, COMPANY_INFO).unwrap_or_else(|| "{}".to_owned());
+    let old = Members::read(&old)?;
+    let info = object(&after, "info").unwrap_or_else(|| "{}".to_owned());
+    let mut info = Members::read(&info)?;
+    let new = object(&info, COMPANY_INFO).unwrap_or_else(|| "{}".to_owned());
+    let mut new = Members::read(&new)?;
+    let instant = date.as_ref().map(|(instant, _)| *instant);
+    let (kept, overwritten) = merge_fields(changed, (&old, &mut new), &mut times, instant, false);
+    info.set(COMPANY_INFO, new.to_json());
+    after.set("info", info.to_json());
+    set_times(&mut after, &OF_COMPANY, &times);
+    let date = date.map(|(_, text)| text);
+    Ok(Some(Merged { text: after.to_json(), kept, overwritten, date, by: "the update of company data" }))
+}
+
+/// Merges the members of an object that clients have changed. Returns the members that were kept, and those that were overwritten.
+/// `date` is the date of the imported data, and `times` are its own times of change. With `replaces_all`, all are overwritten.
+fn merge_fields(
+    changed: Vec<(&'static str, String)>,
+    (old, new): (&Members<'_>, &mut Members<'_>),
+    times: &mut Vec<(&'static str, String)>,
+    date: Option<Timestamp>,
+    replaces_all: bool,
+) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut kept, mut overwritten) = (Vec::new(), Vec::new());
+    for (field, time) in changed {
+        let instant = Timestamp::parse(&time).ok();
+        let own = times.iter().find(|(own, _)| *own == field).and_then(|(_, own)| Timestamp::parse(own).ok());
+        let is_same = old.string(field) == new.string(field);
+        if replaces_all || date.max(own) > instant {
+            if !is_same {
+                overwritten.push(field);
+            }
+            continue;
+        }
+        if !is_same {
+            kept.push(field);
+        }
+        let latin = TRANSLITERATED.into_iter().find(|(of, _)| *of == field).map(|(_, latin)| latin);
+        for name in [Some(field), latin].into_iter().flatten() {
+            match old.get(name).filter(|value| *value != "null") {
+                Some(value) => new.set(name, value.to_owned()),
+                None => new.remove(name),
+            }
+        }
+        times.retain(|(own, _)| *own != field);
+        times.push((field, time));
+    }
+    (kept, overwritten)
+}
+
+/// Merges the `info` of an imported applicant with that of the stored applicant; see [`merge`].
+fn merge_info(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
     // Most applicants were never changed, and need not be parsed. The key `infoChangedAt` may be written with escapes.
     let may_be_changed = stored.contains(INFO_CHANGED_AT) || stored.contains("\\u");
     if !may_be_changed {
         return Ok(None);
     }
     let before = Members::read(stored)?;
-    let changed = times_of(&before)?;
+    let changed = times_of(&before, &OF_INFO)?;
     if changed.is_empty() {
         return Ok(None);
     }
     let mut after = Members::read(incoming)?;
     let date = date_of(&after)?;
-    let mut times = times_of(&after)?;
+    let mut times = times_of(&after, &OF_INFO)?;
     let is_company = after.string("type").as_deref() == Some("company");
     let old = object(&before, "info").unwrap_or_else(|| "{}".to_owned());
     let old = Members::read(&old)?;
@@ -116,36 +223,14 @@ pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>
             }
         }
     }
-    let (mut kept, mut overwritten) = (Vec::new(), Vec::new());
-    for (field, time) in changed {
-        let instant = Timestamp::parse(&time).ok();
-        let own = times.iter().find(|(own, _)| *own == field).and_then(|(_, own)| Timestamp::parse(own).ok());
-        let date = date.as_ref().map(|(instant, _)| *instant).max(own);
-        let is_same = old.string(field) == new.string(field);
-        if is_company || date > instant {
-            if !is_same {
-                overwritten.push(field);
-            }
-            continue;
-        }
-        if !is_same {
-            kept.push(field);
-        }
-        let latin = TRANSLITERATED.into_iter().find(|(of, _)| *of == field).map(|(_, latin)| latin);
-        for name in [Some(field), latin].into_iter().flatten() {
-            match old.get(name).filter(|value| *value != "null") {
-                Some(value) => new.set(name, value.to_owned()),
-                None => new.remove(name),
-            }
-        }
-        times.retain(|(own, _)| *own != field);
-        times.push((field, time));
-    }
+    let instant = date.as_ref().map(|(instant, _)| *instant);
+    let (kept, overwritten) = merge_fields(changed, (&old, &mut new), &mut times, instant, is_company);
     if !new.is_empty() || after.get("info").is_some() {
         after.set("info", new.to_json());
     }
-    set_times(&mut after, &times);
-    Ok(Some(Merged { text: after.to_json(), kept, overwritten, date: date.map(|(_, text)| text) }))
+    set_times(&mut after, &OF_INFO, &times);
+    let date = date.map(|(_, text)| text);
+    Ok(Some(Merged { text: after.to_json(), kept, overwritten, date, by: "operation 5" }))
 }
 
 /// Returns the latest date of an applicant's data, as an instant and as text.
@@ -160,4 +245,22 @@ fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>>
         Some((Timestamp::parse(&text).ok()?, text))
     });
     Ok(dates.max())
+}
+
+/// Returns the record of an imported applicant with the origins of the stored one, which is a copy. Returns `None` if it is no copy, or
+/// if the imported one has origins itself. An import must not hide that an applicant is a copy.
+pub(super) fn with_origins(stored: &str, incoming: &str) -> json::Result<Option<String>> {
+    if !stored.contains(COPIED_FROM) && !stored.contains("\\u") {
+        return Ok(None);
+    }
+    let stored = Members::read(stored)?;
+    let Some(origins) = stored.get(COPIED_FROM).filter(|origins| origins.starts_with('[')) else {
+        return Ok(None);
+    };
+    let mut incoming = Members::read(incoming)?;
+    if incoming.get(COPIED_FROM).is_some_and(|own| own.starts_with('[')) {
+        return Ok(None);
+    }
+    incoming.set(COPIED_FROM, origins.to_owned());
+    Ok(Some(incoming.to_json()))
 }

@@ -70,6 +70,14 @@ impl Clients<'_> {
         Ok(false)
     }
 
+    /// Returns true if this is one of the clients.
+    pub(super) fn has(self, client: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(clients) => clients.iter().any(|own| own == client),
+        }
+    }
+
     /// Returns true if the record of an applicant names one of the clients.
     fn include(self, applicant: &str) -> bool {
         match self {
@@ -97,7 +105,7 @@ pub(crate) fn is_client_id(text: &str) -> bool {
 }
 
 /// Returns the client of an applicant. Returns `None` if the record has none, or one that cannot be that of a token.
-fn client_of(applicant: &str) -> Option<String> {
+pub(super) fn client_of(applicant: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct OfClient {
         #[serde(rename = "clientId")]

@@ -1,13 +1,18 @@
 //! Erasure of an applicant: its records, and the cases that refer to it.
 
+use serde::Deserialize;
+
 use super::clients::is_entry_of;
-use super::profile::is_share_token_of;
-use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, SHARE_TOKENS, applicant_key};
+use super::records::{
+    AML_CASES, APPLICANTS, DOCUMENTS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, applicant_key,
+};
+use super::schemas::COPIED_FROM;
+use super::share_token::is_share_token_of;
 use crate::catalog::Catalog;
 use crate::error::Errors;
 use crate::filter::Filter;
 use crate::operator::Operator;
-use crate::store::Erasure;
+use crate::store::{Erasure, Store, StoreError};
 
 /// The field of a case that has the id of its applicant.
 const APPLICANT_ID: &str = "applicantReference.applicantId";
@@ -15,7 +20,8 @@ const APPLICANT_ID: &str = "applicantReference.applicantId";
 /// Returns the erasure of an applicant, for [`Store::erase`](crate::Store::erase): the record of the applicant, its documents, its AML
 /// cases, its share tokens, its entry in the index of clients, and all cases whose `applicantReference.applicantId` is this id.
 ///
-/// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary.
+/// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary. So do copies of the
+/// profile, which [`copies_of_applicant`] finds.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, erasure_of_applicant, import_records};
@@ -44,6 +50,54 @@ pub fn erasure_of_applicant(catalog: &Catalog, id: &str) -> Result<Erasure, Erro
     });
     let filter = Filter::test(catalog, APPLICANT_ID, Operator::Equal, [id])?;
     Ok(erasure.with_cases(filter))
+}
+
+/// Returns the ids of the applicants that are copies of an applicant, or copies of copies, in order. An [erasure](erasure_of_applicant)
+/// does not erase them: they belong to the clients that made them.
+///
+/// Reads the records of all applicants.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, copies_of_applicant, import_records};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+/// // A client of the service makes such a record with a share token.
+/// let copy = br#"{"id":"2b1c","type":"individual","copiedFrom":[{"applicantId":"anna","at":"2026-11-27 09:00:00+0000"}]}"#;
+/// import_records(&store, RecordKind::Applicants, |import| import.push(copy))?;
+/// assert_eq!(copies_of_applicant(&store, "anna")?, ["2b1c"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Returns an error if the store cannot be read.
+pub fn copies_of_applicant(store: &Store, id: &str) -> Result<Vec<String>, StoreError> {
+    #[derive(Deserialize)]
+    struct Copy {
+        #[serde(rename = "copiedFrom")]
+        copied_from: Option<Vec<Origin>>,
+    }
+    #[derive(Deserialize)]
+    struct Origin {
+        #[serde(rename = "applicantId")]
+        applicant_id: String,
+    }
+    let is_copy = |text: &str| {
+        // Most applicants are no copies, and need not be parsed. The key may be written with escapes.
+        (text.contains(COPIED_FROM) || text.contains("\\u"))
+            && serde_json::from_str::<Copy>(text)
+                .is_ok_and(|copy| copy.copied_from.iter().flatten().any(|origin| origin.applicant_id == id))
+    };
+    let records = store.records()?;
+    let (mut copies, mut last): (Vec<String>, Option<String>) = (Vec::new(), None);
+    loop {
+        let page = records.page_within(APPLICANTS, last.as_deref(), PAGE_RECORDS, PAGE_BYTES)?;
+        copies.extend(page.iter().filter(|(_, text)| is_copy(text)).map(|(id, _)| id.clone()));
+        match page.into_iter().next_back() {
+            Some((id, _)) => last = Some(id),
+            None => return Ok(copies),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,10 @@ pub enum DomainErrorKind {
     Store,
     /// There is not enough memory for the answer at the moment: status 503.
     Busy,
+    /// A limit on the number of records is reached: status 429.
+    TooMany,
+    /// The review of the hit has another version than the request expects: status 409.
+    Conflict,
 }
 
 impl DomainErrorKind {
@@ -32,6 +36,8 @@ impl DomainErrorKind {
             Self::Invalid => "invalid",
             Self::Store => "store",
             Self::Busy => "busy",
+            Self::TooMany => "too_many",
+            Self::Conflict => "conflict",
         }
     }
 }
@@ -54,6 +60,8 @@ pub(crate) enum Cause {
     NoApplicant,
     NoAmlCase,
     InvalidApplicant,
+    NoHit,
+    OtherVersion,
     ShareToken,
     /// An invalid body. Contains the kind of the first error in the body.
     Body(ErrorKind),
@@ -71,10 +79,31 @@ impl DomainError {
         Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
+    /// Returns the error for an applicant that is not a company.
+    pub(super) fn no_company(id: &str) -> Self {
+        let description = format!("the applicant with the id {} is not a company", quote(id));
+        Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
+    }
+
     /// Returns the error for an applicant that is unknown or has no active AML case.
     pub(crate) fn no_aml_case() -> Self {
         let description = "HTTP 404 Not Found";
         Self { cause: Cause::NoAmlCase, ..Self::new(DomainErrorKind::NotFound, description) }
+    }
+
+    /// Returns the error for a hit that the AML case does not have.
+    pub(super) fn no_hit(id: &str) -> Self {
+        let description = format!("the AML case has no hit with the id {}", quote(id));
+        Self { cause: Cause::NoHit, ..Self::new(DomainErrorKind::NotFound, description) }
+    }
+
+    /// Returns the error for a review whose version is not the expected one.
+    pub(super) fn other_version(id: &str, expected: u64, found: u64) -> Self {
+        let description = format!(
+            "the review of the hit {} has the version {found}, expected {expected}; read the AML case again, then review the hit",
+            quote(id)
+        );
+        Self { cause: Cause::OtherVersion, ..Self::new(DomainErrorKind::Conflict, description) }
     }
 
     /// Returns the error for an applicant that is unknown or that the operation does not accept. `why` follows the id in the
@@ -88,6 +117,21 @@ impl DomainError {
     pub(super) fn unauthorized() -> Self {
         let description = "the share token is invalid";
         Self { cause: Cause::ShareToken, ..Self::new(DomainErrorKind::Unauthorized, description) }
+    }
+
+    /// Returns the error for an app token that has created `most` share tokens that have not expired or were used within a day.
+    pub(super) fn too_many_share_tokens(most: usize) -> Self {
+        let description = format!(
+            "the app token has created {most} share tokens that have not expired or that were used in the last 24 hours, which is the maximum; try again when some have expired"
+        );
+        Self::new(DomainErrorKind::TooMany, description)
+    }
+
+    /// Returns the error for a record that would become larger than a record that can be imported.
+    pub(super) fn record_too_large(bytes: usize, most: usize) -> Self {
+        Self::invalid(format!(
+            "the record would have {bytes} bytes, and has at most {most}; nothing was changed, send shorter texts"
+        ))
     }
 
     pub(super) fn invalid(description: impl Into<String>) -> Self {

@@ -1,27 +1,31 @@
 //! Operation 5 (update of extracted info): changes the data that was extracted from an applicant's documents.
 
-use std::collections::HashSet;
+use chrono::{DateTime, Utc};
 
-use chrono::{DateTime, NaiveDate, Utc};
-
-use super::changes::{FIELDS, TRANSLITERATED, mark_changed};
+use super::body::{Body, BodySchema, ValueKind, read_body};
+use super::changes::{OF_INFO, TRANSLITERATED, mark_changed};
 use super::clients::Clients;
 use super::copy::without_nulls;
-use super::country::is_iso_country;
 use super::error::DomainError;
 use super::members::{Members, json_string};
 use super::records::APPLICANTS;
 use super::room::Room;
-use super::time::date;
 use super::transliterate::{Evidence, to_latin};
-use crate::error::{Error, ErrorKind, Errors, Found, nearest, quote};
-use crate::filter::utf8;
-use crate::json::{JsonType, Reader, paths_at};
-use crate::limits::Limits;
+use crate::error::Error;
 use crate::store::Store;
 
-/// The name of a member and its new value. `None` clears the member.
-type Change = (&'static str, Option<String>);
+/// The body of operation 5. Its members are those of [`FIELDS`](super::changes::FIELDS).
+static BODY: BodySchema = BodySchema {
+    members: &[
+        ("firstName", ValueKind::Text),
+        ("lastName", ValueKind::Text),
+        ("dob", ValueKind::PastDate),
+        ("placeOfBirth", ValueKind::Text),
+        ("countryOfBirth", ValueKind::Country),
+        ("stateOfBirth", ValueKind::Text),
+    ],
+    clears: true,
+};
 
 /// Changes the extracted data of an applicant (its `info`), and returns the complete `info` as JSON.
 ///
@@ -71,7 +75,7 @@ pub(crate) fn update_info_in(
     (body, now): (&[u8], DateTime<Utc>),
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
-    let changes = parse(body, now.date_naive())?;
+    let changes = read_body(body, &BODY, now.date_naive())?;
     store.write_records(|records| {
         let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
         let text = clients.find(records, applicant_id)?.ok_or_else(|| invalid(""))?;
@@ -85,20 +89,21 @@ pub(crate) fn update_info_in(
         apply(&changes, &mut info);
         let info = info.to_json();
         applicant.set("info", info.clone());
-        mark_changed(&mut applicant, changes.iter().map(|(name, _)| *name), now).map_err(corrupt)?;
+        mark_changed(&mut applicant, &OF_INFO, changes.changes().map(|(name, _)| name), now)
+            .map_err(corrupt)?;
         room.take(info.len())?;
         records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
         without_nulls(&info).map_err(corrupt)
     })
 }
 
-fn apply(changes: &[Change], info: &mut Members<'_>) {
-    for (name, value) in changes {
+fn apply(changes: &Body, info: &mut Members<'_>) {
+    for (name, value) in changes.changes() {
         match value {
             Some(value) => info.set(name, json_string(value)),
             None => {
                 info.remove(name);
-                TRANSLITERATED.iter().filter(|(of, _)| of == name).for_each(|(_, latin)| info.remove(latin));
+                TRANSLITERATED.iter().filter(|(of, _)| *of == name).for_each(|(_, latin)| info.remove(latin));
             }
         }
     }
@@ -121,165 +126,4 @@ fn evidence(info: &Members<'_>) -> Evidence {
     let own = ["country", "countryOfBirth"].into_iter().filter_map(|name| info.string(name));
     let texts = TRANSLITERATED.into_iter().filter_map(|(name, _)| info.string(name));
     Evidence { texts: texts.collect(), countries: issuers.chain(own).collect() }
-}
-
-/// Parses a body into a list of changes.
-fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
-    let limits = Limits::default();
-    if body.len() > limits.body_bytes {
-        let found = format!("a body of {} bytes", body.len());
-        return Err(Error::new(
-            ErrorKind::BodyTooLarge,
-            0,
-            found,
-            format!("at most {} bytes", limits.body_bytes),
-        )
-        .into());
-    }
-    let text = utf8(body)?;
-    let mut changes = Vec::new();
-    let mut errors = Vec::new();
-    if let Err(error) = read_members(text, &limits, today, &mut changes, &mut errors) {
-        errors.push(*error);
-    }
-    let offsets: Vec<usize> = errors.iter().map(|error| error.offset).collect();
-    match Errors::in_order(errors) {
-        None => Ok(changes),
-        Some(errors) => Err(errors.zip_paths(paths_at(text, &offsets))),
-    }
-}
-
-/// Adds the changes in a body to `changes`, and the errors of invalid changes to `errors`. Returns an error if the rest of the body
-/// cannot be read.
-fn read_members(
-    text: &str,
-    limits: &Limits,
-    today: NaiveDate,
-    changes: &mut Vec<Change>,
-    errors: &mut Vec<Error>,
-) -> crate::json::Result<()> {
-    let mut reader = Reader::new(text);
-    let found = reader.peek()?;
-    let start = reader.offset();
-    if found != JsonType::Object {
-        let expected = format!("an object with any of {}", names());
-        return Err(Box::new(Error::new(ErrorKind::WrongType, start, found.name(), expected)));
-    }
-    reader.open();
-    let mut seen = HashSet::new();
-    while let Some((key, at)) = reader.next_key(seen.is_empty())? {
-        let kind = reader.peek()?;
-        let offset = reader.offset();
-        let field = FIELDS.into_iter().find(|name| *name == key);
-        let is_first = seen.insert(key.clone());
-        if !is_first || field.is_none() {
-            reader.skip_value()?;
-        }
-        match field {
-            _ if !is_first => {
-                let found = format!("{} again", quote(&key));
-                errors.push(Error::new(ErrorKind::DuplicateKey, at, found, "each key at most once"));
-            }
-            None => {
-                let error = Error::new(ErrorKind::UnknownKey, at, quote(&key), format!("one of {}", names()));
-                errors.push(error.suggest(nearest(&key, FIELDS.into_iter()).map(quote)));
-            }
-            Some(field) => match kind {
-                JsonType::Null => {
-                    reader.null()?;
-                    changes.push((field, None));
-                }
-                JsonType::String => {
-                    let value = reader.string()?;
-                    match check(field, &value, limits, today) {
-                        Ok(()) => changes.push((field, Some(value.into_owned()))),
-                        Err((kind, found, expected)) => {
-                            errors.push(Error::new(kind, offset, found, expected));
-                        }
-                    }
-                }
-                other => {
-                    reader.skip_value()?;
-                    errors.push(Error::new(ErrorKind::WrongType, offset, other.name(), "a string or null"));
-                }
-            },
-        }
-    }
-    reader.end()?;
-    if seen.is_empty() {
-        let expected = format!("any of {}", names());
-        errors.push(Error::new(ErrorKind::EmptyBody, start, "an empty object", expected));
-    }
-    Ok(())
-}
-
-fn names() -> String {
-    FIELDS.map(|name| format!("`{name}`")).join(", ")
-}
-
-/// Checks the value of a member. The error consists of its kind, the text that was found, and a description of the allowed text.
-fn check(
-    field: &str,
-    value: &str,
-    limits: &Limits,
-    today: NaiveDate,
-) -> Result<(), (ErrorKind, Found, String)> {
-    if value.len() > limits.string_bytes {
-        let found = format!("a string of {} bytes", value.len());
-        return Err((
-            ErrorKind::StringTooLong,
-            found.into(),
-            format!("at most {} bytes", limits.string_bytes),
-        ));
-    }
-    if let Some(found) = unreadable(value) {
-        let expected = format!("readable text, or `null`, which clears `{field}`");
-        return Err((ErrorKind::BadValue, found.into(), expected));
-    }
-    let bad = |kind, expected: &str| Err((kind, Found::text(value), expected.to_owned()));
-    match field {
-        "dob" => match date(value) {
-            None => bad(ErrorKind::BadTimestamp, "a date `yyyy-MM-dd`"),
-            Some(dob) if dob > today => bad(ErrorKind::BadTimestamp, "a date that is not in the future"),
-            Some(_) => Ok(()),
-        },
-        "countryOfBirth" if !is_iso_country(value) => {
-            bad(ErrorKind::BadValue, "an ISO 3166-1 alpha-3 code, such as `DEU`")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Returns a description of the problem if a text is empty, has only invisible characters, or contains control characters.
-/// Otherwise, returns `None`.
-fn unreadable(value: &str) -> Option<String> {
-    if value.is_empty() {
-        return Some("an empty string".to_owned());
-    }
-    if value.chars().all(is_blank) {
-        return Some(format!("a blank string, {}", quote(value)));
-    }
-    let is_control = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    let control = value.chars().find(|c| is_control(*c))?;
-    Some(format!("the control character U+{:04X} in {}", u32::from(control), quote(value)))
-}
-
-/// Returns true if a character is invisible: white space, fillers, and characters that only modify other characters.
-fn is_blank(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(
-            c,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{115f}'
-                | '\u{1160}'
-                | '\u{17b4}'
-                | '\u{17b5}'
-                | '\u{2800}'
-                | '\u{3164}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-        )
-        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }

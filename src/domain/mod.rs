@@ -11,6 +11,9 @@
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
 //!
+//! The interface document also names methods that it does not show: making share tokens, copying a profile, reviewing a hit of an AML
+//! case, changing the data of a company, and comparing `info` with `fixedInfo`. The service has them, under paths of its own.
+//!
 //! Records are stored in the [store](crate::store) in addition to the cases, as text in the form in which they were imported. An
 //! import checks them against the schemas below. Members that a schema does not contain are kept, and numbers keep their spelling.
 //! `null` is treated as absent.
@@ -59,7 +62,9 @@
 //! `stateOfBirth`. `review.levelName` is the name of the level. `infoChangedAt` is an addition of this library. It has the times
 //! when operation 5 changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps the stored value
 //! of such a member, unless the imported data is later. The date of the imported data is the latest of `createdAt`,
-//! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members.
+//! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members. `info` of a
+//! company has `companyInfo`, and the record of the company has `companyInfoChangedAt`, with the times when clients changed its
+//! members.
 //!
 //! **`documents`**, by `applicantId` and `id`: the documents that an applicant provided for a step. `applicantId`, `id`, `step` and
 //! `createdAt` are required. Optional members are `idDocType`, `country`, `part` (for `COMPANY`, by default `company`; *decides*),
@@ -71,7 +76,9 @@
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document. `id`, `createdAt`, `targetEntityType`,
 //! `targetEntityId` and the `id` of each hit are required. `active` (by default `true`; *decides*) is an addition of this library,
-//! and is not in answers.
+//! and is not in answers. So are `reviewedBy` and `version` of the review of a hit. They say which app token has reviewed the hit,
+//! and how often clients have. An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the
+//! import lists both the kept and the replaced reviews.
 //!
 //! # Names in Latin letters
 //!
@@ -142,15 +149,21 @@
 //!   step is unchecked, or if one of its images or checks has no review. Otherwise, it is `completed`.
 
 mod aml;
+mod body;
 mod changes;
 mod check;
 mod check_errors;
 mod clients;
+mod company;
+mod comparison;
+mod copied_profile;
 mod copy;
 mod country;
 mod erase;
 mod error;
 mod export;
+mod hit_review;
+mod hits;
 mod import;
 mod info;
 mod kind;
@@ -165,6 +178,7 @@ mod rewrite;
 mod room;
 mod schema;
 mod schemas;
+mod share_token;
 mod step_status;
 mod steps;
 #[cfg(test)]
@@ -175,17 +189,23 @@ mod transliterate;
 pub use aml::aml_case;
 pub(crate) use aml::aml_case_in;
 pub(crate) use clients::{Clients, index_clients, is_client_id};
-pub use erase::erasure_of_applicant;
+pub(crate) use company::{company_info_in, update_company_info_in};
+pub(crate) use comparison::compare_info_in;
+pub(crate) use copied_profile::{CopyIds, CopyRequest, copy_profile_in};
+pub use erase::{copies_of_applicant, erasure_of_applicant};
 pub(crate) use error::Cause;
 pub use error::{DomainError, DomainErrorKind};
 pub use export::export_records;
+pub(crate) use hit_review::{ReviewRequest, review_hit_in};
 pub use import::{RecordImport, import_records, import_records_in};
 pub use info::update_info;
 pub(crate) use info::update_info_in;
 pub use kind::RecordKind;
+pub use profile::preview;
 pub(crate) use profile::preview_in;
-pub use profile::{create_share_token, preview, redeem_share_token};
 pub use report::{ImportNote, ImportNoteKind, RecordImportReport};
 pub(crate) use room::Room;
+pub(crate) use share_token::share_profile_in;
+pub use share_token::{create_share_token, redeem_share_token};
 pub use steps::step_status;
 pub(crate) use steps::step_status_in;

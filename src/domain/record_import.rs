@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 
-use super::changes::{Merged, merge};
+use super::changes::{Merged, merge, with_origins};
 use super::check::{Checked, check};
 use super::clients::{complete_index, index_applicant};
+use super::hit_review::merge_reviews;
 use super::kind::RecordKind;
 use super::levels::{check_level, excluded_steps, sentence};
 use super::members::Members;
-use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key};
+use super::records::{
+    AML_CASES, APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, applicant_key,
+};
 use super::replaced_levels::ReplacedLevels;
 use super::report::{ImportNote, ImportNoteKind, RecordImportReport};
 use crate::engine::{ImportError, ImportMode};
@@ -182,7 +185,9 @@ impl Importer<'_, '_> {
             RecordKind::AmlCases => {
                 let case: AmlHead = read(&record.text)?;
                 self.check_applicant("targetEntityId", &case.target_entity_id)?;
-                Accepted { key: applicant_key(&case.target_entity_id, &case.id), ..record }
+                let key = applicant_key(&case.target_entity_id, &case.id);
+                let text = self.with_reviews(&key, &case, record.text, lines.first)?;
+                Accepted { key, text, ..record }
             }
         };
         let is_replaced = self.records.put(self.kind.table(), &key, &text)?;
@@ -247,6 +252,9 @@ impl Importer<'_, '_> {
                 record.text.clone_from(&merged.text);
                 record.merged = Some(merged);
             }
+            if let Some(text) = with_origins(stored, &record.text).map_err(|error| *error)? {
+                record.text = text;
+            }
         }
         index_applicant(self.records, &record.key, stored.as_deref(), &record.text)?;
         Ok(record)
@@ -284,6 +292,30 @@ impl Importer<'_, '_> {
         Ok(())
     }
 
+    /// Merges an AML case with the reviews that clients have made of its hits, and adds notes on them.
+    fn with_reviews(&mut self, key: &str, case: &AmlHead, text: String, line: u64) -> Result<String, Fault> {
+        let Some(stored) = self.records.get(AML_CASES, key)? else { return Ok(text) };
+        let Some(merged) = merge_reviews(&stored, &text).map_err(|error| *error)? else { return Ok(text) };
+        let outcomes = [
+            (ImportNoteKind::KeptReviews, &merged.kept, "kept", "the import has no later one"),
+            (ImportNoteKind::ReplacedReviews, &merged.replaced, "replaced", "the import has a later one"),
+            (ImportNoteKind::RemovedReviews, &merged.removed, "removed", "the import lacks the hit"),
+        ];
+        for (kind, hits, verb, why) in outcomes {
+            // The note names the first hits only, because a case may have very many.
+            let (Some(_), count) = (hits.first(), hits.len()) else { continue };
+            let names = hits.iter().take(10).map(|id| quote(id).to_string()).collect::<Vec<_>>().join(", ");
+            let more = if count > 10 { ", …" } else { "" };
+            let noun = if count == 1 { "hit" } else { "hits" };
+            let (id, applicant) = (quote(&case.id), quote(&case.target_entity_id));
+            let message = format!(
+                "AML case {id} of {applicant}: {verb} the review of {count} {noun}, {names}{more}, made by a client: {why}"
+            );
+            self.note(line, kind, message);
+        }
+        Ok(merged.text)
+    }
+
     /// Counts the changes of operation 5 that were kept or overwritten, and adds notes on them.
     fn report_merged(&mut self, id: &str, merged: &Merged, line: u64) {
         let date = match &merged.date {
@@ -302,8 +334,9 @@ impl Importer<'_, '_> {
             let names = members.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let noun = if count == 1 { "member" } else { "members" };
             let message = format!(
-                "applicant {}: {verb} {count} changed {noun}, {names}: changed by operation 5 {when}, {date}",
-                quote(id)
+                "applicant {}: {verb} {count} changed {noun}, {names}: changed by {} {when}, {date}",
+                quote(id),
+                merged.by
             );
             let total = match kind {
                 ImportNoteKind::KeptChanges => &mut self.imported.kept_changes,

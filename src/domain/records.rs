@@ -13,7 +13,8 @@ use super::copy::without_nulls;
 use super::error::DomainError;
 use super::members::Members;
 use super::schemas::{ACTIONS_LEVEL, PARTS};
-use crate::store::Store;
+use crate::limits::Limits;
+use crate::store::{RecordWrite, Store};
 
 /// The step that only levels for applicant actions may have.
 pub(super) const PAYMENT_METHODS: &str = "PAYMENT_METHODS";
@@ -66,6 +67,25 @@ pub(super) struct ApplicantHead {
 #[derive(Debug, Deserialize)]
 struct Questionnaire {
     id: String,
+}
+
+/// Stores a record that an operation has changed or copied. Its text must not be larger than an import accepts, because the export of
+/// the record could not be imported otherwise.
+///
+/// # Errors
+/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for a text that is too large. Returns an error if the file cannot be written.
+pub(super) fn put_within_limit(
+    records: &mut RecordWrite<'_>,
+    kind: &str,
+    key: &str,
+    text: &str,
+) -> Result<(), DomainError> {
+    let most = Limits::default().document_bytes;
+    if text.len() > most {
+        return Err(DomainError::record_too_large(text.len(), most));
+    }
+    records.put(kind, key, text)?;
+    Ok(())
 }
 
 #[derive(Debug, Deserialize)]

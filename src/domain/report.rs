@@ -22,11 +22,10 @@ pub struct RecordImportReport {
     pub incomplete: u64,
     /// The number of invalid records that were skipped.
     pub skipped: u64,
-    /// The number of members of `info` that the import kept, because a client had changed them (operation 5, update of extracted
-    /// info).
+    /// The number of members of `info` and `companyInfo` that the import kept, because a client had changed them (operation 5,
+    /// update of extracted info, and update of company data).
     pub kept_changes: u64,
-    /// The number of members of `info` that operation 5 (update of extracted info) had changed, and that the import replaced with
-    /// later data.
+    /// The number of such members that the import replaced with later data.
     pub overwritten_changes: u64,
     /// The number of time values without an offset in members that require an offset in the interface document. They are treated as
     /// UTC.
@@ -67,10 +66,16 @@ pub enum ImportNoteKind {
     /// each pair of level and applicant type. A note that replaced levels were not compared also has this kind.
     #[serde(rename = "steps_of_others")]
     InapplicableSteps,
-    /// Members of `info` that operation 5 had changed, and that the import kept.
+    /// Members of `info` or `companyInfo` that clients had changed, and that the import kept.
     KeptChanges,
-    /// Members of `info` that operation 5 had changed, and that the import replaced with later data.
+    /// Members of `info` or `companyInfo` that clients had changed, and that the import replaced with later data.
     OverwrittenChanges,
+    /// Reviews of hits that clients had made, and that the import kept.
+    KeptReviews,
+    /// Reviews of hits that clients had made, and that the import replaced with later ones.
+    ReplacedReviews,
+    /// Reviews of hits that clients had made, and that are gone, because the import does not have the hits.
+    RemovedReviews,
     /// A kind that this version of the library does not know.
     #[serde(other)]
     Other,

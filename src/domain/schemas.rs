@@ -85,8 +85,15 @@ pub(super) static APPLICANT: Schema = Schema {
         object("review", &REVIEW),
         text("lang"),
         object(INFO_CHANGED_AT, &CHANGED_AT).visible_to(Visibility::Internal),
+        object(COMPANY_INFO_CHANGED_AT, &COMPANY_CHANGED_AT).visible_to(Visibility::Internal),
+        list(COPIED_FROM, &Kind::Object(&ORIGIN)).visible_to(Visibility::Internal),
     ],
 };
+
+/// The member of an applicant that lists the applicants that it is a copy of: the first one, and then the copies in between.
+pub(super) const COPIED_FROM: &str = "copiedFrom";
+
+static ORIGIN: Schema = Schema { members: &[id("applicantId"), of("at", Kind::ZonedMoment)] };
 
 /// The member of an applicant that has the times at which operation 5 (update of extracted info) changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
@@ -99,6 +106,42 @@ static CHANGED_AT: Schema = Schema {
         of("placeOfBirth", Kind::ZonedMoment),
         of("countryOfBirth", Kind::ZonedMoment),
         of("stateOfBirth", Kind::ZonedMoment),
+    ],
+};
+
+/// The member of an applicant that has the times at which clients changed members of `info.companyInfo`.
+pub(super) const COMPANY_INFO_CHANGED_AT: &str = "companyInfoChangedAt";
+
+static COMPANY_CHANGED_AT: Schema = Schema {
+    members: &[
+        of("companyName", Kind::ZonedMoment),
+        of("registrationNumber", Kind::ZonedMoment),
+        of("country", Kind::ZonedMoment),
+        of("legalAddress", Kind::ZonedMoment),
+        of("incorporatedOn", Kind::ZonedMoment),
+        of("type", Kind::ZonedMoment),
+        of("taxId", Kind::ZonedMoment),
+        of("email", Kind::ZonedMoment),
+        of("phone", Kind::ZonedMoment),
+        of("website", Kind::ZonedMoment),
+    ],
+};
+
+/// The member of `info` that has the data of a company.
+pub(super) const COMPANY_INFO: &str = "companyInfo";
+
+pub(super) static COMPANY: Schema = Schema {
+    members: &[
+        text("companyName"),
+        text("registrationNumber"),
+        of("country", Kind::Country),
+        text("legalAddress"),
+        of("incorporatedOn", Kind::Date),
+        text("type"),
+        text("taxId"),
+        text("email").visible_to(Visibility::Personal),
+        text("phone").visible_to(Visibility::Personal),
+        text("website"),
     ],
 };
 
@@ -116,6 +159,7 @@ static INFO: Schema = Schema {
         of("countryOfBirth", Kind::Country),
         text("stateOfBirth"),
         list("idDocs", &Kind::Object(&ID_DOC)),
+        object(COMPANY_INFO, &COMPANY),
     ],
 };
 
@@ -333,12 +377,20 @@ static SOURCE: Schema = Schema {
     ],
 };
 
-static HIT_REVIEW: Schema = Schema {
+/// The statuses of a hit.
+pub(super) const MATCH_STATUSES: &[&str] = &["unknown", "potential_match", "false_positive", "true_positive"];
+
+/// The member of a review whose value is higher after each review by a client, and after each import that replaces such a review.
+pub(super) const REVIEW_VERSION: &str = "version";
+
+pub(super) static HIT_REVIEW: Schema = Schema {
     members: &[
-        of("matchStatus", Kind::OneOf(&["unknown", "potential_match", "false_positive", "true_positive"])),
+        of("matchStatus", Kind::OneOf(MATCH_STATUSES)),
         of("whitelisted", Kind::Boolean),
         of("modifiedAt", Kind::Moment),
         text("reviewerName").visible_to(Visibility::Personal),
+        text("reviewedBy").visible_to(Visibility::Personal),
+        of(REVIEW_VERSION, Kind::Integer),
     ],
 };
 

@@ -37,7 +37,7 @@ pub(crate) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
-    "operation 5: the applicant id is unknown or belongs to a company",
+    "the applicant id is unknown, or belongs to a company (operation 5) or to an individual (company data)",
 );
 pub(crate) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
@@ -57,19 +57,19 @@ pub(crate) const INVALID_SHARE_TOKEN: ErrorCode = row(
     4011,
     "InvalidShareTokenException",
     401,
-    "operation 3: the share token is missing, unknown, expired or used",
+    "the share token is missing, unknown, expired, used, or for another client",
 );
 pub(crate) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
 const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "unknown path");
-pub(crate) const NO_APPLICANT: ErrorCode =
-    row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
-pub(crate) const NO_AML_CASE: ErrorCode = row(
-    4042,
-    "AmlCaseNotFoundException",
+pub(crate) const NO_APPLICANT: ErrorCode = row(
+    4041,
+    "ApplicantNotFoundException",
     404,
-    "operation 4: the applicant has no active AML case, or is unknown",
+    "no applicant has the id, or it is not that of a company (company data)",
 );
+pub(crate) const NO_AML_CASE: ErrorCode =
+    row(4042, "AmlCaseNotFoundException", 404, "the applicant has no such active AML case, or is unknown");
 pub(crate) const NO_STANDING_FILTER: ErrorCode =
     row(4043, "StandingFilterNotFoundException", 404, "the token has no standing filter of this name");
 pub(crate) const NO_STANDING: ErrorCode = row(
@@ -78,11 +78,15 @@ pub(crate) const NO_STANDING: ErrorCode = row(
     404,
     "the service has no standing filters: it searches PostgreSQL, or its database has an earlier format",
 );
+pub(crate) const NO_HIT: ErrorCode =
+    row(4045, "AmlHitNotFoundException", 404, "the AML case has no hit with the id");
 const METHOD_NOT_ALLOWED: ErrorCode =
     row(4050, "MethodNotAllowedException", 405, "the path does not support the method");
 const TIMEOUT: ErrorCode = row(4080, "RequestTimeoutException", 408, "the body did not arrive in time");
 const CONFLICT: ErrorCode =
     row(4090, "ConflictException", 409, "admin socket: another database, or a file that already exists");
+pub(crate) const OTHER_VERSION: ErrorCode =
+    row(4091, "ReviewConflictException", 409, "the review of the hit does not have the version `ifVersion`");
 const TOO_LARGE: ErrorCode = row(4130, "PayloadTooLargeException", 413, "the body is over the limit");
 pub(crate) const EVENTS_GONE: ErrorCode = row(
     4140,
@@ -101,7 +105,7 @@ pub(crate) const RECORDS_TOO_LARGE: ErrorCode = row(
     5001,
     "RecordsTooLargeException",
     500,
-    "operations 2 to 5: the records of the applicant are too large for the memory that one token may use",
+    "the records of the applicant are too large for the memory that one token may use",
 );
 const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
@@ -135,14 +139,16 @@ impl ErrorCode {
         NO_AML_CASE,
         NO_STANDING_FILTER,
         NO_STANDING,
+        NO_HIT,
         METHOD_NOT_ALLOWED,
         TIMEOUT,
         CONFLICT,
+        OTHER_VERSION,
         INVALID_PARAMETERS,
         parameters(4101, ErrorKind::Syntax, "not JSON"),
         parameters(4102, ErrorKind::NotUtf8, "not UTF-8"),
         parameters(4103, ErrorKind::WrongType, "a JSON value of the wrong type"),
-        parameters(4104, ErrorKind::EmptyBody, "neither `ids` nor `criteria`"),
+        parameters(4104, ErrorKind::EmptyBody, "neither `ids` nor `criteria`, or an update without members"),
         parameters(4105, ErrorKind::UnknownKey, "an unknown key or query parameter"),
         parameters(4106, ErrorKind::DuplicateKey, "a duplicate key or query parameter"),
         parameters(4107, ErrorKind::MissingKey, "a missing key"),
@@ -168,7 +174,7 @@ impl ErrorCode {
         parameters(
             4119,
             ErrorKind::BadInteger,
-            "an `offset`, `limit`, `after` or `wait` that is not a number or does not fit",
+            "an integer, such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion`, that is not a number or does not fit",
         ),
         parameters(
             4120,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::extract::Request;
-use axum::http::HeaderName;
+use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
 
 use super::auth::replays::ReplayCache;
@@ -158,12 +158,16 @@ async fn call(
         Handler::Read(read) => {
             shared.run_on_worker(token, move |shared| answer_within_room(shared, &call, read)).await??
         }
-        Handler::Write(write) => {
+        Handler::Write(write) | Handler::Create(write) => {
             shared.write(token, move |shared| answer_within_room(shared, &call, write)).await??
         }
     };
     let (answer, reservation) = answer;
-    Outgoing::body(reservation, answer).map(json)
+    let mut response = Outgoing::body(reservation, answer).map(json)?;
+    if let Handler::Create(_) = endpoint.handler {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    Ok(response)
 }
 
 /// A response body, and the memory reservation for it.

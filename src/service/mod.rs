@@ -2,11 +2,11 @@
 //!
 //! [`Service`] implements the *interface document*, the specification of the HTTP interface of a compliance service. `casefilter
 //! serve` runs a service in its own process. Searches run on columns in memory. Documents and [records](crate::domain) are read
-//! from the file. An update is on disk before it is acknowledged. The only data that clients can change is the extracted data of
-//! applicants. [Operators](#operators) import cases and records, and create share tokens, while the service runs or while it is
-//! stopped.
+//! from the file. An update is on disk before it is acknowledged. Clients can change extracted data of applicants, review AML hits,
+//! create share tokens, and copy profiles. [Operators](#operators) import cases and records, and create share tokens, while the
+//! service runs or while it is stopped.
 //!
-//! The operations have the numbers of the interface document:
+//! The operations have the numbers of the interface document. Operations without a number are not part of it:
 //!
 //! | operation | route | permission |
 //! |---|---|---|
@@ -21,6 +21,11 @@
 //! | 3, preview by share token | `GET /resources/applicants/-/import/preview?shareToken=…` | `createApplicants` |
 //! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
+//! | share tokens | `POST /resources/applicants/{applicantId}/shareTokens` | `shareApplicants` |
+//! | review of an AML hit | `PATCH /resources/api/applicants/{applicantId}/amlCase/hitReview` | `reviewAmlHits` |
+//! | company data | `GET` `PATCH /resources/applicants/{applicantId}/companyInfo` | `viewApplicants`, `changePersonalData` |
+//! | comparison of `info` with `fixedInfo` | `GET /resources/applicants/{applicantId}/infoComparison` | `viewApplicants` |
+//! | copy of a profile | `POST /resources/applicants/-/import?shareToken=…` | `createApplicants` |
 //! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
 //! # Source of cases
@@ -43,7 +48,7 @@
 //! |---|---|
 //! | `token` | the value of `X-App-Token`: visible ASCII characters; it is not secret |
 //! | `secret` | the secret for signatures, at least 16 bytes; its UTF-8 text is the key of the HMAC |
-//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `attributes` and `clusteredLinks`. With `viewHistory`, searches and counts may have the parameter `asOf` |
+//! | `permissions` | a list of permissions: those from the table above, `viewPersonalData` and `viewHistory`. Without `viewPersonalData`, AML cases lack `reviewerName`, `reviewedBy`, `attributes` and `clusteredLinks`, company data lacks `email`, `phone` and unknown members, and comparisons lack values about persons. With `viewHistory`, searches and counts may have the parameter `asOf` |
 //! | `name` | the name that logs show; by default the number of the entry in the file |
 //! | `fields` | the fields of cases that the token may see, in addition to `id`; by default all fields |
 //! | `filter` | a filter in the text syntax, such as `clientId = acme`; the token can see only the cases that the filter selects |
@@ -65,8 +70,9 @@
 //!
 //! **`clients` restrict all operations, except for operation 3.** The cases of other clients do not exist for searches, like those
 //! that `filter` does not select. For operations 2, 4 and 5, an applicant of another client is an unknown applicant: the response,
-//! the log line and the reads of the file are the same. Operation 3 is opened by the share token alone. An applicant without
-//! `clientId` is visible only to tokens without `clients`.
+//! the log line and the reads of the file are the same. So it is for the operations on applicants without a number. Operation 3 is
+//! opened by the share token alone; but a share token that was created for one client is invalid for app tokens that are bound to
+//! others. An applicant without `clientId` is visible only to tokens without `clients`.
 //!
 //! Objects and array elements without a visible field are also removed, so that their presence and number reveal nothing. But a
 //! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
@@ -94,7 +100,8 @@
 //! verified in constant time, before the body is parsed. The 401 response does not say which part was wrong.
 //!
 //! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted only once. This is off by default, because
-//! two equal requests within one second have equal signatures, and all operations are idempotent. Each token has its own memory for
+//! two equal requests within one second have equal signatures, and a repeated search or update has the effect of one. A repeated
+//! request for a share token creates another share token, and a repeated copy gets 401. Each token has its own memory for
 //! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
 //! # Audit log
@@ -253,7 +260,7 @@
 //! | `POST /standing-filters/removals` | `{"owner":…,"names":[…]}` removes standing filters in this order; stops at a name that no filter has, and returns it as `unknown` |
 //! | `POST /events` | `{"after":…,"limit":…,"wait_ms":…}` returns events of all owners, and waits if there are none |
 //! | `POST /deletions` | `{"body":…,"expected":…}` deletes the selected cases, if `expected` is their number; without `expected`, only counts them |
-//! | `POST /erasures` | `{"applicant":…,"cases":[…]}` erases the cases and records of an applicant, and the cases with these ids, see [`Store::erase`](crate::Store::erase) |
+//! | `POST /erasures` | `{"applicant":…,"cases":[…]}` erases the cases and records of an applicant, and the cases with these ids, see [`Store::erase`](crate::Store::erase). The answer also lists standing filters with these ids, and copies of the applicant |
 //!
 //! The body of an import is first spooled to an unnamed file in the folder of the database. So an incomplete body stores nothing,
 //! and a slow client blocks no other writes. Then the spooled body is imported in one transaction, as by `casefilter import`. An
@@ -311,23 +318,25 @@
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|
 //! | 4000 | `BadRequestException` | 400 | the request is not valid HTTP, such as a body that ends early |
-//! | 4001 | `InvalidApplicantException` | 400 | operation 5: the applicant id is unknown or belongs to a company |
+//! | 4001 | `InvalidApplicantException` | 400 | the applicant id is unknown, or belongs to a company (operation 5) or to an individual (company data) |
 //! | 4010 | `UnauthorizedException` | 401 | token, signature or timestamp is missing or wrong |
-//! | 4011 | `InvalidShareTokenException` | 401 | operation 3: the share token is missing, unknown, expired or used |
+//! | 4011 | `InvalidShareTokenException` | 401 | the share token is missing, unknown, expired, used, or for another client |
 //! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
 //! | 4040 | `NotFoundException` | 404 | unknown path |
-//! | 4041 | `ApplicantNotFoundException` | 404 | operation 2: no applicant has the id |
-//! | 4042 | `AmlCaseNotFoundException` | 404 | operation 4: the applicant has no active AML case, or is unknown |
+//! | 4041 | `ApplicantNotFoundException` | 404 | no applicant has the id, or it is not that of a company (company data) |
+//! | 4042 | `AmlCaseNotFoundException` | 404 | the applicant has no such active AML case, or is unknown |
 //! | 4043 | `StandingFilterNotFoundException` | 404 | the token has no standing filter of this name |
 //! | 4044 | `NoStandingFiltersException` | 404 | the service has no standing filters: it searches PostgreSQL, or its database has an earlier format |
+//! | 4045 | `AmlHitNotFoundException` | 404 | the AML case has no hit with the id |
 //! | 4050 | `MethodNotAllowedException` | 405 | the path does not support the method |
 //! | 4080 | `RequestTimeoutException` | 408 | the body did not arrive in time |
 //! | 4090 | `ConflictException` | 409 | admin socket: another database, or a file that already exists |
+//! | 4091 | `ReviewConflictException` | 409 | the review of the hit does not have the version `ifVersion` |
 //! | 4100 | `InvalidParametersException` | 400 | the body or a query parameter is wrong, in a way not listed below |
 //! | 4101 | `InvalidParametersException` | 400 | not JSON |
 //! | 4102 | `InvalidParametersException` | 400 | not UTF-8 |
 //! | 4103 | `InvalidParametersException` | 400 | a JSON value of the wrong type |
-//! | 4104 | `InvalidParametersException` | 400 | neither `ids` nor `criteria` |
+//! | 4104 | `InvalidParametersException` | 400 | neither `ids` nor `criteria`, or an update without members |
 //! | 4105 | `InvalidParametersException` | 400 | an unknown key or query parameter |
 //! | 4106 | `InvalidParametersException` | 400 | a duplicate key or query parameter |
 //! | 4107 | `InvalidParametersException` | 400 | a missing key |
@@ -342,7 +351,7 @@
 //! | 4116 | `InvalidParametersException` | 400 | a value that is not `true` or `false` |
 //! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
 //! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
-//! | 4119 | `InvalidParametersException` | 400 | an `offset`, `limit`, `after` or `wait` that is not a number or does not fit |
+//! | 4119 | `InvalidParametersException` | 400 | an integer, such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion`, that is not a number or does not fit |
 //! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page, or a `limit` of a facet above its limit |
 //! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` or `pageCursor` that is not `true` or `false` |
 //! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
@@ -365,7 +374,7 @@
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
 //! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
-//! | 5001 | `RecordsTooLargeException` | 500 | operations 2 to 5: the records of the applicant are too large for the memory that one token may use |
+//! | 5001 | `RecordsTooLargeException` | 500 | the records of the applicant are too large for the memory that one token may use |
 //! | 5010 | `NotImplementedException` | 501 | a transfer coding other than `chunked` |
 //! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |

@@ -21,6 +21,8 @@ pub(crate) struct RecordSizes {
     /// The total size of the records.
     pub(crate) all: usize,
     pub(crate) largest: usize,
+    /// The number of records.
+    pub(crate) count: usize,
 }
 
 /// Stores the count of records, and commits. The format version becomes at least that of files with records. Older libraries reject
@@ -173,6 +175,7 @@ pub(super) fn sizes(
         let size = bytes.value().len();
         sizes.all = sizes.all.saturating_add(size);
         sizes.largest = sizes.largest.max(size);
+        sizes.count = sizes.count.saturating_add(1);
     }
     Ok(sizes)
 }

@@ -236,6 +236,24 @@ impl RecordWrite<'_> {
         self.run(|own| page(own.table.get()?, kind, after, (most, most_bytes)))
     }
 
+    /// Like [`Records::size`]. Earlier changes of this transaction are visible.
+    ///
+    /// # Errors
+    /// Returns the errors of [`get`](Self::get).
+    #[cfg(feature = "service")]
+    pub(crate) fn size(&mut self, kind: &str, key: &str) -> Result<usize, StoreError> {
+        self.run(|own| size(own.table.get()?, kind, key))
+    }
+
+    /// Like [`Records::sizes`]. Earlier changes of this transaction are visible.
+    ///
+    /// # Errors
+    /// Returns the errors of [`get`](Self::get).
+    #[cfg(feature = "service")]
+    pub(crate) fn sizes(&mut self, kind: &str, prefix: &str) -> Result<RecordSizes, StoreError> {
+        self.run(|own| sizes(own.table.get()?, kind, prefix))
+    }
+
     /// Passes every record of a kind to `take`, in key order. Earlier changes of this transaction are visible. Only one record at a
     /// time is in memory.
     ///

@@ -86,7 +86,10 @@ fn an_erased_case_is_in_no_moment_and_in_no_byte() {
     files.write(left, "cases");
     let done = run(&["erase", "--db", &db, "--case", "c", "--case", "b", "--yes"]).code(0).err_has(left);
     std::fs::remove_file(files.path(left)).unwrap();
-    assert_eq!(done.out, "{\"cases\":1,\"records\":0,\"history\":1,\"events\":0,\"standing_filters\":[]}\n");
+    assert_eq!(
+        done.out,
+        "{\"cases\":1,\"records\":0,\"history\":1,\"events\":0,\"standing_filters\":[],\"copies\":[]}\n"
+    );
     std::fs::remove_file(files.path("2.ndjson")).unwrap();
     assert!(!has_name());
     assert_eq!(run(&["search", &db, "--format", "ids", "--as-of", "2"]).code(0).out, "a\n");

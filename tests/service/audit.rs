@@ -9,7 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::client::{Client, Key, Response, head};
 use super::process::{Process, casefilter};
-use super::server::{Database, FACETS, FILTERS, PREVIEW, SEARCH, aml_of, info_of, key, status_of};
+use super::server::{
+    COPY, Database, FACETS, FILTERS, PREVIEW, SEARCH, aml_of, info_of, key, share_tokens_of, status_of,
+};
 
 const OPEN: &str = r#"{"criteria":[{"field":"status","op":"=","values":["open"]}]}"#;
 
@@ -561,7 +563,15 @@ fn an_erasure_is_recorded_by_its_counts_and_hashes() {
     command(&database, &["import", "--db", "cases.db", "anna.ndjson"]);
     let bytes = fs::read(database.path()).unwrap();
     assert!(memchr::memmem::find(&bytes, b"\0anna").is_some());
+    let made = client.call(&all, "POST", &share_tokens_of("anna"), b"").created();
+    let body = json!({"shareToken": made["token"], "clientId": "other"}).to_string();
+    let copy = client.call(&all, "POST", COPY, body.as_bytes()).created();
     let done = command(&database, &["erase", "--db", "cases.db", "--applicant", "anna", "--yes"]);
+    assert_eq!(done["copies"], json!([copy["id"]]));
+    // The copy has the id of its origin. It is erased by its own id.
+    let copy = copy["id"].as_str().unwrap();
+    let again = command(&database, &["erase", "--db", "cases.db", "--applicant", copy, "--yes"]);
+    assert_eq!(again["copies"], json!([]));
     assert_eq!((&done["cases"], &done["history"], &done["events"]), (&json!(1), &json!(0), &json!(0)));
     assert!(done["records"].as_u64().unwrap() > 3, "{done}");
     assert_eq!(client.call(&all, "GET", &status_of("anna"), b"").status, 404);

@@ -176,6 +176,14 @@ impl Response {
         (number, envelope["type"].as_str().unwrap_or_else(|| panic!("no type: {envelope}")).to_owned())
     }
 
+    /// Checks that the response is a 201 and returns its body.
+    pub(crate) fn created(&self) -> Value {
+        assert_eq!(self.status, 201, "{}", self.text());
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        assert_eq!(self.header("cache-control"), Some("no-store"));
+        self.json()
+    }
+
     /// Checks that the response is a 200 and returns its body.
     pub(crate) fn good(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());

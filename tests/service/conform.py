@@ -13,6 +13,7 @@ import schemathesis
 with open(os.environ["CONFORM_APP"], encoding="utf-8") as file:
     APP = json.load(file)
 SHARE = os.environ["CONFORM_SHARE"]
+COPIES = os.environ["CONFORM_COPIES"].split()
 APPLICANTS = ["anna", "boris", "chen", "dana", "emre", "firm-one", "firm-two", "nomad"]
 
 
@@ -45,11 +46,22 @@ def map_path_parameters(_context, parameters):
 
 
 @schemathesis.hook
-def map_query(_context, query):
-    """Uses the existing share token in 70 % of the requests."""
+def map_query(context, query):
+    """Uses the existing share token in 70 % of the previews, and a share token of its own in some of the copies."""
     if query and "shareToken" in query and random.random() < 0.7:
-        query["shareToken"] = SHARE
+        if context.operation is None or not context.operation.path.endswith("/import"):
+            query["shareToken"] = SHARE
+        elif COPIES:
+            query["shareToken"] = COPIES.pop()
     return query
+
+
+@schemathesis.hook
+def map_body(_context, body):
+    """Uses the existing hit in 70 % of the reviews."""
+    if isinstance(body, dict) and "hitId" in body and random.random() < 0.7:
+        body.update(amlCaseId="aml-2", hitId="hit-1")
+    return body
 
 
 @schemathesis.hook

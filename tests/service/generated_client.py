@@ -14,7 +14,18 @@ import time
 
 import httpx
 from casefilter_client import Client
-from casefilter_client.api.applicants import aml_case, preview_profile, required_id_docs_status, update_info
+from casefilter_client.api.applicants import (
+    aml_case,
+    company_info,
+    compare_info,
+    copy_profile,
+    create_share_token,
+    preview_profile,
+    required_id_docs_status,
+    review_aml_hit,
+    update_company_info,
+    update_info,
+)
 from casefilter_client.api.cases import case_filters, cases_by_filter
 from casefilter_client.api.events import (
     case_events,
@@ -24,7 +35,10 @@ from casefilter_client.api.events import (
     put_standing_filter,
 )
 from casefilter_client.models import (
+    AmlHitReviewRequest,
+    AmlHitReviewRequestMatchStatus,
     CaseFilter,
+    CompanyInfoUpdate,
     ComplexCriterion,
     ComplexCriterionOp,
     Error,
@@ -33,6 +47,8 @@ from casefilter_client.models import (
     ExtractedInfoUpdate,
     FieldCriterion,
     FieldCriterionOp,
+    ProfileCopyRequest,
+    ShareTokenRequest,
 )
 
 
@@ -54,9 +70,9 @@ class Signed(httpx.Auth):
         yield request
 
 
-def good(response):
-    """Checks that a response is a 200 and returns its parsed body."""
-    assert response.status_code == 200, (response.status_code, response.content)
+def good(response, status=200):
+    """Checks the status of a response and returns its parsed body."""
+    assert response.status_code == status, (response.status_code, response.content)
     assert response.parsed is not None, response.content
     return response.parsed
 
@@ -98,6 +114,29 @@ def main():
     info = good(update_info.sync_detailed("anna", client=client, body=ExtractedInfoUpdate(last_name="Grün")))
     assert (info.last_name, info.last_name_en) == ("Grün", "Gruen"), info
 
+    # The operations that are not part of the interface document.
+    share = good(
+        create_share_token.sync_detailed("anna", client=client, body=ShareTokenRequest(for_client_id="other", ttl_in_secs=60)),
+        201,
+    )
+    assert share.for_client_id == "other" and len(share.token) == 64, share
+    copied = good(copy_profile.sync_detailed(client=client, share_token=share.token, body=ProfileCopyRequest(client_id="other")), 201)
+    assert copied.client_id == "other" and copied.id != "anna", copied
+    again = copy_profile.sync_detailed(client=client, share_token=share.token, body=ProfileCopyRequest(client_id="other"))
+    assert again.status_code == 401 and again.parsed.type_ == ErrorType.INVALIDSHARETOKENEXCEPTION, again
+    review = AmlHitReviewRequest(
+        aml_case_id="aml-2", hit_id="hit-1", match_status=AmlHitReviewRequestMatchStatus("false_positive"), reviewer_name="Kim"
+    )
+    reviewed = good(review_aml_hit.sync_detailed("anna", client=client, body=review))
+    assert (reviewed.review.match_status, reviewed.review.version) == ("false_positive", 1), reviewed
+    review.if_version = 0
+    assert review_aml_hit.sync_detailed("anna", client=client, body=review).status_code == 409
+    assert good(company_info.sync_detailed("firm-one", client=client)).company_name == "One GmbH"
+    company = good(update_company_info.sync_detailed("firm-one", client=client, body=CompanyInfoUpdate(tax_id="1")))
+    assert (company.company_name, company.tax_id) == ("One GmbH", "1"), company
+    comparison = good(compare_info.sync_detailed("boris", client=client, fields="firstName,lastName"))
+    assert [own.field for own in comparison.differences] == ["lastName"], comparison
+
     # Standing filters, their events, and the beginning of the stream, which has no end.
     begun = good(case_events.sync_detailed(client=client))
     assert begun.events == [], begun
@@ -125,7 +164,7 @@ def main():
     missing = required_id_docs_status.sync_detailed("no-such-applicant", client=client)
     assert missing.status_code == 404, missing
     assert missing.parsed.type_ == ErrorType.APPLICANTNOTFOUNDEXCEPTION, missing
-    print("the generated client called 12 operations")
+    print("the generated client called 18 operations")
 
 
 main()

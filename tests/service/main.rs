@@ -21,11 +21,13 @@ mod large;
 mod process;
 #[cfg(unix)]
 mod quick_start;
+mod reviews;
 #[cfg(unix)]
 mod running;
 mod scope;
 mod search_stop;
 mod server;
+mod shares;
 mod source;
 #[cfg(target_os = "linux")]
 mod spool;

@@ -57,7 +57,7 @@ fn the_quick_start_works_in_an_empty_folder_and_a_second_time() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     // The last call is `/readyz`.
-    let answers = &answers[answers.len() - 9..];
+    let answers = &answers[answers.len() - 10..];
     assert!(answers[0]["list"]["totalItems"].as_u64().unwrap() > 100, "{out}");
     assert_eq!(answers[0]["list"]["items"].as_array().unwrap().len(), 2);
     assert!(answers[1].as_array().unwrap().len() > 40);
@@ -67,6 +67,7 @@ fn the_quick_start_works_in_an_empty_folder_and_a_second_time() {
     assert_eq!(answers[5]["name"], "urgent");
     assert_eq!(answers[6]["events"], serde_json::json!([]));
     assert_eq!(answers[7]["firstName"], "Юлия");
+    assert_eq!(answers[8]["token"].as_str().unwrap().len(), 64);
     assert!(out.contains("casefilter_build_info"), "{out}");
     assert!(administered.contains("\"cases\":10000") || administered.contains("10000"), "{administered}");
 

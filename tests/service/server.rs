@@ -29,6 +29,7 @@ pub(crate) const STANDING: &str = "/resources/api/caseManagement/v2/cases/standi
 pub(crate) const EVENTS: &str = "/resources/api/caseManagement/v2/cases/events";
 pub(crate) const STREAM: &str = "/resources/api/caseManagement/v2/cases/events/stream";
 pub(crate) const PREVIEW: &str = "/resources/applicants/-/import/preview";
+pub(crate) const COPY: &str = "/resources/applicants/-/import";
 
 pub(crate) fn status_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/requiredIdDocsStatus")
@@ -40,6 +41,22 @@ pub(crate) fn aml_of(applicant: &str) -> String {
 
 pub(crate) fn info_of(applicant: &str) -> String {
     format!("/resources/applicants/{applicant}/info")
+}
+
+pub(crate) fn review_of(applicant: &str) -> String {
+    format!("/resources/api/applicants/{applicant}/amlCase/hitReview")
+}
+
+pub(crate) fn company_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/companyInfo")
+}
+
+pub(crate) fn comparison_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/infoComparison")
+}
+
+pub(crate) fn share_tokens_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/shareTokens")
 }
 
 pub(crate) fn data(name: &str) -> PathBuf {
@@ -128,7 +145,7 @@ impl Database {
     }
 }
 
-pub(crate) const PERMISSIONS: [&str; 8] = [
+pub(crate) const PERMISSIONS: [&str; 10] = [
     "viewCases",
     "viewApplicants",
     "createApplicants",
@@ -137,6 +154,8 @@ pub(crate) const PERMISSIONS: [&str; 8] = [
     "viewPersonalData",
     "viewHistory",
     "manageFilters",
+    "shareApplicants",
+    "reviewAmlHits",
 ];
 
 /// Returns the key of a token in [`tokens`].

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::client::{Client, Response};
 use super::process::{Process, casefilter, write_private};
 use super::server::{
-    Database, FACETS, FILTERS, PREVIEW, SEARCH, TENANTS, aml_of, data, info_of, key, status_of, tokens,
+    Database, FACETS, FILTERS, PREVIEW, SEARCH, TENANTS, aml_of, company_of, comparison_of, data, info_of,
+    key, review_of, share_tokens_of, status_of, tokens,
 };
 
 /// Returns the sample applicants, each with its client.
@@ -21,7 +22,8 @@ fn applicants() -> Vec<(String, Option<String>)> {
     text.lines().map(of).collect()
 }
 
-/// The requests on one applicant: operations 2, 4 and 5, the last one with valid and invalid bodies.
+/// The requests on one applicant that give different tenants different answers, or none: operations 2, 4 and 5, and those that are
+/// not part of the interface document, with valid and invalid bodies. Their answers depend only on the request and on the database.
 fn requests(id: &str) -> Vec<(&'static str, String, &'static [u8])> {
     vec![
         ("GET", status_of(id), b""),
@@ -31,14 +33,52 @@ fn requests(id: &str) -> Vec<(&'static str, String, &'static [u8])> {
         ("PATCH", info_of(id), br#"{"dob":"tomorrow"}"#),
         ("PATCH", info_of(id), b"{}"),
         ("PATCH", info_of(id) + "?unsetFields=dob", br#"{"stateOfBirth":"y"}"#),
+        ("POST", share_tokens_of(id), b"{}"),
+        ("POST", share_tokens_of(id), br#"{"forClientId":"acme","ttlInSecs":1}"#),
+        ("POST", share_tokens_of(id), br#"{"ttlInSecs":0}"#),
+        ("PATCH", review_of(id), br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true}"#),
+        ("PATCH", review_of(id), br#"{"amlCaseId":"aml-2","hitId":"hit-9","whitelisted":true}"#),
+        (
+            "PATCH",
+            review_of(id),
+            br#"{"amlCaseId":"aml-2","hitId":"hit-1","whitelisted":true,"ifVersion":99}"#,
+        ),
+        ("PATCH", review_of(id), br#"{"amlCaseId":"aml-9","hitId":"hit-1","matchStatus":"unknown"}"#),
+        ("PATCH", review_of(id), br#"{"amlCaseId":"aml-2"}"#),
+        ("GET", company_of(id), b""),
+        ("GET", comparison_of(id), b""),
+        ("GET", comparison_of(id) + "?fields=lastName", b""),
+        ("GET", comparison_of(id) + "?fields=lastNam", b""),
+        ("GET", comparison_of(id) + "?field=lastName", b""),
+        ("PATCH", company_of(id), br#"{"taxId":"y"}"#),
+        ("PATCH", company_of(id), br#"{"country":"XX"}"#),
+        ("PATCH", company_of(id) + "?unsetFields=taxId", br#"{"taxId":"y"}"#),
     ]
 }
 
 /// Returns status, headers and body, without what differs between any two responses.
 fn essence(response: &Response, id: &str) -> (u16, Vec<(String, String)>, String) {
     let correlation = response.header("x-correlation-id").unwrap();
-    let headers = response.headers.iter().filter(|(name, _)| name != "x-correlation-id" && name != "date");
-    let body = response.text().replace(correlation, "CORRELATION").replace(id, "ID");
+    let mut left_out = vec!["x-correlation-id", "date"];
+    let mut body = response.text().replace(correlation, "CORRELATION").replace(id, "ID");
+    let mut answer = response.json();
+    if response.status < 400 && (answer.get("token").is_some() || answer.get("review").is_some()) {
+        // A new token is random, and a review has the time and the name of the app token.
+        for (member, names) in [
+            ("", &["token", "expiresAt"][..]),
+            ("/review", &["modifiedAt", "version", "reviewedBy", "reviewerName"]),
+        ] {
+            let object = answer.pointer_mut(member).and_then(Value::as_object_mut);
+            object
+                .into_iter()
+                .flatten()
+                .filter(|(name, _)| names.contains(&name.as_str()))
+                .for_each(|(_, value)| *value = json!("X"));
+        }
+        body = answer.to_string();
+        left_out.push("content-length");
+    }
+    let headers = response.headers.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
     (response.status, headers.cloned().collect(), body)
 }
 
@@ -67,14 +107,14 @@ fn every_operation_answers_each_tenant_as_if_other_applicants_did_not_exist() {
                 } else {
                     let expected = essence(&call(tenant, &of_unknown), &unknown);
                     assert_eq!(answer, expected, "{tenant}: {method} {target}");
-                    assert_ne!(answer.0, 200);
+                    assert!(answer.0 >= 400, "{tenant}: {method} {target}");
                     assert_eq!(expected, essence(&call("all", &of_unknown), &unknown));
                 }
                 compared += 1;
             }
         }
     }
-    assert_eq!(compared, 4 * 9 * 7);
+    assert_eq!(compared, 4 * 9 * 23);
     process.terminate();
     // Only the tenants of an applicant could change it.
     let store = database.open();
@@ -91,17 +131,20 @@ fn the_log_has_the_same_line_for_an_unknown_applicant_and_one_of_another_tenant(
     let database = Database::new("plain.cases.ndjson");
     let process = Process::start(&database, &["--log", "debug"]);
     let mut client = process.client();
-    let tenant = key("tenant-two");
     let mut pairs = Vec::new();
-    for ((method, target, body), (_, of_unknown, _)) in requests("anna").into_iter().zip(requests("~~~~")) {
-        pairs.push([target, of_unknown].map(|target| {
-            let response = client.call(&tenant, method, &target, body);
+    // The log has at most 20 lines per second for each token and status, so the tenants take turns.
+    let tenants = ["tenant-two", "tenant-three"].into_iter().cycle();
+    let requests = requests("anna").into_iter().zip(requests("~~~~")).zip(tenants);
+    for (((method, target, body), (_, of_unknown, _)), tenant) in requests {
+        let ids = [target, of_unknown].map(|target| {
+            let response = client.call(&key(tenant), method, &target, body);
             response.header("x-correlation-id").unwrap().to_owned()
-        }));
+        });
+        pairs.push((tenant, ids));
     }
     let log = process.terminate();
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for pair in pairs {
+    for (tenant, pair) in pairs {
         let [foreign, expected] = pair.map(|id| {
             let own: Vec<&Value> = events.iter().filter(|event| event["correlation_id"] == *id).collect();
             assert_eq!(own.len(), 1, "{id}: {log}");
@@ -112,7 +155,7 @@ fn the_log_has_the_same_line_for_an_unknown_applicant_and_one_of_another_tenant(
             event
         });
         assert_eq!(foreign, expected);
-        assert_eq!(foreign["token"], "tenant-two");
+        assert_eq!(foreign["token"], tenant);
     }
     assert!(!log.contains("anna"), "{log}");
 }

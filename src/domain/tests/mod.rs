@@ -2,13 +2,18 @@
 
 mod changes;
 mod clients;
+mod companies;
+mod comparisons;
+mod copies;
 mod docs;
 mod export;
 mod forms;
 mod lenient;
 mod levels;
 mod names;
+mod reviews;
 mod room;
+mod shares;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};

@@ -9,7 +9,8 @@
 //!
 //! Waits until imports, backups and copies that are in progress have ended, also those whose body is still being received. Those that come later wait for it.
 //!
-//! The response has the numbers of what was erased, and the standing filters that contain one of the ids.
+//! The response has the numbers of what was erased, the standing filters that contain one of the ids, and the ids of the copies of the
+//! applicant, which stay.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::erasure_of_applicant;
+use crate::domain::{copies_of_applicant, erasure_of_applicant};
 use crate::service::audit::record::Note;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
@@ -38,6 +39,7 @@ struct Answer {
     #[serde(flatten)]
     erased: Erased,
     standing_filters: Vec<Named>,
+    copies: Vec<String>,
 }
 
 /// A standing filter that contains an id.
@@ -77,9 +79,11 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, erasure: AdminErasure) ->
         let naming = shared.store.standing_filters_naming(ids);
         let naming = naming.map_err(|error| Failure::of_store(&error))?;
         let standing_filters = naming.into_iter().map(Named::from).collect();
+        let copies = applicant.as_deref().map(|id| copies_of_applicant(&shared.store, id));
+        let copies = copies.transpose().map_err(|error| Failure::of_store(&error))?.unwrap_or_default();
         let note = Note::default();
         note.erased(&erased, applicant.as_deref(), &cases);
-        Ok((Answer { erased, standing_filters }, note))
+        Ok((Answer { erased, standing_filters, copies }, note))
     };
     let (answer, note) = shared.admin_erase(run).await?;
     let body = serde_json::to_vec(&answer).map_err(|error| Failure::internal(error.to_string()))?;

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::chain::digits;
 use super::event::time;
+use crate::domain::CopyIds;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
 use crate::standing::Event;
@@ -23,6 +24,28 @@ impl Note {
     /// Adds the applicant that the path of the request names, or whose share token it has.
     pub(in crate::service) fn applicant(&self, id: &str) {
         self.add(|out| string(out, "applicant", id));
+    }
+
+    /// Adds the only client that a new share token is for.
+    pub(in crate::service) fn for_client(&self, client: &str) {
+        self.add(|out| string(out, "forClient", client));
+    }
+
+    /// Adds the applicant that a share token was for, its copy, and the client of the copy.
+    pub(in crate::service) fn copied(&self, ids: &CopyIds<'_>) {
+        self.add(|out| {
+            string(out, "applicant", ids.applicant_id);
+            string(out, "copy", ids.copy_id);
+            string(out, "client", ids.client_id);
+        });
+    }
+
+    /// Adds the hit that a review is about. The review itself is not recorded.
+    pub(in crate::service) fn hit(&self, aml_case: &str, hit: &str) {
+        self.add(|out| {
+            string(out, "amlCase", aml_case);
+            string(out, "hit", hit);
+        });
     }
 
     /// Adds the filter, the order and the page of a search.

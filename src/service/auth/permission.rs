@@ -11,7 +11,7 @@ pub enum Permission {
     ViewCases,
     /// The permission to read the status of an applicant's steps.
     ViewApplicants,
-    /// The permission to see the preview of a profile, given a share token for it.
+    /// The permission to see the preview of a profile, and to copy the profile, given a share token for it.
     CreateApplicants,
     /// The permission to read AML cases.
     ViewAmlScreening,
@@ -27,11 +27,16 @@ pub enum Permission {
     /// There is no separate permission for reading events. A token reads only the events of its own filters, so neither of two such
     /// permissions would be of use without the other.
     ManageFilters,
+    /// The permission to create share tokens for the profiles of applicants. Who gets such a token can see the preview of the profile
+    /// and copy it.
+    ShareApplicants,
+    /// The permission to review the hits of AML cases.
+    ReviewAmlHits,
 }
 
 impl Permission {
     /// All permissions.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::ViewCases,
         Self::ViewApplicants,
         Self::CreateApplicants,
@@ -40,6 +45,8 @@ impl Permission {
         Self::ViewPersonalData,
         Self::ViewHistory,
         Self::ManageFilters,
+        Self::ShareApplicants,
+        Self::ReviewAmlHits,
     ];
 
     /// Returns the name that token files use.
@@ -54,6 +61,8 @@ impl Permission {
             Self::ViewPersonalData => "viewPersonalData",
             Self::ViewHistory => "viewHistory",
             Self::ManageFilters => "manageFilters",
+            Self::ShareApplicants => "shareApplicants",
+            Self::ReviewAmlHits => "reviewAmlHits",
         }
     }
 
@@ -65,7 +74,9 @@ impl Permission {
             Self::ViewApplicants
             | Self::CreateApplicants
             | Self::ViewAmlScreening
-            | Self::ChangePersonalData => true,
+            | Self::ChangePersonalData
+            | Self::ShareApplicants
+            | Self::ReviewAmlHits => true,
         }
     }
 }

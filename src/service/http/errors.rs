@@ -30,6 +30,8 @@ pub(in crate::service) struct Failure {
     refusal: Option<Box<ImportError>>,
     /// True if the connection must be closed after the response.
     closes: bool,
+    /// True if a 429 or 503 response has `Retry-After`. False if a new attempt is in vain for an unknown time.
+    says_when: bool,
 }
 
 /// The value of `Retry-After` in 429 and 503 responses, in seconds.
@@ -46,6 +48,7 @@ impl Failure {
             #[cfg(unix)]
             refusal: None,
             closes: false,
+            says_when: true,
         }
     }
 
@@ -246,8 +249,8 @@ impl Failure {
 
     /// Creates the error response for a client. The envelope contains this correlation id.
     pub(in crate::service) fn respond(self, correlation_id: String) -> Response {
-        let (status, closes) = (self.status, self.closes);
-        Self::response(status, closes, &self.envelope(correlation_id))
+        let (status, closes, says_when) = (self.status, self.closes, self.says_when);
+        Self::response(status, (closes, says_when), &self.envelope(correlation_id))
     }
 
     /// Creates the error response for an operator. If the failure has a cause, it is the description.
@@ -260,19 +263,24 @@ impl Failure {
             #[serde(skip_serializing_if = "Option::is_none")]
             refusal: Option<Box<ImportError>>,
         }
-        let (status, closes, refusal) = (self.status, self.closes, self.refusal.take());
+        let (status, refusal) = (self.status, self.refusal.take());
+        let headers = (self.closes, self.says_when);
         if let Some(cause) = self.cause.take() {
             self.description = cause;
         }
         let envelope = OperatorEnvelope { envelope: self.envelope(correlation_id), refusal };
-        Self::response(status, closes, &envelope)
+        Self::response(status, headers, &envelope)
     }
 
-    fn response(status: StatusCode, closes: bool, envelope: &impl Serialize) -> Response {
+    fn response(
+        status: StatusCode,
+        (closes, says_when): (bool, bool),
+        envelope: &impl Serialize,
+    ) -> Response {
         // Serialising a struct of strings and numbers cannot fail.
         let mut response = json(serde_json::to_vec(envelope).unwrap_or_default());
         *response.status_mut() = status;
-        if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&status) {
+        if says_when && [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
         }
         if closes {
@@ -337,6 +345,8 @@ impl From<DomainError> for Failure {
             DomainErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
             DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
             DomainErrorKind::Busy => return Self::overloaded(),
+            DomainErrorKind::Conflict => StatusCode::CONFLICT,
+            DomainErrorKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
             DomainErrorKind::Store => {
                 let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
                 source.map_or(StatusCode::INTERNAL_SERVER_ERROR, client_status)
@@ -350,11 +360,15 @@ impl From<DomainError> for Failure {
             Cause::NoApplicant => error_codes::NO_APPLICANT,
             Cause::NoAmlCase => error_codes::NO_AML_CASE,
             Cause::InvalidApplicant => error_codes::INVALID_APPLICANT,
+            Cause::NoHit => error_codes::NO_HIT,
+            Cause::OtherVersion => error_codes::OTHER_VERSION,
             Cause::ShareToken => error_codes::INVALID_SHARE_TOKEN,
             Cause::Body(kind) => ErrorCode::of_kind(kind),
             Cause::Other => failure.code,
         };
-        Self { cause, ..failure.coded(code) }
+        // Share tokens may expire only after days.
+        let says_when = error.kind() != DomainErrorKind::TooMany;
+        Self { cause, says_when, ..failure.coded(code) }
     }
 }
 

@@ -15,7 +15,8 @@ pub(in crate::service) const OTHER: &str = "other";
 
 /// The statuses that are counted separately. Any other status is counted as `other`, so a new status must
 /// be added here.
-pub(super) const STATUSES: [u16; 13] = [200, 400, 401, 403, 404, 405, 408, 410, 413, 429, ABORTED, 500, 503];
+pub(super) const STATUSES: [u16; 15] =
+    [200, 201, 400, 401, 403, 404, 405, 408, 409, 410, 413, 429, ABORTED, 500, 503];
 
 /// The upper bounds of the latency buckets in microseconds. Each bound comes with its text in seconds.
 pub(super) const BUCKETS: [(u64, &str); 16] = [

@@ -42,6 +42,8 @@ pub(in crate::service) enum Handler {
     Read(BlockingHandler),
     /// A handler that changes the file. It runs on a blocking thread, and only one such handler runs at a time.
     Write(BlockingHandler),
+    /// Like [`Write`](Self::Write), but the status of the response is 201.
+    Create(BlockingHandler),
     /// The handler of searches. It decides whether a search runs on the connection's thread or on a blocking thread. It reports the
     /// errors in the query parameters together with the errors in the body.
     Search(fn(Arc<ServiceState>, Call) -> BodyFuture),
@@ -106,7 +108,7 @@ impl Endpoint {
 
     /// Returns true if a request must be completed after its client has disconnected.
     pub(in crate::service) fn survives_disconnect(&self) -> bool {
-        matches!(self.handler, Handler::Write(_))
+        matches!(self.handler, Handler::Write(_) | Handler::Create(_))
     }
 }
 

@@ -30,5 +30,5 @@ fn preview(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Ve
             note.applicant(id);
         }
     };
-    Ok(domain::preview_in(&shared.store, token, now(), &note, room)?.into_bytes())
+    Ok(domain::preview_in(&shared.store, token, call.token.clients(), now(), &note, room)?.into_bytes())
 }

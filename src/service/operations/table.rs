@@ -3,10 +3,13 @@
 //! A test compares the table with the OpenAPI document.
 
 use super::endpoint::Endpoint;
-use super::{aml_case, events, facets, filters, preview, search, standing, step_status, update_info};
+use super::{
+    aml_case, company_info, compare_info, copy_profile, events, facets, filters, hit_review, preview, search,
+    share_tokens, standing, step_status, update_info,
+};
 
 /// All endpoints.
-pub(in crate::service) static ENDPOINTS: [Endpoint; 13] = [
+pub(in crate::service) static ENDPOINTS: [Endpoint; 19] = [
     search::ENDPOINT,
     facets::ENDPOINT,
     filters::ENDPOINT,
@@ -20,6 +23,12 @@ pub(in crate::service) static ENDPOINTS: [Endpoint; 13] = [
     preview::ENDPOINT,
     aml_case::ENDPOINT,
     update_info::ENDPOINT,
+    share_tokens::ENDPOINT,
+    copy_profile::ENDPOINT,
+    hit_review::ENDPOINT,
+    company_info::GET,
+    company_info::PATCH,
+    compare_info::ENDPOINT,
 ];
 
 #[cfg(test)]
@@ -64,9 +73,12 @@ mod tests {
                 };
                 assert_eq!(of("query"), endpoint.parameters.known, "{name}");
                 assert_eq!(of("path").len(), usize::from(endpoint.has_id()), "{name}");
-                let is_change = ["patch", "put", "delete"].contains(&method.as_str());
+                let creates = matches!(endpoint.handler, Handler::Create(_));
+                let is_change = ["patch", "put", "delete"].contains(&method.as_str()) || creates;
                 assert_eq!(is_change, endpoint.survives_disconnect(), "{name}");
-                assert_eq!(method == "post", matches!(endpoint.handler, Handler::Search(_)), "{name}");
+                let is_post = creates || matches!(endpoint.handler, Handler::Search(_));
+                assert_eq!(method == "post", is_post, "{name}");
+                assert_eq!(operation["responses"].get("201").is_some(), creates, "{name}");
             }
         }
         assert_eq!(described.len(), ENDPOINTS.len());

@@ -1,5 +1,6 @@
 //! Compares the store with a plain list: on disks that fail, on damaged files, and after reopening at random moments.
 
+mod copies;
 mod disk;
 mod erase;
 mod event_reader;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
 #[cfg(feature = "service")]
-use casefilter::domain::erasure_of_applicant;
+use casefilter::domain::{copies_of_applicant, erasure_of_applicant};
 use casefilter::{Catalog, Erased, Erasure, StandingFilter, Store, StoreOptions};
 use serde::{Deserialize, Serialize};
 
@@ -39,10 +39,11 @@ const ERASURES: &str = "/erasures";
 /// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were
 /// made before, exports (also one that began before and is still being written), the audit log (which has filters and ids of
 /// applicants), the logs of the service, and blocks that the file system has freed. Standing filters that contain one of the given
-/// ids, in their name or their criteria, are not changed; they are listed. A value that other cases have too, such as a shared
+/// ids, in their name or their criteria, are not changed; they are listed. So are the applicants that are copies of the applicant
+/// (made with a share token): they belong to other clients; erase each by its id if it must go. A value that other cases have too, such as a shared
 /// address, stays there. The events of a case that was deleted before keep its id, unless --case names it.
 ///
-/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…]}. If a
+/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…],"copies":[…]}. If a
 /// service has the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -92,6 +93,9 @@ struct Done {
     #[serde(flatten)]
     erased: Erased,
     standing_filters: Vec<Named>,
+    /// The ids of the copies of the applicant, which stay.
+    #[serde(default)]
+    copies: Vec<String>,
 }
 
 /// A standing filter that contains an erased id.
@@ -134,8 +138,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let erased = store.erase(&args.erasure(&catalog, &cases)?).map_err(|error| failed(&error))?;
             let ids = args.applicant.iter().chain(&cases).map(String::as_str);
             let naming = store.standing_filters_naming(ids).map_err(|error| failed(&error))?;
+            let standing_filters = naming.into_iter().map(Named::from).collect();
+            let copies = args.copies(&store)?;
             close_written(store)?;
-            Done { erased, standing_filters: naming.into_iter().map(Named::from).collect() }
+            Done { erased, standing_filters, copies }
         }
         Opened::Served(mut service) => {
             let question = Question { applicant: args.applicant.as_deref(), cases: &cases };
@@ -147,6 +153,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if !done.standing_filters.is_empty() {
         let names: Vec<String> = done.standing_filters.iter().map(Named::to_string).collect();
         note(format!("warning: these standing filters contain an erased id: {}\n", names.join(", ")));
+    }
+    if !done.copies.is_empty() {
+        let ids: Vec<String> = done.copies.iter().map(|id| escape(id).to_string()).collect();
+        note(format!(
+            "warning: these applicants are copies of the erased one, and were not erased: {}\n",
+            ids.join(", ")
+        ));
     }
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -184,6 +197,18 @@ impl Args {
     #[cfg(not(feature = "service"))]
     fn erasure(&self, _: &Catalog, cases: &[String]) -> Result<Erasure, Failure> {
         Ok(Erasure::new().with_ids(cases.iter().cloned()))
+    }
+
+    /// Returns the ids of the copies of the applicant.
+    #[cfg(feature = "service")]
+    fn copies(&self, store: &Store) -> Result<Vec<String>, Failure> {
+        let copies = self.applicant.as_deref().map(|id| copies_of_applicant(store, id));
+        Ok(copies.transpose().map_err(|error| failed(&error))?.unwrap_or_default())
+    }
+
+    #[cfg(not(feature = "service"))]
+    fn copies(&self, _: &Store) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
     }
 
     /// Returns the ids of --case, or those in the file of --cases-from. An empty id is a mistake.

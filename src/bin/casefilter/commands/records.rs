@@ -147,13 +147,8 @@ fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
         }
     }
     let counts = [
-        (imported.kept_changes, "kept", "changed member", " of operation 5: the import has no later data"),
-        (
-            imported.overwritten_changes,
-            "overwrote",
-            "changed member",
-            " of operation 5: the import has later data",
-        ),
+        (imported.kept_changes, "kept", "value", " by a client: the import has no later data"),
+        (imported.overwritten_changes, "overwrote", "value", " by a client: the import has later data"),
         (imported.times_without_zone, "took", "time", " without an offset as UTC"),
     ];
     for (count, verb, noun, rest) in counts.into_iter().filter(|(count, ..)| *count > 0) {
