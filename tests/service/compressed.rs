@@ -150,8 +150,12 @@ fn large_pages_are_compressed_while_they_are_read_and_the_memory_is_released() {
         assert!(start.elapsed().as_secs() < 20, "memory is not released");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let answer = call(&mut server.client(), &all, "POST", &target, ALL, "zstd");
-    assert_eq!(answer.header("content-encoding"), Some("zstd"));
+    // An encoder ends after the memory of its page is released. While all are taken, a page is sent as it is.
+    while call(&mut server.client(), &all, "POST", &target, ALL, "zstd").header("content-encoding").is_none()
+    {
+        assert!(start.elapsed().as_secs() < 20, "encoders are not released");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     server.stop();
 }
 
