@@ -50,12 +50,12 @@ impl AuditLog {
     /// is longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
     ///
     /// ```
-    /// use casefilter::service::{AuditLog, AuditOptions, verify_audit_log};
+    /// use casefilter::service::{AuditBeginning, AuditLog, AuditOptions, verify_audit_log};
     /// # let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("audit.ndjson");
     /// let log = AuditLog::open(&path, AuditOptions::default())?;
     /// log.close()?;
-    /// let report = verify_audit_log(&path, None)?;
+    /// let report = verify_audit_log(&path, None, AuditBeginning::default())?;
     /// assert_eq!((report.head.number(), report.is_closed), (2, true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
