@@ -161,7 +161,9 @@ fn large_pages_are_compressed_while_they_are_read_and_the_memory_is_released() {
 
 #[test]
 fn streams_of_events_are_not_compressed() {
-    let server = Server::with("plain.cases.ndjson", ServiceOptions::default());
+    // A source has no events.
+    let database = Database::new("plain.cases.ndjson");
+    let server = Server::with_source(database, ServiceOptions::default(), None, None);
     let mut client = server.client();
     let request = head(&key("all"), "GET", STREAM, b"") + "Accept-Encoding: gzip\r\n\r\n";
     client.send(request.as_bytes()).unwrap();
