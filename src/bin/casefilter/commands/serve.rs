@@ -4,6 +4,7 @@ mod args;
 mod check;
 pub(crate) mod config;
 mod files;
+mod follow;
 mod logging;
 mod run;
 mod runtime;

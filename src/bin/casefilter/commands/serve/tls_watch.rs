@@ -3,16 +3,15 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use casefilter::service::Tls;
 
 use super::files::{shown, warn_of_readers};
+use super::follow::look_every;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
@@ -52,24 +51,18 @@ impl TlsWatch {
 
     /// Starts a thread that replaces the certificate after each change of the files, or when `reloads` has grown. It runs until the
     /// process ends. Files that are not regular files, such as pipes, are not followed.
-    pub(super) fn follow(mut self, tls: Tls, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
+    pub(super) fn follow(self, tls: Tls, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
         if !self.certificates.is_file() || !self.key.is_file() {
             return Ok(());
         }
-        let follow = move || {
-            let mut known = 0;
-            loop {
-                thread::sleep(INTERVAL);
-                let asked = reloads.load(Ordering::Relaxed);
-                let is_asked = std::mem::replace(&mut known, asked) != asked;
-                // A panic is logged by its hook. The next look tries again.
-                if catch_unwind(AssertUnwindSafe(|| self.look(&tls, is_asked))).is_err() {
-                    tls.note_failure();
-                }
-            }
-        };
-        let thread = thread::Builder::new().name("certificate".to_owned()).spawn(follow);
-        thread.map(drop).map_err(|error| Failure::Failed(format!("cannot follow the certificate: {error}")))
+        let thread = look_every(
+            ("certificate", INTERVAL),
+            reloads,
+            (self, tls),
+            |(own, tls), is_asked| own.look(tls, is_asked),
+            |(_, tls)| tls.note_failure(),
+        );
+        thread.map_err(|error| Failure::Failed(format!("cannot follow the certificate: {error}")))
     }
 
     /// Reads the files. Replaces the certificate if they have changed, or if `is_asked` is true. If they cannot be used at two looks,

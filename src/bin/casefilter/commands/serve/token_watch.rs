@@ -5,15 +5,14 @@ use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use casefilter::service::{TokenFile, TokenUpdater};
 
+use super::follow::look_every;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
@@ -52,24 +51,18 @@ impl TokenWatch {
 
     /// Starts a thread that replaces the tokens after each change of the file, or when `reloads` has grown. It runs until the process ends.
     /// If the file is not a regular file, such as a pipe, it is not followed.
-    pub(super) fn follow(mut self, updater: TokenUpdater, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
+    pub(super) fn follow(self, updater: TokenUpdater, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
         if !self.path.is_file() {
             return Ok(());
         }
-        let follow = move || {
-            let mut known = 0;
-            loop {
-                thread::sleep(INTERVAL);
-                let asked = reloads.load(Ordering::Relaxed);
-                let is_asked = std::mem::replace(&mut known, asked) != asked;
-                // A panic is logged by its hook. The next look tries again.
-                if catch_unwind(AssertUnwindSafe(|| self.look(&updater, is_asked))).is_err() {
-                    updater.note_failure();
-                }
-            }
-        };
-        let thread = thread::Builder::new().name("tokens".to_owned()).spawn(follow);
-        thread.map(drop).map_err(|error| Failure::Failed(format!("cannot follow the token file: {error}")))
+        let thread = look_every(
+            ("tokens", INTERVAL),
+            reloads,
+            (self, updater),
+            |(own, updater), is_asked| own.look(updater, is_asked),
+            |(_, updater)| updater.note_failure(),
+        );
+        thread.map_err(|error| Failure::Failed(format!("cannot follow the token file: {error}")))
     }
 
     /// Reads the file. Replaces the tokens if the file has changed, if the last reading failed, or if `is_asked` is true. If the file
