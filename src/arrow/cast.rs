@@ -22,8 +22,8 @@ use crate::error::{Error, ErrorKind};
 /// type is shared and not copied.
 ///
 /// # Errors
-/// Returns an error if a column cannot be cast, because a list would have more than 2^31 - 1 values. The path of the error is the name
-/// of the column.
+/// Returns an error if a column cannot be cast. One cause is that its lists have more than 2^31 - 1 values together. The other is
+/// that an array within the column has nulls where its type has none. The path of the error is the name of the column.
 pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch, Error> {
     let schema = batch.schema();
     let mut columns = Vec::with_capacity(plan.columns.len());

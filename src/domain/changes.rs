@@ -106,7 +106,7 @@ pub(super) struct Merged {
 }
 
 /// Merges an imported applicant with the stored applicant. Returns `None` if clients have changed no member of the stored
-/// applicant.
+/// applicant. Also returns `None` if they changed only members of `companyInfo`, and the imported applicant is not a company.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
 /// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. Its time for a member is a fourth date of this
@@ -247,8 +247,8 @@ fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>>
     Ok(dates.max())
 }
 
-/// Returns the record of an imported applicant with the origins of the stored one, which is a copy. Returns `None` if it is no copy, or
-/// if the imported one has origins itself. An import must not hide that an applicant is a copy.
+/// Returns the record of an imported applicant with the origins ([`COPIED_FROM`]) of the stored applicant. Returns `None` if the
+/// stored applicant is no copy, or if the imported record has origins itself. An import must not hide that an applicant is a copy.
 pub(super) fn with_origins(stored: &str, incoming: &str) -> json::Result<Option<String>> {
     if !stored.contains(COPIED_FROM) && !stored.contains("\\u") {
         return Ok(None);

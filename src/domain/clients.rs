@@ -70,7 +70,7 @@ impl Clients<'_> {
         Ok(false)
     }
 
-    /// Returns true if this is one of the clients.
+    /// Returns true if `client` is one of these clients.
     pub(super) fn has(self, client: &str) -> bool {
         match self {
             Self::All => true,

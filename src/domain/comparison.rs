@@ -96,7 +96,8 @@ enum DifferenceKind {
 ///
 /// The given data of a company are members of `fixedInfo.companyInfo`, or else of `fixedInfo` itself.
 ///
-/// Texts are equal if all code points are. If `sees_personal_data` is false, values about persons are left out.
+/// Texts are equal if all code points are. Countries are equal, too, if both codes denote the same country: `RKS` and `XKX`. If
+/// `sees_personal_data` is false, values about persons are left out.
 ///
 /// # Errors
 /// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an unknown path and for a repeated parameter, and
@@ -184,7 +185,7 @@ fn is_equal(path: &str, one: &str, other: &str) -> bool {
     one == other || path.to_lowercase().contains("country") && is_same_country(one, other)
 }
 
-/// Returns the text of a member that is an object. Returns an empty object if the member is absent or `null`.
+/// Returns the text of a member that is an object. Returns an empty object if the member is absent or not an object.
 fn object(of: &Members<'_>, name: &str) -> String {
     of.get(name).filter(|value| value.starts_with('{')).unwrap_or("{}").to_owned()
 }

@@ -51,16 +51,18 @@ pub(crate) struct CopyIds<'c> {
 /// Copies the profile that belongs to a share token, and uses the token up. Returns the profile of the copy as JSON, in the form of
 /// the preview. Calls `note` with the ids.
 ///
-/// The copy is an applicant with a new id and the client of the caller. Its record lists its origins, which no answer shows. It has copies of the documents and AML cases, without the
-/// names of those who reviewed hits. The decisions on hits are copied, but not their `version`: for the client of the copy, no client
-/// has reviewed them, so that its imports replace them. The use of the token and the copy are one transaction, which is on disk when the call returns:
-/// both are there, or neither. Of concurrent calls with one token, one succeeds.
+/// The copy is an applicant with a new id. It belongs to the client that the body names, or to the only client of the caller. Its
+/// record lists its origins, which no answer shows. The documents and AML cases are copied, without the names of those who reviewed
+/// hits. The decisions on hits are copied without their `version`. So they do not count as reviews by a client, and an import can
+/// replace them. The use of the token and the copy are one transaction: both are stored, or neither. The transaction is on disk
+/// when the call returns. Of concurrent calls with one token, one succeeds.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
-/// another client, or if the applicant was moved to another client since. Returns [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if it does not say for which
-/// client the copy is, unless the caller has only one. It also returns this error for a profile whose records are larger than
-/// [`MOST_BYTES`] or more than [`MOST_RECORDS`]. Returns an error if the store cannot be read or written.
+/// another client. Also returns this error if the applicant was moved to another client after the token was created. Returns
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and for a body without a client, unless the caller has only
+/// one. Also returns this error for a profile whose records are larger than [`MOST_BYTES`] or more than [`MOST_RECORDS`]. Returns
+/// an error if the store cannot be read or written, or if the system cannot provide random numbers.
 pub(crate) fn copy_profile_in(
     store: &Store,
     request: CopyRequest<'_>,

@@ -52,8 +52,8 @@ pub fn erasure_of_applicant(catalog: &Catalog, id: &str) -> Result<Erasure, Erro
     Ok(erasure.with_cases(filter))
 }
 
-/// Returns the ids of the applicants that are copies of an applicant, or copies of copies, in order. An [erasure](erasure_of_applicant)
-/// does not erase them: they belong to the clients that made them.
+/// Returns the ids of the applicants that are copies of an applicant, or copies of copies. The ids are sorted. An
+/// [erasure](erasure_of_applicant) does not erase these applicants: they belong to the clients that made them.
 ///
 /// Reads the records of all applicants.
 ///

@@ -52,7 +52,8 @@ pub(crate) struct ReviewRequest<'r> {
 
 /// Sets the review of a hit, and returns it as JSON, with the ids of the AML case and of the hit. Calls `note` with these ids.
 ///
-/// The body has `amlCaseId` and `hitId`, and at least one of `matchStatus` and `whitelisted`. A status that it does not have stays.
+/// The body has `amlCaseId` and `hitId`, and at least one of `matchStatus` and `whitelisted`. If the body lacks one of the last
+/// two, the review keeps its value.
 /// The review gets the time `now`, the name of the app token (`reviewedBy`), and the name of the reviewer in the body, or that of
 /// the app token. Concurrent reviews are serialized. If the body has `ifVersion`, the review must still have this version; 0 is a
 /// hit that no client has reviewed. The change is on disk when the call returns.
@@ -149,7 +150,7 @@ pub(super) struct MergedReviews {
     pub(super) kept: Vec<String>,
     /// The ids of the hits that get the review of the import, because it is later.
     pub(super) replaced: Vec<String>,
-    /// The ids of the hits with the review of a client that the import lacks.
+    /// The ids of the hits that a client had reviewed, and that are gone, because the import lacks these hits.
     pub(super) removed: Vec<String>,
 }
 

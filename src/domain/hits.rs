@@ -1,4 +1,4 @@
-//! The hits of an AML case: reads the list, and changes the review of a hit.
+//! The hits of an AML case: reads and writes the list, and removes the members that say who has reviewed a hit.
 
 use serde_json::value::RawValue;
 

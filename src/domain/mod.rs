@@ -59,7 +59,9 @@
 //! **`applicants`**, by `id`: `id` and `type` (`individual` or `company`) are required. The other members are those that the
 //! interface document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` with the schema of `info`,
 //! and `questionnaires`, a list of objects with an `id`. `info` also has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and
-//! `stateOfBirth`. `review.levelName` is the name of the level. `infoChangedAt` is an addition of this library. It has the times
+//! `stateOfBirth`. `review.levelName` is the name of the level. `clientId` *decides*: it is the client whose tokens see the
+//! applicant. `copiedFrom` lists the applicants that this one is a copy of: the first one, then the copies in between. It is an
+//! addition of this library, and is not in answers. `infoChangedAt` is an addition of this library, too. It has the times
 //! when operation 5 changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps the stored value
 //! of such a member, unless the imported data is later. The date of the imported data is the latest of `createdAt`,
 //! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members. `info` of a
@@ -76,8 +78,10 @@
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document. `id`, `createdAt`, `targetEntityType`,
 //! `targetEntityId` and the `id` of each hit are required. `active` (by default `true`; *decides*) is an addition of this library,
-//! and is not in answers. So are `reviewedBy` and `version` of the review of a hit. They say which app token has reviewed the hit,
-//! and how often clients have. An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the
+//! and is not in answers. `reviewedBy` and `version` of the review of a hit are also additions, which answers have. `reviewedBy` is
+//! the app token that has reviewed the hit. Only readers with the permission to view personal data see it. `version` is higher
+//! after each review by a client, and after each import that replaces such a review.
+//! An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the
 //! import lists both the kept and the replaced reviews.
 //!
 //! # Names in Latin letters

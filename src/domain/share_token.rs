@@ -16,8 +16,8 @@ const DEFAULT_LIFETIME_S: u64 = 3600;
 /// The maximum lifetime of such a token: 7 days.
 const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 
-/// The time for which a used share token counts, in milliseconds since its creation, also if it has expired: a day. Otherwise,
-/// short-lived share tokens would allow any number of copies.
+/// The time after its creation for which a used share token counts for [`MOST_TOKENS`], even if it has expired: a day, in
+/// milliseconds. Without this time, an app token could make any number of copies with short-lived share tokens.
 const USED_COUNTS_MS: i64 = 24 * 3600 * 1000;
 
 /// The maximum number of share tokens that one app token has created and that count: those that have not expired, and those that were
@@ -42,7 +42,8 @@ pub(super) struct ShareToken {
     /// The only client that may use the token. `None` if every client may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     for_client: Option<String>,
-    /// The mark of the app token that created the token. `None` if the host or an operator has created it.
+    /// The text that identifies the app token that created the share token. `None` if the host or an operator has created the share
+    /// token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     maker: Option<String>,
     /// The client of the applicant when the token was created, or an empty text if the applicant had none. `None` in records of
@@ -208,13 +209,14 @@ fn remove_expired(
 }
 
 /// Creates a share token for a client of the service, who sees only the applicants of `clients`. Returns the response as JSON: the
-/// token, the client that it is for, and the time at which it expires. `maker` identifies the app token. Calls `note` with the
-/// client that the token is for.
+/// token, the client that it is for, and the time at which it expires. `maker` identifies the app token. If the body names a client
+/// that the token is for, calls `note` with this client.
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant and for one of another client. Returns
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`TooMany`](super::DomainErrorKind::TooMany) if `maker`
-/// has too many tokens that have not expired, or that were used within a day of their creation.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body. Returns [`TooMany`](super::DomainErrorKind::TooMany) if
+/// `maker` has too many share tokens that [count](MOST_TOKENS). Returns an error if the store cannot be read or written, or if the
+/// system cannot provide random numbers.
 pub(crate) fn share_profile_in(
     store: &Store,
     applicant_id: &str,

@@ -70,7 +70,8 @@
 //!
 //! **`clients` restrict all operations, except for operation 3.** The cases of other clients do not exist for searches, like those
 //! that `filter` does not select. For operations 2, 4 and 5, an applicant of another client is an unknown applicant: the response,
-//! the log line and the reads of the file are the same. So it is for the operations on applicants without a number. Operation 3 is
+//! the log line and the reads of the file are the same. The same holds for the operations on applicants that are not in the
+//! interface document. Operation 3 is
 //! opened by the share token alone; but a share token that was created for one client is invalid for app tokens that are bound to
 //! others. An applicant without `clientId` is visible only to tokens without `clients`.
 //!
@@ -80,17 +81,19 @@
 //!
 //! # Standing filters
 //!
-//! A token with the permission `manageFilters` stores [standing filters](crate::StandingFilter), and reads their events: after a
-//! number, by a request that may wait, or as server-sent events. Each token has filters and events of its own. `filter`, `fields` and
+//! A token with the permission `manageFilters` stores [standing filters](crate::StandingFilter), and reads their events after an
+//! event number. It reads them by a request that may wait, or as server-sent events. Each token has filters and events of its own.
+//! `filter`, `fields` and
 //! `clients` of the token are a part of each stored filter, so its events are about cases that the token may see. If they change, the
 //! filters are stored anew, without events. Events that were found before are not told, but answered with 410: the client reads the
 //! cases of its filters again. An event that was found under the present restrictions is told even if its case is no longer visible,
 //! because it was visible then. The interface document has none of this.
 //!
 //! One thread reads each new event once, and wakes the requests that wait. Such a request takes no thread, no permit of
-//! [`concurrency`](ServiceOptions::concurrency) and no transaction of the store. Events are read in the queue of large pages.
-//! [`event_listeners`](ServiceOptions::event_listeners) limits these requests. A stream reads its next piece, of about 16 KiB, when the
-//! connection can accept it. A service [on PostgreSQL](#source-of-cases) has no standing filters.
+//! [`concurrency`](ServiceOptions::concurrency) and no transaction of the store. Events are read with the permits for the chunks of
+//! large pages, of which there are few (see [limits](#limits)). [`event_listeners`](ServiceOptions::event_listeners) limits
+//! requests that wait, and streams. A stream reads its next piece, of about 16 KiB, when the connection can accept it. A service
+//! [on PostgreSQL](#source-of-cases) has no standing filters.
 //!
 //! # Signatures
 //!
@@ -117,7 +120,8 @@
 //! [`is_best_effort`](AuditOptions::is_best_effort), requests are answered without a record, and are counted.
 //!
 //! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that was
-//! changed, left out or put in by someone who has not written new hashes. Removed oldest records are no fault.
+//! changed, left out or put in by someone who has not written new hashes. Its argument [`AuditBeginning`] says if the oldest
+//! records may be missing.
 //!
 //! # Limits
 //!
@@ -154,7 +158,8 @@
 //!   with the error code 5001, because a retry would fail, too. The log says which `outgoing_bytes` is needed.
 //!   `casefilter_outgoing_bytes` reports the reserved memory.
 //!
-//! Each 429 and 503 response has the header `Retry-After`.
+//! Each 429 and 503 response has the header `Retry-After`, with one exception. If an app token has created too many share tokens,
+//! its 429 response has none.
 //!
 //! JSON responses of 1 KiB or more are compressed with zstd or gzip, if the header `Accept-Encoding` asks for it. All limits are about
 //! the uncompressed size. A request that accepts neither of them and no `identity` gets 400.
@@ -287,7 +292,8 @@
 //! second reports the number of suppressed lines. Requests without a verified token share one limit. Bodies, queries, signatures
 //! and secrets are never logged.
 //!
-//! `/readyz` is 503 during a shutdown, while the audit log cannot be written, and while the source of cases does not respond.
+//! `/readyz` is 503 during a shutdown, and while the source of cases does not respond. It is also 503 while the audit log cannot be
+//! written, except with [`is_best_effort`](AuditOptions::is_best_effort).
 //!
 //! A failed write, for example on a full disk, stops updates but not searches. Then `/readyz` is 200 with `"writes":"failing"`,
 //! `casefilter_writes_failing` is 1, and updates get 503. Once per second, the service reopens the file and tries again, so updates

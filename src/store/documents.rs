@@ -124,8 +124,9 @@ impl Documents {
     }
 }
 
-/// Returns the fault of an engine without a reader of documents, because the file could not be read after it was replaced. Opening the
-/// file again gives the engine a reader. No write can be lost, because each write also gives it one.
+/// Returns the fault of an engine without a reader of documents. The file was replaced, and the new file could not be read. Opening
+/// the file again gives the engine a reader. This loses no unsynced write, because a write would also have given the engine a
+/// reader.
 pub(super) fn no_documents() -> Fault {
     Fault::new(StoreErrorKind::Failed, "the documents could not be read after the file was replaced")
 }

@@ -32,9 +32,9 @@ impl Store {
     /// A repeated call does the same again, also if nothing is left to be removed.
     ///
     /// What the file of the store does not have cannot be reached: copies, backups and imports, also those that are in progress. Nor can
-    /// exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps the
-    /// old file, which then has no name any more. Nor does it remove values that other documents have too. Searches
-    /// [as of](Self::as_of) a moment before no longer find the erased cases. Standing filters are not changed, even if they test an
+    /// exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps the old
+    /// file, which then has no name any more. Values that other documents have too are not removed. Searches [as of](Self::as_of) a
+    /// moment before no longer find the erased cases. Standing filters are not changed, even if they test an
     /// erased id.
     ///
     /// ```

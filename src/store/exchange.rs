@@ -22,7 +22,8 @@ pub(super) struct NewFile {
     pub(super) rename: Box<Rename>,
 }
 
-/// Syncs the new file and gives it the name of the old file, also after a crash. Returns the length of the new file, in bytes.
+/// A function that syncs the new file, gives it the name of the old file, and syncs that name. Returns the length of the new file,
+/// in bytes.
 type Rename = dyn FnOnce(&File) -> Result<u64, NotRenamed>;
 
 /// The fault of a new file that did not get its name, or that may lose it.

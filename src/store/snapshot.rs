@@ -90,8 +90,9 @@ impl<'s> StoreSnapshot<'s> {
     /// Answers a request, like [`Store::search`].
     ///
     /// # Errors
-    /// Returns the errors of [`Store::search`]. After a failed read or write, the store reopens the file. Then also returns an error if a
-    /// document of the page was replaced or deleted before, or if a column of such documents had not been read.
+    /// Returns the errors of [`Store::search`]. After a failed read or write, the store reopens the file. A snapshot from before
+    /// can then also return an error. It does so if a document of the page was replaced or deleted before the reopening. It also
+    /// does so if a column that has such documents had not been read.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.searched(|| self.snapshot.find(request))?;
         if rows.len() == 0 {

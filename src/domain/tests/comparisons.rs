@@ -145,7 +145,7 @@ fn unknown_fields_and_applicants_are_errors() {
     );
 }
 
-/// An oracle that parses the record as a value.
+/// Compares the answers with differences that the test computes from the values in the record.
 #[test]
 fn comparisons_agree_with_a_plain_one() {
     let world = World::new();

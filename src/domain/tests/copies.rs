@@ -20,7 +20,7 @@ fn token_for(store: &Store, id: &str) -> String {
     create_share_token(store, id, TimeDelta::hours(1), now()).unwrap()
 }
 
-/// Returns the records of a kind whose key begins with an applicant, without that start.
+/// Returns the records of a kind that belong to an applicant. The id of the applicant is removed from their keys.
 fn records_of(store: &Store, kind: &str, id: &str) -> Vec<(String, Value)> {
     let prefix = format!("{id}\0");
     let records = store.records().unwrap().with_prefix(kind, &prefix).unwrap();

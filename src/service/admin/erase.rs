@@ -7,7 +7,8 @@
 //! | `applicant` | the id of an applicant, whose records and cases are erased |
 //! | `cases` | ids of cases |
 //!
-//! Waits until imports, backups and copies that are in progress have ended, also those whose body is still being received. Those that come later wait for it.
+//! The erasure waits until the imports, backups and copies that are in progress have ended. This includes an import whose body is
+//! still being received. Imports, backups and copies that begin later wait until the erasure has ended.
 //!
 //! The response has the numbers of what was erased, the standing filters that contain one of the ids, and the ids of the copies of the
 //! applicant, which stay.

@@ -14,10 +14,11 @@ pub(super) enum Event {
     Opened,
     /// The service has stopped.
     Closed,
-    /// The file was begun after the file before it had become too large. It is the first record of each file but the oldest one.
+    /// The file was begun after the file before it had become too large. This is the first record of each file but the oldest one,
+    /// unless the file begins with torn bytes.
     Rotated,
-    /// The bytes before this record are a part of a record, which a crash or a full disk left. `begins` is true if the file begins with
-    /// them.
+    /// The bytes before this record are a part of a record, which a crash or a full disk left. `begins` is true if a file other
+    /// than the oldest one begins with them.
     Torn { bytes: u64, sha256: Hash, begins: bool },
     /// The log can be written again. `unrecorded` requests that were answered before have no record.
     Resumed { unrecorded: u64 },

@@ -18,7 +18,8 @@ const NUMBER_DIGITS: usize = 12;
 /// The size of the first piece that is read from the end of a file, in bytes. It is doubled until it contains a record.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// The maximum size of this piece, in bytes. It is longer than two records, so a log has a record in it.
+/// The maximum size of this piece, in bytes. It is longer than two records. So a piece of this size at the end of a log contains a
+/// complete record.
 const MOST_TAIL_BYTES: u64 = 128 << 20;
 
 /// Returns the path of the rotated file whose last record has this number.
@@ -107,8 +108,8 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Checks that a service could write an audit log at a path, without writing to it: the file is an audit log that can be written, or
-/// it does not exist and its folder does.
+/// Checks that a service could write an audit log at a path, without writing to it. Either the file is empty or an audit log, and
+/// can be opened for writing. Or it does not exist, but its folder does.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -121,7 +122,7 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
 /// ```
 ///
 /// # Errors
-/// Returns an error if one of these conditions does not hold.
+/// Returns an error if neither is so.
 pub fn check_audit_file(path: &Path) -> io::Result<()> {
     let path = &*followed(path)?;
     let found = match fs::metadata(path) {

@@ -32,10 +32,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so a power loss
 /// can lose the records of the last second.
 ///
-/// As long as the disk answers, a request appends its record itself, which takes a few microseconds. Syncs, new files and recovery are
-/// the work of two threads of the log. If a sync takes longer than a quarter of a second, these threads also append the records. Requests
-/// then wait without a thread, so a slow disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file
-/// counts as one that cannot be written.
+/// As long as the disk answers, a request appends its record itself, which takes a few microseconds. Syncs, new files and recovery
+/// are the work of two threads of the log. If a sync takes longer than a quarter of a second, one of these threads also appends the
+/// records. Requests that wait for it then block no thread, so a slow disk does not stop the service. If a record or a sync takes
+/// longer than 10 seconds, the file counts as one that cannot be written.
 pub struct AuditLog {
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! The queue of an audit log: records that wait until the thread of the log writes them. Requests wait for it without a thread.
+//! The queue of an audit log: records that wait until the thread of the log writes them. Waiting requests do not block a thread.
 
 use std::io;
 use std::sync::Arc;

@@ -14,7 +14,8 @@ use super::queue::Queue;
 use super::sync::SyncSlot;
 use super::writer::Writer;
 
-/// The time that a sync takes on a disk that is slow. From then on, only the thread of the log waits for the disk.
+/// The time after which a running sync shows that the disk is slow. Until that sync ends, only the thread of the log appends
+/// records.
 pub(super) const SLOW_SYNC: Duration = Duration::from_millis(250);
 
 /// The maximum time that a request waits for another request that is appending its record.
@@ -71,11 +72,12 @@ impl State {
     }
 
     /// Appends a record on the thread of a request. This takes a few microseconds, because it does not wait for the disk. Returns
-    /// `None`, and does nothing, if the thread of the log must do it: to begin a new file, to open the file again, and while the disk
-    /// answers slowly. Otherwise, returns whether the request may be answered.
+    /// `None`, and does nothing, if the thread of the log must handle the record. The reason can be a new file to begin, or a file
+    /// to open again. It can also be a slow disk, a writer that stays locked, or the end of the log. Otherwise, returns whether the
+    /// request may be answered.
     ///
-    /// A sync is begun twice a second, so it tells of a disk that hangs before the memory for unwritten records is used up, and
-    /// appends would wait, too.
+    /// Appends to a disk that hangs wait, too, once the memory for unwritten records is used up. A sync is begun twice a second, so
+    /// it shows earlier that the disk hangs.
     pub(super) fn append_directly(&self, members: &[u8]) -> Option<bool> {
         if self.is_busy.load(Ordering::Acquire) || self.slot.is_late(SLOW_SYNC) {
             return None;
@@ -85,7 +87,8 @@ impl State {
         may_append.then(|| self.append_all(&mut writer, std::iter::once(members)) > 0 || self.leave_out())
     }
 
-    /// Appends records. Returns the number of the first records that were written.
+    /// Appends records in order. Returns how many of them were written. If one cannot be written, those after it are not written
+    /// either.
     pub(super) fn append_all<'m>(
         &self,
         writer: &mut Writer,

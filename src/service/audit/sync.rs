@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::files::is_at;
 
-/// The file of a log, as the thread that syncs it sees it. Requests never lock it.
+/// The file of a log, as the thread that syncs it sees it. Requests lock it only after a failed write.
 pub(super) struct SyncSlot {
     file: Mutex<Slot>,
     /// The time from which `begun_ms` counts.

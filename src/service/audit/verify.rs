@@ -129,7 +129,8 @@ impl std::error::Error for AuditError {}
 /// ```
 ///
 /// # Errors
-/// Returns the first record that was changed, left out or put in. Returns an error if a file cannot be read.
+/// Returns the first record that was changed, left out, put in or cut off from the end. Returns an error if `beginning` does not
+/// allow the first record. Also returns an error if a file cannot be read.
 ///
 /// # Complexity
 /// Linear in the size of the files. The longest line is in memory.

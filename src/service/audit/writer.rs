@@ -130,8 +130,8 @@ impl Writer {
         self.sync()
     }
 
-    /// Writes records with these members, by as few calls of the system as possible. Returns the number of the first records that were
-    /// written completely, and the error that has prevented the others.
+    /// Writes records with these members, many of them by one system call. Returns how many of the first ones were written
+    /// completely, and the error that has prevented the others.
     pub(super) fn append_all<'m>(
         &mut self,
         records: impl Iterator<Item = &'m [u8]>,
@@ -151,13 +151,13 @@ impl Writer {
         (count.saturating_add(written), result)
     }
 
-    /// Writes a record after `prefix`.
+    /// Writes `prefix`, and then a record with these members.
     fn write(&mut self, prefix: &[u8], members: &[u8]) -> io::Result<()> {
         self.push(prefix, members);
         self.flush().1
     }
 
-    /// Adds a record after `prefix` to the pending ones.
+    /// Adds `prefix` to the pending bytes, and then a record with these members.
     fn push(&mut self, prefix: &[u8], members: &[u8]) {
         let last = self.ends.last().map_or(self.head, |(_, head)| *head);
         let head = last.seal(members, &mut self.line);
@@ -265,7 +265,8 @@ const FRAME_BYTES: u64 = 128;
 const FIRST_RECORD_BYTES: u64 = 400;
 /// The maximum memory that is kept for the next line, in bytes.
 const MOST_KEPT_BYTES: usize = 64 << 10;
-/// The size of pending lines from which they are written, in bytes.
+/// The size above which pending lines are written before another one is added, in bytes. Also the maximum memory that is kept for
+/// them.
 const MOST_PENDING_BYTES: usize = 256 << 10;
 /// Space for the records about the log itself, in bytes.
 const RESERVE_BYTES: u64 = 4 << 10;

@@ -11,9 +11,9 @@ pub(in crate::service) struct InFlight {
 }
 
 impl InFlight {
-    /// Adds bytes of a request that has `own` bytes already. Returns false, and adds nothing, if the token would then have more than
-    /// `most` bytes in flight. Bytes of a single request are always added, because it would be refused again otherwise. If `most` is 0,
-    /// there is no limit.
+    /// Adds bytes of a request that has `own` bytes already. Returns false, and adds nothing, if the token would then have more
+    /// than `most` bytes in flight. But if no other request of the token has bytes in flight, the bytes are always added. Otherwise
+    /// a large request would be refused at each attempt. If `most` is 0, there is no limit.
     pub(in crate::service) fn add(&self, bytes: usize, own: usize, most: usize) -> bool {
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         let of_others = before.saturating_sub(own);

@@ -68,8 +68,8 @@ impl ServiceState {
         }
     }
 
-    /// Stores the filters of a token that are outdated. If there are none, other writes do not wait. Returns false if the token has
-    /// changed meanwhile, so that its filters were not compared.
+    /// Compiles the outdated filters of a token again, and stores the results in their place. If there are none, other writes do
+    /// not wait. Returns false if the token has changed meanwhile, so that its filters were not compared.
     async fn restrict(self: &Arc<Self>, token: Arc<AppToken>, checks_bodies: bool) -> Result<bool, Failure> {
         let own = Arc::clone(&token);
         let is_outdated = move |shared: &Self| {
@@ -112,7 +112,8 @@ fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwne
     Ok(found)
 }
 
-/// Stores the filters of a token that are outdated. The caller has the write lock. Returns false if the token has changed again.
+/// Compiles the outdated filters of a token again, and stores the results in their place. The caller has the write lock. Returns
+/// false if the token has changed again.
 fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
     let present = shared.tokens.load();
     if present.find(&token.text).0.is_none_or(|present| present.owner != token.owner) {

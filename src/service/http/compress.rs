@@ -1,8 +1,8 @@
 //! Compresses response bodies with gzip or zstd, if the client accepts it.
 //!
-//! A body is compressed piece by piece, when the connection needs a piece. Small bodies are compressed at once. Longer pieces are
-//! compressed on blocking threads, and only a few at the same time. The memory of the uncompressed body stays reserved until its last
-//! piece was compressed.
+//! A small body is compressed at once. A larger one is compressed piece by piece, when the connection needs a piece. Its pieces are
+//! compressed on blocking threads, and only a few at the same time. The memory of the uncompressed body stays reserved until its
+//! last piece was compressed.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -24,17 +24,17 @@ use super::errors::Failure;
 /// The size from which bodies are compressed, in bytes. Smaller ones fit a packet of the network.
 const LEAST_BYTES: u64 = 1 << 10;
 
-/// The maximum size of a piece that is compressed on a thread of the runtime, in bytes. This takes less than a millisecond.
+/// The maximum size of a body that is compressed on a thread of the runtime, in bytes. This takes less than a millisecond.
 const INLINE_BYTES: usize = 16 << 10;
 
 /// The maximum size of a piece, in bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The maximum number of bodies that are compressed piece by piece at the same time. It bounds the memory: an encoder takes at most
-/// about 1 MiB. Further bodies are not compressed.
+/// about 1 MiB. Further bodies are not compressed. If the client accepts only compressed ones, they wait.
 const MOST_ENCODERS: usize = 64;
 
-/// The levels: fast ones, because the service must not wait for its answers.
+/// The compression levels. They are fast, so that compression delays responses little.
 const GZIP_LEVEL: u32 = 3;
 const ZSTD_LEVEL: i32 = 1;
 

@@ -13,7 +13,7 @@ pub(super) enum Coding {
 /// The codings that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
-    /// The coding for responses that are worth it.
+    /// The coding for responses that are worth compressing.
     pub(super) best: Coding,
     /// True if the client accepts responses without a coding.
     pub(super) identity: bool,

@@ -51,7 +51,7 @@ impl Origin {
 pub(in crate::service) struct Caller {
     pub(in crate::service) operation: Option<&'static str>,
     pub(in crate::service) token: Option<Arc<AppToken>>,
-    /// The number of requests of the token that the limit on its bytes in flight had refused before this request.
+    /// The number of reservations of the token that the limit on its bytes in flight had refused before this request.
     pub(in crate::service) refusals: u64,
     /// The note for the audit log, if the service has one.
     pub(in crate::service) note: Option<Arc<Note>>,

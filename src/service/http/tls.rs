@@ -21,7 +21,7 @@ pub struct Tls(Arc<Shared>);
 
 struct Shared {
     current: ArcSwap<Current>,
-    /// True if the last replacement failed.
+    /// True if the last replacement failed, or if changed files could not be read since.
     is_failing: AtomicBool,
 }
 
@@ -67,7 +67,7 @@ impl Tls {
         replaced
     }
 
-    /// Notes that changed files could not be read, for the metric `casefilter_tls_file_failing`. The next call of
+    /// Notes that changed files could not be read, for the metric `casefilter_tls_file_failing`. The next successful call of
     /// [`replace`](Self::replace) ends this.
     pub fn note_failure(&self) {
         self.0.is_failing.store(true, Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl Tls {
         self.0.current.load().not_after_s
     }
 
-    /// Returns true if the last replacement failed.
+    /// Returns true if the last replacement failed, or if changed files could not be read since.
     pub(in crate::service) fn is_failing(&self) -> bool {
         self.0.is_failing.load(Ordering::Relaxed)
     }

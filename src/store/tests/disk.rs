@@ -109,7 +109,7 @@ impl Disk {
         self.state().machine().operations
     }
 
-    /// Lets a reader look before each operation, until the disk crashes, which events it may see.
+    /// Notes before each operation the last event that a reader may see, until the disk crashes.
     pub(super) fn watch(&self, bell: &Arc<Bell>) {
         self.state().machine().bell = Some(Arc::clone(bell));
     }

@@ -259,7 +259,7 @@ fn cases_of_files_of_earlier_versions_are_erased() {
     }
 }
 
-/// Returns a document of one of the others, as `fill` stores them.
+/// Returns the document of a case that is not of the person to erase, as `fill` stores it.
 fn line(id: &str) -> String {
     format!(
         "{{\"id\":\"{id}\",\"state\":\"s1\",\"amount\":1,\"tags\":[\"a long tag of many cases\",\"t1\"],\"note\":\"some text that many documents have\"}}"

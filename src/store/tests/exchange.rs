@@ -8,7 +8,7 @@ use super::*;
 /// A text that all cases of the person to erase have.
 const SECRET: &str = "Quetzalcoatlus";
 
-/// A case of the tests.
+/// The conditions of a run of the tests.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     /// True if cases are erased, false if the file is compacted.
@@ -23,10 +23,10 @@ struct Setting {
 /// The possible contents of the store.
 struct States {
     synced: Vec<String>,
-    /// With a write that may not be synced.
+    /// The contents before the exchange, with a write that may not be synced.
     grouped: Vec<String>,
     exchanged: Vec<String>,
-    /// Each with one more write.
+    /// The contents of `grouped` after one more write. `exchanged_later` is the same for `exchanged`.
     grouped_later: Vec<String>,
     exchanged_later: Vec<String>,
 }

@@ -19,7 +19,7 @@ pub(super) struct Folder(Arc<Mutex<Names>>);
 struct Names {
     /// The disk that the name leads to.
     shown: Disk,
-    /// The disk that the name leads to on disk. After a crash, the name leads to one of the two.
+    /// The disk that the name leads to in the synced folder. After a crash, the name leads to this disk or to `shown`.
     synced: Disk,
     /// The number of the operations before the last rename.
     renamed_at: u64,
@@ -85,8 +85,8 @@ impl Folder {
     }
 }
 
-/// The disk of the file that has the name. A clone is the disk of the file that has the name then: so a store that opens its file again
-/// follows the name.
+/// The disk of a file that was opened by the name. Cloning gives the disk to which the name leads at that moment. So a store that
+/// opens its file again follows the name.
 #[derive(Debug)]
 struct Named {
     folder: Folder,

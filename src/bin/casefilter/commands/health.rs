@@ -33,7 +33,7 @@ Examples:
   casefilter health --listen 127.0.0.1:8080 --ready
   casefilter health --url https://cases.example:8443/readyz")]
 pub(crate) struct Args {
-    /// The address to ask, such as http://127.0.0.1:9100; without a path, /healthz is asked
+    /// The address to ask, such as http://127.0.0.1:9100; without a path, /healthz is asked, or /readyz with --ready
     #[arg(long, value_name = "URL", conflicts_with_all = ["listen", "ops_listen"])]
     url: Option<String>,
 

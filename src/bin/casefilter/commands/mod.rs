@@ -12,8 +12,9 @@
 //! Several commands share `extra_columns` (arguments), `hints` and `unknown_ids` (messages on filters). They also share `scanned`
 //! (requests on files without loading), `records` (imports and exports of records) and `leftovers` (old database copies).
 //!
-//! To add a command: add its file, and four lines here: `mod`, the variant of `Command`, its name, and its arm in `run`. Remove its
-//! name from `input/advice.rs`. Add its name to the list in `tests/cli/help.rs`, which checks that its help has a section
+//! To add a command: add its file, and four lines here: `mod`, the variant of `Command`, its name, and its arm in `run`. If
+//! `input/advice.rs` has advice for its name, remove the name from the table there. Add its name to the list in
+//! `tests/cli/help.rs`, which checks that its help has a section
 //! `Examples:`. If it opens a database, also add it to the help of `serve`, which a test compares with the commands.
 
 #[cfg(not(feature = "service"))]
@@ -115,7 +116,8 @@ pub(crate) enum Command {
     Complete(complete::Args),
 }
 
-/// Returns the tree of commands with the values of a configuration file, if the arguments name one.
+/// Returns the tree of commands. `--config` of `serve` or its environment variable may name a configuration file. Then the values
+/// of the file are the defaults of the flags of `serve`.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or is not valid.

@@ -36,8 +36,8 @@ const EVENTS: usize = 10_000;
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
 /// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. The id is
-/// empty if the case was erased, and if the service marks that a token has other restrictions (filter "restrictions changed"). After
-/// these events, the command waits for further ones, until it is interrupted.
+/// empty if the case was erased. It is also empty in an event with the filter "restrictions changed": the service adds this event
+/// when the restrictions of a token change. After these events, the command waits for further ones, until it is interrupted.
 ///
 /// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the database
 /// open for writing, waits until it closes the database.

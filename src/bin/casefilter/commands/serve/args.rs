@@ -93,7 +93,8 @@ pub(crate) struct Args {
           value_parser = address)]
     pub(super) listen: SocketAddr,
 
-    /// Separate address to listen on for /metrics, /healthz and /readyz: an IP address and a port [default: /metrics is not served]
+    /// Separate address to listen on for /metrics, /healthz and /readyz: an IP address and a port [default: only the admin socket
+    /// serves /metrics]
     ///
     /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases, and the
     /// names of tokens.
@@ -191,13 +192,16 @@ pub(crate) struct Args {
     pub(super) bytes_in_flight: usize,
 
     /// Maximum memory for all request bodies, in bytes; further requests get 503
+    ///
+    /// A value of less than four times --max-body is raised to it, so that the largest body fits.
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
     pub(super) buffered_bytes: usize,
 
     /// Size of all temporary files for large bodies whose signature is not verified yet, in bytes; further requests get 503
     ///
-    /// A token gets at most half from one address.
+    /// A token gets at most half from one address. A value of less than twice --max-body is raised to it, so that the largest body
+    /// fits.
     #[arg(long, value_name = "N", env = "CASEFILTER_SPOOLED_BYTES",
           default_value_t = ServiceOptions::default().spooled_bytes)]
     pub(super) spooled_bytes: usize,
@@ -215,7 +219,8 @@ pub(crate) struct Args {
     /// Maximum memory for all answers that are being sent, in bytes; further requests get 503
     ///
     /// Each token gets at most half. A page of more than 256 KiB is sent while it is read. It takes at most twice the size of its
-    /// largest case, or 512 KiB. With --source a page takes its complete size, and the maximum is at least twice --answer-bytes.
+    /// largest case, or 512 KiB. A value of less than 96 MiB is raised to 96 MiB. With --source a page takes its complete size, and
+    /// the maximum is at least twice --answer-bytes.
     #[arg(long, value_name = "N", env = "CASEFILTER_OUTGOING_BYTES",
           default_value_t = ServiceOptions::default().outgoing_bytes)]
     pub(super) outgoing_bytes: usize,

@@ -13,10 +13,10 @@ use crate::output::failure::{Failure, failed, note};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 
-/// Prints the settings, and all errors of the files that they name.
+/// Prints the settings, and checks the database and the files that they name.
 ///
 /// # Errors
-/// Returns the errors.
+/// Returns the errors of all checks as one failure. Returns an error if standard output cannot be written.
 pub(super) fn check(args: &Args) -> Result<Status, Failure> {
     begin_logging(args.log);
     let mut out = Output::new();

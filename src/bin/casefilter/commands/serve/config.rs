@@ -30,8 +30,9 @@ static KEYS: OnceLock<BTreeSet<String>> = OnceLock::new();
 /// The command `serve` in the tree of commands.
 const SERVE: &str = "serve";
 
-/// Returns the tree of commands, in which the values of a configuration file are the defaults of the flags of `serve`. Returns it
-/// unchanged if the arguments of this process name no file.
+/// Returns the tree of commands, with the values of a configuration file as the defaults of the flags of `serve`. The arguments of
+/// this process or the environment variable of `--config` name the file. Without a file, and if the arguments are not valid,
+/// returns the tree unchanged.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if it has an unknown key or a wrong value.
@@ -94,7 +95,7 @@ fn masked(text: &str) -> String {
     text.split_inclusive('\n').map(mask).collect()
 }
 
-/// Reads the text of a file.
+/// Parses the text of a file. Returns the names of its flags, with their values, or all errors in the order of the text.
 fn settings(text: &str, serve: &Command) -> Result<Vec<(String, String)>, Errors> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);

@@ -65,8 +65,9 @@ impl TlsWatch {
         thread.map_err(|error| Failure::Failed(format!("cannot follow the certificate: {error}")))
     }
 
-    /// Reads the files. Replaces the certificate if they have changed, or if `is_asked` is true. If they cannot be used at two looks,
-    /// keeps the old certificate, and logs the error once.
+    /// Reads the files. Replaces the certificate if they have changed, if the last look failed, or if `is_asked` is true. If the
+    /// files cannot be used, keeps the old certificate. Logs each cause once, at the second look. If `is_asked` is true, logs it at
+    /// once.
     fn look(&mut self, tls: &Tls, is_asked: bool) {
         let read = || io::Result::Ok((std::fs::read(&self.certificates)?, std::fs::read(&self.key)?));
         let read = read().map_err(|error| escape(&error.to_string()).into_owned());
