@@ -405,6 +405,50 @@ fn row_groups_without_selected_cases_are_skipped() {
 }
 
 #[test]
+fn pages_without_selected_cases_are_skipped() {
+    let catalog = Catalog::cases();
+    let lines: Vec<String> = (0..3000)
+        .map(|at| {
+            format!(
+                "{{\"id\":\"{at:04}\",\"totalAmountInDefaultCurrency\":{at},\"tags\":[\"t{}\"]}}",
+                at / 100
+            )
+        })
+        .collect();
+    // Each row group has three pages of 500 rows, for all columns.
+    let form = Form { group_rows: 1500, ..FORM };
+    let file = form.file(&catalog, &lines);
+    let bare = Form { has_statistics: false, ..form }.file(&catalog, &lines);
+    for (filter, excluded) in [
+        ("true", 0),
+        ("totalAmountInDefaultCurrency > 2700", 1000),
+        ("totalAmountInDefaultCurrency in (1, 2700)", 2000),
+        ("totalAmountInDefaultCurrency < 600 and tags in (t0, t2)", 500),
+        ("totalAmountInDefaultCurrency = 1 or tags = t29", 0),
+        ("not totalAmountInDefaultCurrency > 2700", 0),
+        ("id = 0333", 1000),
+        ("tags is absent", 0),
+        ("tags is present and id in (0333, 0700)", 500),
+    ] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        for order in ["-id", "tags", ""] {
+            let Ok(order) = Order::parse(&catalog, order) else { continue };
+            let request = SearchRequest::new(filter.clone()).with_order(order).with_count(true);
+            for (file, excluded) in [(&file, excluded), (&bare, 0)] {
+                let scan = check(&catalog, ImportMode::Strict, std::slice::from_ref(file), &request, None);
+                assert_eq!(scan.unwrap().row_groups.unwrap().excluded_rows, excluded, "{filter:?}");
+            }
+        }
+    }
+    // Ids are looked for in all pages.
+    let filter = Filter::compile_text(&catalog, "totalAmountInDefaultCurrency > 2700").unwrap();
+    let scan =
+        Scan::new(&catalog, &Limits::default(), ImportMode::Strict, &SearchRequest::new(filter)).unwrap();
+    let found = scan.seek_ids(["0001", "2100", "x"]).parquet([file]).unwrap().unwrap();
+    assert_eq!((found.documents, found.unknown_ids), (3000, vec!["x".to_owned()]));
+}
+
+#[test]
 fn repeated_ids_need_an_import() {
     let catalog = Catalog::cases();
     let request = SearchRequest::new(Filter::compile_text(&catalog, "tags = t1").unwrap());

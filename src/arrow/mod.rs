@@ -43,6 +43,7 @@ mod leaf;
 mod mark;
 mod mask;
 mod memo;
+mod pages;
 mod parquet_reader;
 mod parquet_writer;
 mod plan;

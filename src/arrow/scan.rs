@@ -46,8 +46,8 @@ impl Scan {
     /// ```
     ///
     /// # Errors
-    /// - [`ScanError::Search`] if the request was cancelled or its deadline has passed, if the cursor behind the page would be too long,
-    ///   or if a histogram has too many buckets.
+    /// - [`ScanError::Search`] if the request was cancelled, or if its deadline has passed.
+    /// - The same error if the cursor after the page would be too long, or if a histogram has too many buckets.
     ///
     /// # Complexity
     /// Linear in the number of rows and in the number of values of the columns that are read. Uses 8 bytes for each row, and the
@@ -86,6 +86,7 @@ fn read_groups<R: ChunkReader + 'static>(
             let group = file.group(number, &needs, request).ok_or(Unread::Unfit)?;
             let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
             *counter = counter.saturating_add(1);
+            row_groups.excluded_rows = row_groups.excluded_rows.saturating_add(group.excluded_rows());
             let (own, bound) = (request.clone(), scan.bound());
             if queue.workers() == 1 {
                 scan.add(read_group(group, &own, bound)?);

@@ -3,8 +3,9 @@
 //!
 //! Each of these steps gives up (`None`) if an import has to read the file instead. `scan_group` evaluates the loaded row groups.
 
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use bytes::{Buf, Bytes};
@@ -15,17 +16,20 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
+use smallvec::SmallVec;
 
 use super::bind::bind;
 use super::mark::has_mark;
 use super::mask::arrays_of;
+use super::pages::possible_rows;
 use super::parquet_reader::{Opened, catch_panics, open_file};
 use super::plan::Plan;
 use super::projection::{LeafColumn, leaf_columns};
 use super::read::{ROW_BYTES, max_document_bytes};
 use super::rows::RowReader;
-use super::zones::Zone;
+use super::zones::{Values, Zone};
 use crate::catalog::{ArrayId, FieldId};
+use crate::filter::Filter;
 use crate::ingest::{case_limit, complete};
 use crate::scan::RowRequest;
 
@@ -41,6 +45,8 @@ pub(super) struct ScanFile<R> {
     leaves: Vec<LeafColumn>,
     /// True if the file has a [mark](super::mark) of this library.
     is_marked: bool,
+    /// The metadata with the positions of all pages, from when it is first needed on.
+    with_pages: OnceLock<Option<ArrowReaderMetadata>>,
 }
 
 /// The compressed columns of a row group that a scan needs.
@@ -51,8 +57,12 @@ pub(super) struct Group {
     pub(super) rows: usize,
     /// True if the filters select no row.
     pub(super) is_skipped: bool,
+    /// The rows that the filters may select, if the pages exclude others.
+    pub(super) possible: Option<Vec<Range<usize>>>,
     /// The leaf columns that are read.
     pub(super) leaves: Vec<usize>,
+    /// The leaf columns that are also read in the rows that the filters do not select: those of the ids and of doubtful values.
+    pub(super) always: Vec<usize>,
     /// The fields whose values have to be checked.
     pub(super) doubtful: Vec<FieldId>,
     /// True if the rows need no check: their ids are unique, and their values are valid.
@@ -65,6 +75,15 @@ pub(super) struct Needs {
     arrays: Vec<ArrayId>,
     /// True if there is one file. The ids of several files may be repeated, even if those of each file are not.
     is_sole_file: bool,
+}
+
+impl Group {
+    /// Returns the number of rows that the statistics of pages exclude.
+    pub(super) fn excluded_rows(&self) -> u64 {
+        let Some(possible) = &self.possible else { return 0 };
+        let possible: usize = possible.iter().map(ExactSizeIterator::len).sum();
+        self.rows.saturating_sub(possible) as u64
+    }
 }
 
 impl Needs {
@@ -111,7 +130,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             return None;
         }
         let is_marked = has_mark(catalog, metadata.metadata());
-        Some(Self { reader, plan, schema, metadata, leaves, is_marked })
+        Some(Self { reader, plan, schema, metadata, leaves, is_marked, with_pages: OnceLock::new() })
     }
 
     /// Returns the number of rows of each row group.
@@ -130,9 +149,17 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         let group = self.metadata.metadata().row_groups().get(number)?;
         let rows = usize::try_from(group.num_rows()).ok()?;
         let length = self.reader.len();
-        let zone = Zone { group, leaves: &self.leaves, catalog: request.catalog() };
-        let is_skipped =
-            !request.count_filters().chain([request.filter()]).any(|filter| zone.may_select(filter));
+        let values = |leaf: usize| Values::of_column(group, leaf);
+        let zone = Zone { leaves: &self.leaves, catalog: request.catalog(), values: &values };
+        let filters = || request.count_filters().chain([request.filter()]);
+        let is_skipped = !filters().any(|filter| zone.may_select(filter));
+        let possible = if is_skipped || filters().any(Filter::is_all) {
+            None
+        } else {
+            let filters: SmallVec<[&Filter; 4]> = filters().collect();
+            let fields = (self.leaves.as_slice(), request.catalog());
+            possible_rows(&self.reader, group, fields, filters.iter().copied())
+        };
         let is_checked = self.is_marked && needs.is_sole_file;
         // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no other
         // column is needed, they are read for the number of rows.
@@ -162,20 +189,45 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             parts.push((start, catch_panics(|| self.reader.get_bytes(start, size)).ok()?));
         }
         let chunks = Chunks { length, parts: parts.into() };
-        let metadata = self.metadata.clone();
-        Some(Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful, is_checked })
+        // Only the offset index tells the reader where the next page is.
+        let metadata = match possible {
+            Some(_) => self.metadata_with_pages()?.clone(),
+            None => self.metadata.clone(),
+        };
+        let always = self.leaves.iter().filter(|column| {
+            column.field == Some(FieldId::ID) || column.field.is_some_and(|field| doubtful.contains(&field))
+        });
+        let always = always.map(|column| column.leaf).filter(|leaf| leaves.contains(leaf)).collect();
+        Some(Group {
+            chunks,
+            metadata,
+            number,
+            rows,
+            is_skipped,
+            possible,
+            leaves,
+            always,
+            doubtful,
+            is_checked,
+        })
+    }
+
+    /// Returns the metadata with the positions of all pages. Returns `None` if the positions are damaged.
+    fn metadata_with_pages(&self) -> Option<&ArrowReaderMetadata> {
+        let load = || {
+            let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
+            let options = options.with_offset_index_policy(PageIndexPolicy::Optional);
+            catch_panics(|| ArrowReaderMetadata::load(&self.reader, options)).ok()
+        };
+        self.with_pages.get_or_init(load).as_ref()
     }
 
     /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has to
     /// read the file.
     pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
         let (groups, selectors) = self.select(rows)?;
-        let options = || {
-            let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
-            options.with_offset_index_policy(PageIndexPolicy::Optional)
-        };
+        let metadata = self.metadata_with_pages()?.clone();
         let mut batches = catch_panics(|| {
-            let metadata = ArrowReaderMetadata::load(&self.reader, options())?;
             let mask = ProjectionMask::roots(metadata.parquet_schema(), self.plan.columns.iter().copied());
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.reader.clone(), metadata)
                 .with_projection(mask)

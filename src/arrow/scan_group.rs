@@ -1,8 +1,10 @@
 //! Reads one row group of a scan: tests the filters on its columns, and ranks the selected rows.
 
+use std::ops::Range;
+
 use arrow_buffer::BooleanBuffer;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection};
 
 use arrow_array::RecordBatch;
 
@@ -66,34 +68,70 @@ impl<'f> Tested<'f> {
     }
 }
 
-/// A reader of the batches of one row group.
+/// A reader of batches of one row group.
 struct GroupReader<'r> {
     request: &'r RowRequest,
     filter: Tested<'r>,
     count_filters: Vec<Tested<'r>>,
-    doubtful: Vec<FieldId>,
+    doubtful: &'r [FieldId],
     is_checked: bool,
-    /// The number of rows of the group that were read.
+    /// The number of rows that were read.
     rows: usize,
+    numbers: RowNumbers,
 }
 
 /// Reads a row group. No row behind `bound` is on the page.
 pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
-    use arrow_array::RecordBatchReader;
-    let Group { chunks, metadata, number, rows, is_skipped, leaves, doubtful, is_checked } = group;
-    if is_checked && leaves.is_empty() && (is_skipped || request.selects_all()) {
-        let mut block = request.block(bound, 0);
+    let Group { rows, is_skipped, is_checked, .. } = group;
+    let mut block = request.block(bound, if is_checked { 0 } else { rows });
+    if is_checked && group.leaves.is_empty() && (is_skipped || request.selects_all()) {
         block.add_rows(rows);
         block.add_selected(if is_skipped { 0 } else { rows });
         return Ok(block.finish());
     }
+    let Some(possible) = &group.possible else {
+        read_rows(&group, (&group.leaves, is_skipped), &[0..rows], request, &mut block)?;
+        return Ok(block.finish());
+    };
+    read_rows(&group, (&group.leaves, is_skipped), possible, request, &mut block)?;
+    // No filter selects the other rows. They are read only if they need a check, or if the scan looks for ids.
+    let others = complement(possible, rows);
+    if is_checked && request.sought().next().is_none() {
+        block.add_rows(others.iter().map(ExactSizeIterator::len).sum());
+    } else {
+        read_rows(&group, (&group.always, true), &others, request, &mut block)?;
+    }
+    Ok(block.finish())
+}
+
+/// Returns the rows between ascending ranges of rows, out of `rows` rows.
+fn complement(ranges: &[Range<usize>], rows: usize) -> Vec<Range<usize>> {
+    let starts = [0].into_iter().chain(ranges.iter().map(|range| range.end));
+    let ends = ranges.iter().map(|range| range.start).chain([rows]);
+    starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
+}
+
+/// Reads some columns of some rows of a group. The rows are ascending ranges. If `is_skipped` is true, the filters select none of them.
+fn read_rows(
+    group: &Group,
+    (leaves, is_skipped): (&[usize], bool),
+    rows: &[Range<usize>],
+    request: &RowRequest,
+    block: &mut RowBlock<'_>,
+) -> Result<(), Unread> {
+    use arrow_array::RecordBatchReader;
+    let Group { chunks, metadata, number, .. } = group;
     let mut batches = catch_panics(|| {
-        let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaves);
-        ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
-            .with_row_groups(vec![number])
+        let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaves.iter().copied());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone())
+            .with_row_groups(vec![*number])
             .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()
+            .with_batch_size(BATCH_ROWS);
+        if group.possible.is_none() {
+            return builder.build();
+        }
+        let rows = rows.iter().cloned();
+        builder.with_row_selection(RowSelection::from_consecutive_ranges(rows, group.rows)).build()
     })?;
     let plan = Plan::of_columns(&batches.schema(), request.catalog(), |_| true)?;
     let tested = |filter| if is_skipped { Ok(Tested::None) } else { Tested::new(filter, &batches) };
@@ -102,24 +140,52 @@ pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) ->
         request,
         count_filters: count_filters.collect::<Result<_, _>>()?,
         filter: tested(request.filter())?,
-        doubtful,
-        is_checked,
+        doubtful: &group.doubtful,
+        is_checked: group.is_checked,
         rows: 0,
+        numbers: RowNumbers::new(rows),
     };
-    let mut block = request.block(bound, if is_checked { 0 } else { rows });
     while let Some(batch) = catch_panics(|| batches.next().transpose())? {
         request.check_stop().map_err(Unread::Stopped)?;
-        reader.read(&plan, &batch, &mut block)?;
+        reader.read(&plan, &batch, block)?;
     }
     // The numbers of rows are computed from the number of rows that the footer declares.
-    if reader.rows == rows { Ok(block.finish()) } else { Err(Unread::Unfit) }
+    if reader.rows == reader.numbers.count { Ok(()) } else { Err(Unread::Unfit) }
+}
+
+/// The numbers of the rows that are read, among all rows of the group.
+struct RowNumbers {
+    /// For each range of rows: the number of rows that are read before it, and its first row.
+    starts: Vec<(usize, usize)>,
+    /// The number of all rows that are read.
+    count: usize,
+}
+
+impl RowNumbers {
+    fn new(rows: &[Range<usize>]) -> Self {
+        let mut count = 0_usize;
+        let mut starts = Vec::with_capacity(rows.len());
+        for range in rows {
+            starts.push((count, range.start));
+            count = count.saturating_add(range.len());
+        }
+        Self { starts, count }
+    }
+
+    /// Returns the number of a row. `at` is its number among those that are read.
+    fn of(&self, at: usize) -> usize {
+        let place = self.starts.partition_point(|(before, _)| *before <= at);
+        let (before, first) =
+            place.checked_sub(1).and_then(|place| self.starts.get(place)).copied().unwrap_or_default();
+        first.saturating_add(at.saturating_sub(before))
+    }
 }
 
 impl<'r> GroupReader<'r> {
     fn read(&mut self, plan: &Plan, batch: &RecordBatch, block: &mut RowBlock<'_>) -> Result<(), Unread> {
         let case = bind(&plan.members, batch).ok_or(Unread::Unfit)?;
         let count = batch.num_rows();
-        for id in &self.doubtful {
+        for id in self.doubtful {
             let field = self.request.catalog().field(*id);
             Place::Case(&case, count).find(&Checked { id: *id, field })?;
         }
@@ -201,7 +267,7 @@ impl<'r> GroupReader<'r> {
                 }
             }
             let Some(Ok(Value::String(id))) = ids.value(id_field, at) else { return Err(Unread::Unfit) };
-            block.offer(self.rows.saturating_add(at), &id, &row);
+            block.offer(self.numbers.of(self.rows.saturating_add(at)), &id, &row);
             if !block.wants_rows() {
                 break;
             }

@@ -1,4 +1,6 @@
-//! Finds row groups in which a filter selects no case, by the statistics of their columns.
+//! Finds row groups and pages in which a filter selects no case, by the statistics of their columns.
+
+use std::borrow::Cow;
 
 use arrow_array::{Array, Float64Array, Int32Array, Int64Array, make_array};
 use arrow_schema::DataType;
@@ -14,25 +16,48 @@ use crate::filter::Filter;
 use crate::predicate::{Leaf, Points, Set, Test};
 use crate::value::Value;
 
-/// A row group with the statistics of its columns.
+/// A part of a file, such as a row group, with what is known about the values of its columns.
 pub(super) struct Zone<'z> {
-    pub(super) group: &'z RowGroupMetaData,
     pub(super) leaves: &'z [LeafColumn],
     pub(super) catalog: &'z Catalog,
+    /// Returns what is known about the values of a leaf column in this part.
+    pub(super) values: &'z dyn Fn(usize) -> Values<'z>,
+}
+
+/// The bounds of the values of a column in a part of a file, as far as they are known.
+pub(super) enum Values<'s> {
+    /// There are no values.
+    None,
+    /// The least and the greatest value.
+    Of(Cow<'s, Statistics>),
+    Unknown,
+}
+
+impl<'s> Values<'s> {
+    /// Returns what the statistics of a row group say about a column.
+    pub(super) fn of_column(group: &'s RowGroupMetaData, leaf: usize) -> Self {
+        let Some(chunk) = group.columns().get(leaf) else { return Self::Unknown };
+        let Some(statistics) = chunk.statistics() else { return Self::Unknown };
+        let values = u64::try_from(chunk.num_values()).ok();
+        if values.is_some() && statistics.null_count_opt() == values {
+            return Self::None;
+        }
+        Self::Of(Cow::Borrowed(statistics))
+    }
 }
 
 impl Zone<'_> {
-    /// Returns false if the statistics show that the filter selects no case of the row group.
+    /// Returns false if the statistics show that the filter selects no case of this part.
     pub(super) fn may_select(&self, filter: &Filter) -> bool {
         filter.predicate().evaluate(|leaf| self.may_hold(leaf))
     }
 
-    /// Returns false if the statistics show that no case of the row group has this id.
+    /// Returns false if the statistics show that no case of this part has this id.
     pub(super) fn may_have_id(&self, id: &str) -> bool {
         self.may_have(FieldId::ID, &Set::Strings(Points::new(smallvec![id.into()])))
     }
 
-    /// Returns false if the statistics show that the test is false for all cases of the row group. Recurses as deeply as arrays
+    /// Returns false if the statistics show that the test is false for all cases of this part. Recurses as deeply as arrays
     /// nest in the catalogue.
     fn may_hold(&self, leaf: &Leaf) -> bool {
         match &leaf.test {
@@ -43,7 +68,7 @@ impl Zone<'_> {
         }
     }
 
-    /// Returns false if the statistics show that no case of the row group has a value of the set.
+    /// Returns false if the statistics show that no case of this part has a value of the set.
     fn may_have(&self, field: FieldId, set: &Set) -> bool {
         let default = self.catalog.defaults().iter().find(|(other, _)| *other == field);
         if default.is_some_and(|(_, value)| set.contains(value)) {
@@ -52,12 +77,12 @@ impl Zone<'_> {
         let Some(column) = self.leaves.iter().find(|column| column.field == Some(field)) else {
             return false;
         };
-        let Some(chunk) = self.group.columns().get(column.leaf) else { return true };
-        let Some(statistics) = chunk.statistics() else { return true };
-        let values = u64::try_from(chunk.num_values()).ok();
-        if values.is_some() && statistics.null_count_opt() == values {
-            return false;
-        }
+        let statistics = match (self.values)(column.leaf) {
+            Values::None => return false,
+            Values::Unknown => return true,
+            Values::Of(statistics) => statistics,
+        };
+        let statistics = &*statistics;
         let field = self.catalog.field(field);
         match set {
             Set::Strings(_) => may_have_text(field, &column.kind, statistics, set),

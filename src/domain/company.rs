@@ -84,8 +84,9 @@ fn shown(company: &str, sees_personal_data: bool) -> json::Result<String> {
 /// The record stores `now` as the time of change of each changed member. An import replaces such a member only with later data.
 ///
 /// # Errors
-/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an applicant that is unknown or not a company, for an invalid body, and
-/// if the stored `companyInfo` is not an object, or the record would become too large. Returns an error if the store cannot be read or written.
+/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an applicant that is unknown or not a company, and for an invalid body.
+/// Also returns this error if the stored `companyInfo` is not an object, or if the record would become too large. Returns an error
+/// if the store cannot be read or written.
 pub(crate) fn update_company_info_in(
     store: &Store,
     applicant_id: &str,

@@ -53,18 +53,9 @@ pub(super) struct Inner {
     /// The program of the normal form, which tests parsed documents. The first such test compiles it. `None` if it would be too
     /// large.
     pub(super) program: OnceLock<Option<Program>>,
-    /// The printed filter, made by the first record of an audit log.
+    /// The printed filter, as the first record of an audit log has it.
     #[cfg(feature = "service")]
-    pub(super) printed: OnceLock<Printed>,
-}
-
-/// A filter as audit logs contain it.
-#[cfg(feature = "service")]
-pub(crate) struct Printed {
-    /// The normal form in the text syntax.
-    pub(crate) text: Box<str>,
-    /// The fingerprint as 32 hexadecimal digits.
-    pub(crate) fingerprint: Box<str>,
+    pub(super) printed: OnceLock<Box<str>>,
 }
 
 /// The input that a filter was compiled or joined from.

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::compiled::Filter;
-#[cfg(feature = "service")]
-use super::compiled::Printed;
 use crate::catalog::{Field, FieldId, TimestampForm};
 
 /// The start of the text that is hashed. The number must change when the normal form or the hashed properties of fields change.
@@ -67,12 +65,11 @@ impl Filter {
 
 #[cfg(feature = "service")]
 impl Filter {
-    /// Returns the printed filter. It is made once, and shared by all clones.
-    pub(crate) fn printed(&self) -> &Printed {
-        self.inner.printed.get_or_init(|| Printed {
-            text: self.to_text().into(),
-            fingerprint: format!("{:032x}", self.fingerprint()).into(),
-        })
+    /// Returns what the first call of `print` for this filter or a clone has returned. `print` gets the normal form in the text syntax,
+    /// and the fingerprint as 32 hexadecimal digits.
+    pub(crate) fn printed_members(&self, print: impl FnOnce(&str, &str) -> String) -> &str {
+        let print = || print(&self.to_text(), &format!("{:032x}", self.fingerprint())).into();
+        self.inner.printed.get_or_init(print)
     }
 }
 

@@ -42,6 +42,8 @@ pub struct RowGroups {
     /// The number of row groups in which the filters select no case, by the statistics of their columns. Of these row groups, only the
     /// ids were read, and the columns that can have malformed values.
     pub skipped: u64,
+    /// The number of rows of the tested row groups that the statistics of pages exclude.
+    pub excluded_rows: u64,
 }
 
 /// The error of a [`Scan`](crate::Scan).

@@ -189,7 +189,10 @@ impl ServiceState {
     ) -> Result<T, Failure> {
         let result = self.run(work);
         match &result {
-            Ok(_) => self.writes_fail.store(false, Ordering::Relaxed),
+            Ok(_) if self.writes_fail.swap(false, Ordering::Relaxed) => {
+                tracing::info!("the file can be written again; updates are accepted");
+            }
+            Ok(_) => {}
             Err(failure) if failure.is_write_failure() => {
                 self.writes_fail.store(true, Ordering::Relaxed);
             }
@@ -211,12 +214,9 @@ impl ServiceState {
             let recover = |shared: &Self| {
                 shared.track_write(|shared| shared.store.recover().map_err(|error| Failure::of_store(&error)))
             };
-            match self.spawn_blocking(recover, turn).await {
-                Ok(()) => tracing::info!("the file can be written again; updates are accepted"),
-                Err(failure) => {
-                    let cause = failure.description();
-                    tracing::debug!(cause, "the file cannot be written yet");
-                }
+            if let Err(failure) = self.spawn_blocking(recover, turn).await {
+                let cause = failure.description();
+                tracing::debug!(cause, "the file cannot be written yet");
             }
         }
     }

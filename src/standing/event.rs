@@ -31,7 +31,7 @@ pub struct Event {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub owner: Option<String>,
     /// The id of the case. Empty if the case was erased (`Store::erase`), and in the event `restrictions changed` of a
-    /// [service](crate::guide::service), which marks that the filters of an owner select other cases from now on.
+    /// [service](crate::guide::service). That event marks that the filters of an owner select other cases from now on.
     pub id: String,
     /// The kind of the change.
     pub kind: EventKind,

@@ -139,7 +139,7 @@ impl Store {
         }
         let mut standing = log.standing;
         if let Some(events) = staged.events() {
-            put_events(&transaction, events, self.options.kept_events, &mut standing)?;
+            put_events(&transaction, events, self.kept_events(), &mut standing)?;
             put_counters(&transaction, standing)?;
         }
         transaction.commit()?;

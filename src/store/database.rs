@@ -196,13 +196,17 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
-        let Loaded { engine, state, standing, writes, filters, stored, is_packed, replayed, definition } =
-            loaded;
+        let Loaded { engine, state, standing, writes, filters, stored, is_packed, definition, .. } = loaded;
+        let (kept_before, replayed) = (loaded.kept_events, loaded.replayed);
+        let kept_events = options.kept_events.or(kept_before).unwrap_or_default();
+        let is_changed = options.kept_events.is_some() && options.kept_events != kept_before;
+        let options = StoreOptions { kept_events: Some(kept_events), ..options };
         let bell = Arc::new(Bell::default());
         bell.ring(standing.last_event());
         let since_checkpoint = replayed.saturating_add(state.released);
         let (shared, counters) = (Arc::clone(&bell), (state, standing, writes));
         let history = options.history.filter(|_| !file.is_read_only());
+        let is_changed = is_changed && is_packed && !file.is_read_only();
         let log = Log::new(counters, shared, stored, since_checkpoint, file.is_read_only());
         let log = Lock::new(log);
         let definition = definition.unwrap_or_else(|| catalog.clone());
@@ -210,6 +214,9 @@ impl Store {
         let own = Self { name, log, engine, filters, bell, file, options, definition, is_packed, clock };
         if let Some(history) = history {
             own.set_history(history)?;
+        }
+        if is_changed {
+            own.store_kept_events(kept_events)?;
         }
         Ok(own)
     }

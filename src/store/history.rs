@@ -17,7 +17,9 @@ use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::history_bytes::{WriteCounters, WriteRow};
 use super::history_tables::{History, forget, put_counters, set_time};
 use super::log::Log;
+use super::options::KeptEvents;
 use super::snapshot::StoreSnapshot;
+use super::tables::{KEPT_EVENTS, META};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::engine::EngineSnapshot;
 use crate::error::{Error, ErrorKind};
@@ -76,7 +78,7 @@ impl Store {
             return Err(self.error(Fault::new(StoreErrorKind::OldFormat, detail)));
         }
         let (now, state) = ((self.clock)(), log.state);
-        self.change_history(&mut log, |transaction, writes| {
+        self.change_settings(&mut log, |transaction, writes| {
             set_time(transaction, writes, history_ms, now, &state)?;
             if writes.has_history() { forget(transaction, writes, now, u64::MAX) } else { Ok(()) }
         })
@@ -88,11 +90,21 @@ impl Store {
             return Ok(());
         }
         let now = (self.clock)();
-        self.change_history(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
+        self.change_settings(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
     }
 
-    /// Changes the history, but no cases. On disk when the call returns.
-    fn change_history(
+    /// Stores which events are kept. Versions of the file before 3 have no events.
+    pub(super) fn store_kept_events(&self, kept: KeptEvents) -> Result<(), StoreError> {
+        let mut log = self.lock_log();
+        self.ready(&mut log)?;
+        self.change_settings(&mut log, |transaction, _| {
+            transaction.open_table(META)?.insert(KEPT_EVENTS, kept.to_bytes().as_slice())?;
+            Ok(())
+        })
+    }
+
+    /// Changes the history or the kept events, but no cases. On disk when the call returns.
+    fn change_settings(
         &self,
         log: &mut Log,
         change: impl FnOnce(&WriteTransaction, &mut WriteCounters) -> Result<(), Fault>,

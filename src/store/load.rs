@@ -15,7 +15,7 @@ use super::error::{Fault, guarded};
 use super::file::File;
 use super::history_bytes::WriteCounters;
 use super::history_tables::History;
-use super::options::StoreOptions;
+use super::options::{KeptEvents, StoreOptions};
 use super::standing_bytes::StandingCounters;
 use super::standing_tables::{read_filters, system_clock};
 use super::tables::{
@@ -38,6 +38,8 @@ pub(super) struct Loaded {
     pub(super) state: StoreCounters,
     pub(super) standing: StandingCounters,
     pub(super) writes: WriteCounters,
+    /// The events that are kept, if the file says it.
+    pub(super) kept_events: Option<KeptEvents>,
     /// The standing filters, which the engine has too.
     pub(super) filters: Arc<FilterSet>,
     pub(super) stored: HashMap<u64, StoredBatch>,
@@ -61,7 +63,9 @@ pub(super) fn load(
         let limits = &options.limits;
         let transaction = file.read()?;
         let meta = transaction.open_table(META)?;
-        let Counted { version, mut state, records, standing, writes } = check_meta(&meta, catalog)?;
+        let Counted { version, mut state, records, standing, writes, kept_events } =
+            check_meta(&meta, catalog)?;
+        let most_events = options.kept_events.or(kept_events).unwrap_or_default().count;
         let is_packed = version >= FORMAT_VERSION;
         let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;
@@ -166,7 +170,7 @@ pub(super) fn load(
             .limits(limits.clone())
             .batch_rows(options.batch_rows)
             .numbered_documents()
-            .watch_for_store(&filters, options.kept_events.count, system_clock())
+            .watch_for_store(&filters, most_events, system_clock())
             .restore(Parts {
                 batches: slots,
                 head: BatchId(state.next_batch),
@@ -187,7 +191,18 @@ pub(super) fn load(
             )));
         }
         engine.attach(Arc::new(Documents::of(file)?));
-        Ok(Loaded { engine, state, standing, writes, filters, stored, is_packed, replayed, definition })
+        Ok(Loaded {
+            engine,
+            state,
+            standing,
+            writes,
+            kept_events,
+            filters,
+            stored,
+            is_packed,
+            replayed,
+            definition,
+        })
     })
 }
 

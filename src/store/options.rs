@@ -24,7 +24,8 @@ pub struct StoreOptions {
     pub(super) cache_bytes: usize,
     pub(super) checkpoint_every: u64,
     pub(super) batch_rows: usize,
-    pub(super) kept_events: KeptEvents,
+    /// The events that are kept. `None` leaves the setting of the file unchanged.
+    pub(super) kept_events: Option<KeptEvents>,
     pub(super) history: Option<Duration>,
 }
 
@@ -36,6 +37,12 @@ pub(super) struct KeptEvents {
     pub(super) age: Option<Duration>,
 }
 
+impl Default for KeptEvents {
+    fn default() -> Self {
+        Self { count: 1_000_000, age: None }
+    }
+}
+
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
@@ -43,7 +50,7 @@ impl Default for StoreOptions {
             cache_bytes: 64 << 20,
             checkpoint_every: 1 << 14,
             batch_rows: MAX_ROWS,
-            kept_events: KeptEvents { count: 1_000_000, age: None },
+            kept_events: None,
             history: None,
         }
     }
@@ -69,8 +76,11 @@ impl StoreOptions {
         Self { checkpoint_every: cases.max(1), ..self }
     }
 
-    /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. The default is
-    /// 1,000,000 events.
+    /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. At first,
+    /// 1,000,000 events are kept.
+    ///
+    /// The file keeps this setting and [`keep_events_for`](Self::keep_events_for). By default, they are not changed. So a program that
+    /// sets neither keeps as many events as the program before it.
     ///
     /// While a write is staged, up to twice as many of its events are in memory, of about 30 bytes each.
     ///
@@ -81,11 +91,11 @@ impl StoreOptions {
     /// ```
     #[must_use]
     pub fn keep_events(self, count: u64) -> Self {
-        Self { kept_events: KeptEvents { count, ..self.kept_events }, ..self }
+        Self { kept_events: Some(KeptEvents { count, ..self.kept_events.unwrap_or_default() }), ..self }
     }
 
-    /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes older ones. By default, only their
-    /// [number](Self::keep_events) matters.
+    /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes older ones. At first, only their
+    /// [number](Self::keep_events) matters. The file keeps this setting, too.
     ///
     /// ```
     /// use std::time::Duration;
@@ -95,7 +105,8 @@ impl StoreOptions {
     /// ```
     #[must_use]
     pub fn keep_events_for(self, age: impl Into<Option<Duration>>) -> Self {
-        Self { kept_events: KeptEvents { age: age.into(), ..self.kept_events }, ..self }
+        let kept = KeptEvents { age: age.into(), ..self.kept_events.unwrap_or_default() };
+        Self { kept_events: Some(kept), ..self }
     }
 
     /// Sets the time for which the store keeps documents that a write replaced or deleted, as

@@ -381,6 +381,16 @@ impl StoredDocuments<'_> {
         self.store.with_columns(|| self.rows.read_ids())
     }
 
+    /// Passes the ids of all documents of the page to `take`, in order. The ids must have been [read](Self::read_ids).
+    pub(crate) fn each_id(&self, take: impl FnMut(&str)) {
+        self.rows.ids().for_each(take);
+    }
+
+    /// Returns the number of the last write before the search, if the file counts writes.
+    pub(crate) fn last_write(&self) -> Option<u64> {
+        self.store.counted(self.rows.last_write)
+    }
+
     /// Returns the id of the next document, and does not move on. Returns `None` after the last document. The ids must have been
     /// [read](Self::read_ids).
     pub(crate) fn next_id(&self) -> Option<&str> {

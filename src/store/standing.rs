@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::database::Store;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::log::Log;
+use super::options::KeptEvents;
 use super::standing_bytes::StandingCounters;
 use super::standing_tables::{
     put_counters, put_events, put_filters, read_events, remove_filter, system_clock, trim,
@@ -91,7 +92,7 @@ impl Store {
         self.filters.check_room(&filters).map_err(refused)?;
         let events = match enters {
             true => {
-                let (time, most) = (system_clock()(), self.options.kept_events.count);
+                let (time, most) = (system_clock()(), self.kept_events().count);
                 let find = || self.engine.find_entering(&filters, time, most).map_err(refused);
                 Some(self.prepared(&mut log, find)?)
             }
@@ -170,7 +171,7 @@ impl Store {
             let transaction = self.file.write(true)?;
             change(&transaction, &mut counters)?;
             if let Some(events) = events {
-                put_events(&transaction, events, self.options.kept_events, &mut counters)?;
+                put_events(&transaction, events, self.kept_events(), &mut counters)?;
             }
             put_counters(&transaction, counters)?;
             transaction.commit()?;
@@ -307,6 +308,11 @@ impl Store {
             trim(&mut transaction.open_table(EVENTS)?, oldest, None, counters)
         };
         self.change_filters(&mut log, forget, None, |_| Ok(()))
+    }
+
+    /// Returns the number and the age of the events that are kept.
+    pub(super) fn kept_events(&self) -> KeptEvents {
+        self.options.kept_events.unwrap_or_default()
     }
 
     /// Returns true if the format of the file has standing filters.

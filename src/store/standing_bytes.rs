@@ -1,9 +1,12 @@
 //! The bytes of standing filters, of events, and of their counters.
 
+use std::time::Duration;
+
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::checksum::{checked, with_checksum};
 use super::error::Fault;
+use super::options::KeptEvents;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{ByteReader, ByteWriter};
 use crate::filter::Filter;
@@ -332,6 +335,29 @@ pub(super) fn events_of(
     }
     reader.finish()?;
     Ok(events)
+}
+
+const KEPT_EVENTS_SEED: u64 = 0x6b65_7074;
+
+impl KeptEvents {
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let age_ms = self.age.map_or(u64::MAX, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        let mut out = ByteWriter::default();
+        out.all(&[self.count, age_ms]);
+        with_checksum(KEPT_EVENTS_SEED, &out.into_bytes())
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Fault> {
+        let wrong = |what: &str| Fault::corrupt(format!("the number of kept events {what}"));
+        let contents = checked(KEPT_EVENTS_SEED, bytes).ok_or_else(|| wrong("has a wrong checksum"))?;
+        let mut reader = ByteReader::new(contents);
+        let count = reader.one()?;
+        let age_ms: u64 = reader.one()?;
+        if !reader.rest().is_empty() {
+            return Err(wrong("is too long"));
+        }
+        Ok(Self { count, age: (age_ms < u64::MAX).then(|| Duration::from_millis(age_ms)) })
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::checksum::{checked, with_checksum};
 use super::error::{Fault, StoreErrorKind};
 use super::history_bytes::WriteCounters;
+use super::options::KeptEvents;
 use super::standing_bytes::StandingCounters;
 use crate::batch::BatchSummary;
 use crate::catalog::{Catalog, FieldType, IdType, TimestampForm};
@@ -379,6 +380,18 @@ pub(super) struct Counted {
     pub(super) records: u64,
     pub(super) standing: StandingCounters,
     pub(super) writes: WriteCounters,
+    /// The events that are kept, if a program has set it.
+    pub(super) kept_events: Option<KeptEvents>,
+}
+
+/// The key of the [kept events](KeptEvents) in `meta`.
+pub(super) const KEPT_EVENTS: &str = "kept_events";
+
+/// Reads the number and the age of the events that are kept. Returns `None` if no program has set them.
+fn read_kept_events(
+    meta: &impl ReadableTable<&'static str, &'static [u8]>,
+) -> Result<Option<KeptEvents>, Fault> {
+    meta.get(KEPT_EVENTS)?.map(|bytes| KeptEvents::from_bytes(bytes.value())).transpose()
 }
 
 /// Reads the counters of writes. They are missing in a file in which no write was counted.
@@ -428,7 +441,8 @@ pub(super) fn check_meta(
     if version < FORMAT_VERSION && meta.get(WRITE_COUNTERS)?.is_some() {
         return Err(Fault::corrupt(format!("counted writes in a file of version {version}")));
     }
-    Ok(Counted { version, state, records, standing: read_standing(meta)?, writes: read_writes(meta)? })
+    let (standing, writes, kept_events) = (read_standing(meta)?, read_writes(meta)?, read_kept_events(meta)?);
+    Ok(Counted { version, state, records, standing, writes, kept_events })
 }
 
 #[cfg(test)]

@@ -143,7 +143,10 @@ fn parquet_files_are_scanned() {
     assert!(table.contains(" · read and searched in "), "{table}");
     let explained = run(&["explain", &parquet, "--where", "id = nobody"]).code(0);
     let explained = explained.json();
-    assert_eq!(explained["scan"]["row_groups"], serde_json::json!({"tested": 0, "skipped": 1}));
+    assert_eq!(
+        explained["scan"]["row_groups"],
+        serde_json::json!({"tested": 0, "skipped": 1, "excluded_rows": 0})
+    );
     // An id that is repeated: the files are loaded.
     let twice = run(&["search", &parquet, &parquet, "--format", "table"]).code(0).out;
     assert!(!twice.contains(" · read and searched in "), "{twice}");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use casefilter::service::audit_digest_of_ids;
 use casefilter::{Catalog, Filter};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -292,15 +293,47 @@ fn requests_of_operators_are_recorded() {
     let run = |arguments: &[&str]| {
         let output = casefilter().current_dir(database.folder()).args(arguments).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
     };
-    run(&["search", "cases.db", "--where", "status = open"]);
+    let text = run(&[
+        "search",
+        "cases.db",
+        "--where",
+        "status = open",
+        "--order",
+        "-id",
+        "--limit",
+        "5",
+        "--format",
+        "ids",
+    ]);
+    let ids: Vec<&str> = text.lines().collect();
+    assert_eq!(ids.len(), 5);
+    let counts: Value = serde_json::from_str(&run(&["stats", "cases.db", "--by", "status"])).unwrap();
     run(&["backup", "--db", "cases.db", "-o", "copy.db"]);
+    let token = run(&["token", "share", "--db", "cases.db", "--applicant", "anna"]);
+    run(&["delete", "--db", "cases.db", "--where", &format!("id = {}", ids[0]), "--yes"]);
     process.terminate();
     let records = records(&database, &[]);
     let of_operators: Vec<&Value> = records.iter().filter(|record| record["request"].is_string()).collect();
-    assert!(of_operators.iter().any(|record| record["request"] == "POST /backups"), "{records:?}");
-    assert!(of_operators.iter().any(|record| record["request"] == "POST /searches"), "{records:?}");
     assert!(of_operators.iter().all(|record| record["user"].is_u64() && record["status"] == 200));
+    let of = |request: &str| -> Vec<&&Value> {
+        let found: Vec<_> =
+            of_operators.iter().filter(|record| record["request"] == format!("POST /{request}")).collect();
+        assert!(!found.is_empty(), "{request}: {records:?}");
+        found
+    };
+    of("backups");
+    let page = of("searches").into_iter().find(|record| record["items"] == 5).unwrap();
+    assert_eq!((&page["filter"], &page["order"]), (&json!("status = open"), &json!("-id")));
+    assert_eq!((&page["limit"], &page["ids"]), (&json!(5), &json!(audit_digest_of_ids(ids.iter().copied()))));
+    assert!(page["filterHash"].is_string() && page["lastWrite"].is_u64(), "{page}");
+    let counted = of("facets")[0];
+    assert_eq!((&counted["facets"], &counted["total"]), (&json!(["status"]), &counts["total"]));
+    assert_eq!(of("share-tokens")[0]["applicant"], "anna");
+    assert!(!records.iter().any(|record| record.to_string().contains(token.trim())));
+    let deleted: Vec<_> = of("deletions").into_iter().filter(|record| record["deletedCases"] == 1).collect();
+    assert_eq!(deleted[0]["filter"], format!("id = {}", ids[0]));
     verify(&database);
 }
 

@@ -28,7 +28,9 @@ impl World {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = casefilter();
         command.current_dir(self.database.folder()).args(arguments);
-        command.env_remove("CASEFILTER_SOURCE").env_remove("CASEFILTER_SOURCE_TABLE");
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CASEFILTER_")) {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -71,18 +73,36 @@ fn a_flag_precedes_its_variable_which_precedes_the_file() {
     let (status, out, _) = world.check(&["--max-limit", "55"], &variables);
     assert_eq!(status, Some(0));
     for line in
-        ["max-limit = 55  # flag", "read-timeout = \"6s\"  # environment", "extended = \"no\"  # environment"]
+        ["max-limit = 55  # flag", "read-timeout = \"6s\"  # environment", "extended = false  # environment"]
     {
         assert!(out.lines().any(|own| own == line), "{line}: {out}");
     }
     // The output is a file with the same meaning.
     fs::write(world.path("serve.toml"), &out).unwrap();
     let (status, again, err) = world.check(&[], &[]);
-    if status == Some(0) {
-        assert_eq!(again.lines().count(), out.lines().count(), "{again}");
-    } else {
-        // Only a boolean of the environment has another form.
-        assert!(err.contains("extended"), "{err}");
+    assert_eq!(status, Some(0), "{err}");
+    let values = |out: &str| -> Vec<String> {
+        out.lines().map(|line| line.rsplit_once("  # ").unwrap().0.to_owned()).collect()
+    };
+    assert_eq!(values(&again), values(&out));
+    assert!(again.lines().all(|line| line.ends_with("  # file")), "{again}");
+}
+
+#[test]
+fn settings_that_are_not_used_as_they_are_are_told() {
+    let world = World::new(GOOD);
+    let variables = [("CASEFILTER_METRICS_LISTEN", "127.0.0.1:0"), ("CASEFILTER_MAXLIMIT", "9")];
+    let arguments = ["--outgoing-bytes", "1000000", "--concurrency", "0", "--write-timeout", "0"];
+    let (status, _, err) = world.check(&arguments, &variables);
+    assert_eq!(status, Some(0), "{err}");
+    for told in [
+        "the environment variable CASEFILTER_METRICS_LISTEN: did you mean CASEFILTER_OPS_LISTEN?",
+        "the environment variable CASEFILTER_MAXLIMIT: did you mean CASEFILTER_MAX_LIMIT?",
+        "--outgoing-bytes: 1000000 is too small for the other settings, so 100663296 is used",
+        "--concurrency: 0 is too small",
+        "--write-timeout: 0s is too small for the other settings, so 1s is used",
+    ] {
+        assert!(err.contains(told), "{told}: {err}");
     }
 }
 
@@ -102,6 +122,12 @@ fn a_wrong_file_is_refused_with_the_place() {
         ("db = [\"a\"]\n", "serve.toml:1:6", "a string or a number"),
         ("[limits]\nmax-limit = 3\n", "serve.toml:1:", "the name of a flag"),
         ("source = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "did you mean `source-file`?"),
+        // Without quotes, with quotes around the key, and as the value of another key.
+        ("source = postgres://me:secret@host/db\n", "serve.toml:1:10", "valid TOML"),
+        ("\"source\" = \"postgres://me:secret@host/db\"\n", "serve.toml:1:", "did you mean `source-file`?"),
+        ("sources = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "the name of a flag"),
+        ("audit = false\n", "serve.toml:1:9", "found `true` or `false`, expected a string"),
+        ("tls-cert = 3\n", "serve.toml:1:12", "found a number, expected a string"),
         ("db = cases.db\n", "serve.toml:1:6", "valid TOML"),
         ("db = \"a\"\ndb = \"b\"\n", "serve.toml:2:1", "valid TOML"),
     ] {
@@ -181,6 +207,18 @@ fn a_service_runs_by_its_file_and_tells_its_health() {
     assert_eq!(health(&["--url", "nonsense"]).0, Some(2));
     let mut command = world.command(&["health"]);
     assert!(command.env("CASEFILTER_LISTEN", &address).status().unwrap().success());
+    // A flag has precedence over the variables of the container, and these over the file.
+    let status = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = world.command(&["health"]);
+        command.args(arguments).envs(variables.iter().copied()).status().unwrap().code()
+    };
+    let variables = [("CASEFILTER_LISTEN", "127.0.0.1:1"), ("CASEFILTER_OPS_LISTEN", "127.0.0.1:1")];
+    assert_eq!(status(&["--url", &url], &variables), Some(0));
+    assert_eq!(status(&[], &variables), Some(1));
+    fs::write(world.path("health.toml"), format!("listen = \"{address}\"\nmax-limit = 9\n")).unwrap();
+    assert_eq!(status(&["--config", "health.toml"], &[]), Some(0));
+    assert_eq!(status(&["--config", "health.toml"], &variables[..1]), Some(1));
+    assert_eq!(status(&[], &[("CASEFILTER_CONFIG", "health.toml")]), Some(0));
     drop(Client::new(process.address));
     process.terminate();
     let (status, err) = health(&["--listen", &address]);

@@ -462,7 +462,7 @@ fn sighup_does_not_stop_the_service() {
         // The token file is read again within a second.
         thread::sleep(Duration::from_secs(1));
         let log = process.terminate();
-        assert!(log.contains("SIGHUP: the token file and the certificate are read again"), "{log}");
+        assert!(log.contains("SIGHUP: the files that the service follows are read again"), "{log}");
         assert!(log.contains("is in force"), "{log}");
         assert!(log.contains("everything is on disk"), "{log}");
     }

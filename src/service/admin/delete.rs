@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::search::limits;
 use crate::filter::{Filter, FilterBuilder, SearchRequest};
 use crate::limits::Limits;
+use crate::service::admin::search::noted;
+use crate::service::audit::record::Note;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
 use crate::store::{Durability, StoreError};
@@ -40,11 +42,12 @@ struct Deleted {
 
 /// Counts the selected cases, or deletes them in one transaction.
 pub(super) async fn answer(shared: &Arc<ServiceState>, deletion: Deletion) -> Result<Response, Failure> {
-    let deleted = shared.own_write(move |shared| run(shared, &deletion)).await?;
-    serde_json::to_vec(&deleted).map(json).map_err(|error| Failure::internal(error.to_string()))
+    let (deleted, note) = shared.own_write(move |shared| run(shared, &deletion)).await?;
+    let response = serde_json::to_vec(&deleted).map(|bytes| noted(json(bytes), note));
+    response.map_err(|error| Failure::internal(error.to_string()))
 }
 
-fn run(shared: &ServiceState, deletion: &Deletion) -> Result<Deleted, Failure> {
+fn run(shared: &ServiceState, deletion: &Deletion) -> Result<(Deleted, Note), Failure> {
     let catalog = shared.store.catalog().extended();
     let filter = match &deletion.body {
         None => Filter::all(&catalog),
@@ -54,6 +57,7 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<Deleted, Failure> {
             filter.map_err(|errors| Failure::new(StatusCode::BAD_REQUEST, errors.to_string()))?
         }
     };
+    let note = Note::default();
     let request = SearchRequest::new(filter).with_limit(u64::MAX);
     let bad = |error: StoreError| Failure::of_store(&error);
     let mut found = shared.store.documents(&request).map_err(bad)?;
@@ -73,7 +77,8 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<Deleted, Failure> {
         }
         let deleted = shared.store.delete_many(&ids, Durability::Synced);
         let deleted = deleted.map_err(|error| Failure::of_store(&error))?;
+        note.deleted(&request.filter, deleted as u64);
         tracing::info!(cases = deleted, "deleted cases on the admin socket");
     }
-    Ok(Deleted { selected, cases: shared.store.len() })
+    Ok((Deleted { selected, cases: shared.store.len() }, note))
 }

@@ -20,12 +20,13 @@ use axum::response::Response;
 use chrono::FixedOffset;
 use serde::{Deserialize, Serialize};
 
-use super::search::{limits, snapshot};
+use super::search::{limits, noted, snapshot};
 use crate::catalog::Catalog;
 use crate::engine::FacetExplanation;
 use crate::error::Errors;
 use crate::facet::{FacetDefaults, FacetsRequest, parse_facet};
 use crate::filter::{Filter, FilterBuilder};
+use crate::service::audit::record::Note;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
 use crate::store::StoreError;
@@ -85,14 +86,18 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, facets: AdminFacets) -> R
             None => Failure::of_store(&error),
         };
         let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
-        let cases = snapshot(shared, facets.as_of.as_deref(), &request.stop)?;
+        let note = Note::default();
+        note.facets(&request);
+        let cases = snapshot(shared, facets.as_of.as_deref(), &request.stop, &note)?;
         if facets.explain {
             let json = cases.explain_facets(&request).map_err(refused)?;
             let text = json.iter().map(|facet| format!("{facet}\n")).collect();
-            return serde_json::to_vec(&Explained { json, text }).map_err(|error| bad(error.to_string()));
+            let explained = serde_json::to_vec(&Explained { json, text });
+            return explained.map(|json| (json, note)).map_err(|error| bad(error.to_string()));
         }
         let answer = cases.facets(&request).map_err(refused)?;
-        Ok(answer.to_json().into_bytes())
+        note.counted(cases.last_write(), answer.total);
+        Ok((answer.to_json().into_bytes(), note))
     });
-    answer.await.map(json)
+    answer.await.map(|(answer, note)| noted(json(answer), note))
 }

@@ -29,6 +29,7 @@ use crate::domain::{RecordKind, create_share_token};
 use crate::engine::{ImportMode, ImportReport};
 use crate::envelope::error_codes::ErrorCode;
 use crate::error::{ErrorKind, quote};
+use crate::service::audit::record::Note;
 use crate::service::http::errors::{Failure, json};
 use crate::service::http::health;
 use crate::service::operations::parameters::nearest;
@@ -109,13 +110,16 @@ struct Minted {
 
 async fn share_token(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let request: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
+    let applicant_id = request.applicant_id.clone();
     let mint = move |shared: &ServiceState| {
         // A lifetime outside the range of `TimeDelta` is rejected like any other lifetime that never ends.
         let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(create_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };
+    let note = Note::default();
+    note.applicant(&applicant_id);
     let token = admin.shared.own_write(mint).await?;
-    answer(&Minted { token })
+    answer(&Minted { token }).map(|response| search::noted(response, note))
 }
 
 #[derive(Deserialize)]

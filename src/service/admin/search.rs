@@ -40,12 +40,14 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
 
 use crate::catalog::Catalog;
 use crate::engine::explain::{Explanation, Phase};
 use crate::error::Errors;
 use crate::filter::{Filter, FilterBuilder, SearchParams, SearchRequest};
 use crate::limits::Limits;
+use crate::service::audit::record::{IdDigest, Note};
 use crate::service::http::errors::{Failure, json};
 use crate::service::operations::as_of::old_limit;
 use crate::service::search_stop::{CancelOnDrop, SearchStop};
@@ -176,24 +178,29 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
     let guard = stop.guard();
     if let Kind::Page = search.ask {
         let (chunks, body) = channel(QUEUED_CHUNKS);
+        let (found, finding) = oneshot::channel();
         let shared = Arc::clone(shared);
         // The task ends soon after the client disconnects, or after the service cuts off remaining work.
         tokio::task::spawn_blocking(move || {
             let out = FrameWriter { chunks, chunk: Vec::new() };
             let _ = shared.run(|shared| {
-                write_page(shared, &search, stop, out);
+                write_page(shared, &search, stop, (out, found));
                 Ok(())
             });
         });
+        // The record of the request says which cases are on the page, and is written before the response begins.
+        let note = finding.await.unwrap_or_default();
         let mut response = Response::new(Body::new(FrameBody { frames: body, _guard: guard }));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CASES_TYPE));
-        return Ok(response);
+        return Ok(noted(response, note));
     }
     let answer = shared.admin_read(move |shared| {
+        let note = Note::default();
         let request = search.request(&shared.store.catalog().extended(), stop)?;
+        note.search(&request);
         let failed = |error: StoreError| failed(shared, &error, &request);
-        let cases = snapshot(shared, search.as_of.as_deref(), &request.stop)?;
-        match search.ask {
+        let cases = snapshot(shared, search.as_of.as_deref(), &request.stop, &note)?;
+        let answer = match search.ask {
             Kind::Explain => to_json(&explained(cases.explain(&request).map_err(failed)?)),
             Kind::Analyze => {
                 let start = Instant::now();
@@ -207,7 +214,9 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
             Kind::Count | Kind::Page => {
                 let counting = request.clone().with_offset(0).with_limit(0).with_count(true);
                 let counted = cases.documents(&counting).map_err(failed)?;
-                to_json(&Counted { count: counted.total().unwrap_or_default() })
+                let count = counted.total().unwrap_or_default();
+                note.counted(counted.last_write(), count);
+                to_json(&Counted { count })
             }
             Kind::Hints | Kind::Members => {
                 let hints = match search.ask {
@@ -218,21 +227,30 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
                 // written.
                 to_json(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
             }
-        }
+        };
+        Ok((answer?, note))
     });
-    answer.await.map(json)
+    answer.await.map(|(answer, note)| noted(json(answer), note))
 }
 
-/// Returns the cases to search: those of now, or those of a moment, given as text.
+/// Returns a response with a note for the audit log as an extension.
+pub(super) fn noted(mut response: Response, note: Note) -> Response {
+    response.extensions_mut().insert(Arc::new(note));
+    response
+}
+
+/// Returns the cases to search: those of now, or those of a moment, given as text. Adds the moment to the note.
 pub(super) fn snapshot<'s>(
     shared: &'s ServiceState,
     as_of: Option<&str>,
     stop: &StopConditions,
+    note: &Note,
 ) -> Result<StoreSnapshot<'s>, Failure> {
     let Some(text) = as_of else { return Ok(shared.store.snapshot()) };
     let moment: AsOf = text.parse().map_err(|error: ParseAsOfError| {
         Failure::new(axum::http::StatusCode::BAD_REQUEST, format!("as_of: {error}"))
     })?;
+    note.as_of(&moment);
     shared.store.as_of_with(moment, stop, old_limit()).map_err(|error| match error.request_error() {
         Some(_) => Failure::stopped().described(error.to_string()),
         None => Failure::of_store(&error),
@@ -261,12 +279,29 @@ fn explained(json: Explanation) -> Explained {
     Explained { json, text }
 }
 
-/// Writes the frames of a page, until the page ends or the client disconnects.
-fn write_page(shared: &ServiceState, search: &AdminSearch, stop: SearchStop, mut out: FrameWriter) {
-    let sent = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
-        let found = snapshot(shared, search.as_of.as_deref(), &request.stop)?.documents(&request);
-        let mut found = found.map_err(|error| failed(shared, &error, &request))?;
+/// Writes the frames of a page, until the page ends or the client disconnects. Sends the note for the audit log when the ids on the
+/// page are known, or when the search has failed.
+fn write_page(
+    shared: &ServiceState,
+    search: &AdminSearch,
+    stop: SearchStop,
+    (mut out, note_to): (FrameWriter, oneshot::Sender<Note>),
+) {
+    let note = Note::default();
+    let found = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
+        note.search(&request);
+        let found = snapshot(shared, search.as_of.as_deref(), &request.stop, &note)?.documents(&request);
+        let found = found.map_err(|error| failed(shared, &error, &request))?;
         found.read_ids().map_err(|error| failed(shared, &error, &request))?;
+        if shared.audit.is_some() {
+            let mut ids = IdDigest::default();
+            found.each_id(|id| ids.add(id));
+            note.page(found.last_write(), found.total(), &ids);
+        }
+        Ok(found)
+    });
+    let _ = note_to.send(note);
+    let sent = found.and_then(|mut found| {
         let next = found.cursor().map(ToString::to_string);
         let head = Head { total: found.total(), len: found.left(), next };
         let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;

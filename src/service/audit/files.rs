@@ -78,9 +78,20 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes the names in the folder of a file to disk.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder_of(path))?.sync_all() } else { Ok(()) }
+/// The folder of a log, open for [`sync`](Self::sync).
+pub(super) struct Folder(Option<File>);
+
+impl Folder {
+    /// Opens the folder of a file.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let folder = cfg!(unix).then(|| File::open(folder_of(path))).transpose()?;
+        Ok(Self(folder))
+    }
+
+    /// Writes the names in the folder to disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), File::sync_all)
+    }
 }
 
 /// Opens a file for appending and reading, and locks it. A new file can be read by its owner only.
@@ -109,7 +120,7 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
 }
 
 /// Checks that a service could write an audit log at a path, without writing to it. Either the file is empty or an audit log, and
-/// can be opened for writing. Or it does not exist, but its folder does.
+/// can be opened for writing, and no rotated file beside it has later records. Or it does not exist, but could be created.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -128,7 +139,11 @@ pub fn check_audit_file(path: &Path) -> io::Result<()> {
     let found = match fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return fs::read_dir(folder_of(path)).map(drop);
+            let folder = folder_of(path);
+            fs::read_dir(folder)?;
+            #[cfg(unix)]
+            rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)?;
+            return Ok(());
         }
         Err(error) => return Err(error),
     };
@@ -140,8 +155,19 @@ pub fn check_audit_file(path: &Path) -> io::Result<()> {
         None if found.len() > 0 && !tail.is_begun => {
             Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an audit log"))
         }
-        _ => Ok(()),
+        Some(head) => check_newest(head, newest_rotated(path)?.map(|(last, _)| last)),
+        None => Ok(()),
     }
+}
+
+/// Returns an error if a rotated file has later records than the last one of the log. An older copy would be continued with numbers
+/// that the rotated files have already.
+pub(super) fn check_newest(head: AuditHead, rotated: Option<u64>) -> io::Result<()> {
+    if rotated.is_some_and(|last| head.number() <= last) {
+        let cause = "the rotated files beside it have later records: it is an older copy";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+    }
+    Ok(())
 }
 
 /// Reserves space for `bytes` bytes at the end of a file, so that a record of this size can be written. Does nothing on systems and file

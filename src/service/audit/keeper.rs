@@ -45,7 +45,7 @@ fn write(state: &State, entries: &mut Vec<Entry>) {
     entries.retain(|entry| !entry.is_abandoned());
     let count = state.with_writer(|writer| {
         // After a failure, `look` opens the file first.
-        match state.is_ended() || state.is_failing() {
+        match state.is_ended() || state.is_failing() || state.slot.has_failed() {
             true => 0,
             false => state.append_all(writer, entries.iter().map(|entry| &*entry.members)),
         }
@@ -93,6 +93,7 @@ fn resume(state: &State, writer: &mut Writer) -> io::Result<()> {
 /// Writes a record about the end, syncs the file, and returns the last record. No record follows, also if this fails.
 fn end(state: &State, writer: &mut Writer) -> io::Result<AuditHead> {
     state.set_ended();
+    writer.check_place()?;
     if state.is_failing() {
         writer.open()?;
         resume(state, writer)?;

@@ -32,7 +32,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so a power loss
 /// can lose the records of the last second.
 ///
-/// As long as the disk answers, a request appends its record itself, which takes a few microseconds. Syncs, new files and recovery
+/// As long as the disk answers, a request appends its record itself, together with those of other requests that are ready. This takes
+/// a few microseconds. Syncs, new files and recovery
 /// are the work of two threads of the log. If a sync takes longer than a quarter of a second, one of these threads also appends the
 /// records. Requests that wait for it then block no thread, so a slow disk does not stop the service. If a record or a sync takes
 /// longer than 10 seconds, the file counts as one that cannot be written.
@@ -148,9 +149,10 @@ impl AuditLog {
         if state.is_failing() {
             return state.leave_out();
         }
-        if let Some(may_be_answered) = state.append_directly(&members) {
-            return may_be_answered;
-        }
+        let members = match state.append_with_others(members).await {
+            Ok(may_be_answered) => return may_be_answered,
+            Err(members) => members,
+        };
         let late = match tokio::time::timeout(state.timeout, state.queue.send(members)).await {
             Ok(Some(may_be_answered)) => return may_be_answered,
             Ok(None) => io::Error::other("the thread of the log has ended"),
@@ -176,7 +178,7 @@ impl AuditLog {
     /// Ends the threads. Does not wait longer than the timeout for a disk that does not answer.
     fn stop(&mut self) {
         self.state.queue.finish();
-        self.state.slot.end();
+        self.state.slot.end(self.state.timeout);
         let _ = self.ended.get_mut().recv_timeout(self.state.timeout);
         self.threads.drain(..).filter(JoinHandle::is_finished).for_each(|thread| drop(thread.join()));
     }

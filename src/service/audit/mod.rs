@@ -12,6 +12,7 @@
 //! | `sync.rs` | the thread that syncs |
 //! | `verify.rs` | verification |
 
+mod batch;
 mod chain;
 mod event;
 mod files;

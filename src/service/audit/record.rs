@@ -1,6 +1,5 @@
 //! The record of a request: who asked for what, and what the answer was. Never contains secrets, documents, or values of an update.
 
-use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
@@ -15,6 +14,9 @@ use crate::store::{AsOf, Erased};
 
 /// The maximum size of a note in a record, in bytes. With the default limits, all notes are smaller.
 const MOST_NOTE_BYTES: usize = 32 << 20;
+
+/// The size of most notes is smaller, in bytes.
+const USUAL_BYTES: usize = 1024;
 
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
 #[derive(Debug, Default)]
@@ -105,6 +107,14 @@ impl Note {
         });
     }
 
+    /// Adds the filter of a deletion, and the number of deleted cases.
+    pub(in crate::service) fn deleted(&self, selected: &Filter, count: u64) {
+        self.add(|out| {
+            filter(out, selected);
+            number(out, "deletedCases", count);
+        });
+    }
+
     /// Adds the counts of an erasure, and digests of the ids that it names. The record of an erasure must not contain the erased
     /// ids.
     pub(in crate::service) fn erased(&self, erased: &Erased, applicant: Option<&str>, cases: &[String]) {
@@ -159,7 +169,11 @@ impl Note {
     }
 
     fn add(&self, add: impl FnOnce(&mut String)) {
-        add(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if out.capacity() == 0 {
+            out.reserve(USUAL_BYTES);
+        }
+        add(&mut out);
     }
 }
 
@@ -216,8 +230,9 @@ pub(in crate::service) enum By<'r> {
 impl Answered<'_> {
     /// Returns the members of the record.
     pub(in crate::service) fn members(&self) -> Vec<u8> {
+        let note = self.note.map(|note| note.0.lock().unwrap_or_else(PoisonError::into_inner));
         let mut out = time();
-        out.reserve(512);
+        out.reserve(note.as_ref().map_or(0, |note| note.len()).min(MOST_NOTE_BYTES).saturating_add(256));
         string(&mut out, "id", self.correlation_id);
         match self.by {
             By::Client { operation, token } => {
@@ -234,8 +249,7 @@ impl Answered<'_> {
             }
         }
         number(&mut out, "status", u64::from(self.status));
-        if let Some(note) = self.note {
-            let note = note.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(note) = note {
             if note.len() <= MOST_NOTE_BYTES {
                 out.push_str(&note);
             } else {
@@ -250,15 +264,20 @@ impl Answered<'_> {
 
 /// Adds a filter and its hash. Both are printed only once for each compiled filter.
 fn filter(out: &mut String, filter: &Filter) {
-    let printed = filter.printed();
-    string(out, "filter", &printed.text);
-    string(out, "filterHash", &printed.fingerprint);
+    out.push_str(filter.printed_members(|text, fingerprint| {
+        let mut members = String::new();
+        string(&mut members, "filter", text);
+        string(&mut members, "filterHash", fingerprint);
+        members
+    }));
 }
 
+/// Adds a member with a text, after a comma.
 fn string(out: &mut String, name: &str, value: &str) {
-    let _ = write!(out, ",\"{name}\":");
-    let is_plain = value.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\');
-    if is_plain {
+    begin(out, name);
+    // Without an early end, the compiler tests many bytes at a time.
+    let is_plain = |byte: &u8| (0x20..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\';
+    if value.as_bytes().iter().fold(true, |all, byte| all & is_plain(byte)) {
         out.push('"');
         out.push_str(value);
         out.push('"');
@@ -267,8 +286,15 @@ fn string(out: &mut String, name: &str, value: &str) {
     }
 }
 
+/// Adds a comma and the name of a member.
+fn begin(out: &mut String, name: &str) {
+    out.push_str(",\"");
+    out.push_str(name);
+    out.push_str("\":");
+}
+
 fn number(out: &mut String, name: &str, value: u64) {
-    let _ = write!(out, ",\"{name}\":");
+    begin(out, name);
     out.push_str(itoa::Buffer::new().format(value));
 }
 

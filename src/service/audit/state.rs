@@ -4,10 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::batch::Batch;
 use super::chain::AuditHead;
 use super::options::AuditOptions;
 use super::queue::Queue;
@@ -18,8 +19,11 @@ use super::writer::Writer;
 /// records.
 pub(super) const SLOW_SYNC: Duration = Duration::from_millis(250);
 
-/// The maximum time that a request waits for another request that is appending its record.
+/// The maximum time that a request waits for another request that is appending records.
 const MOST_WAIT: Duration = Duration::from_micros(200);
+
+/// The time between two looks at a record that another request is writing.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The state that requests and the threads of a log share.
 pub(super) struct State {
@@ -27,6 +31,8 @@ pub(super) struct State {
     pub(super) options: AuditOptions,
     pub(super) queue: Queue,
     pub(super) slot: Arc<SyncSlot>,
+    /// Records that a request is about to write. Locked after `writer`.
+    batch: Batch,
     writer: Mutex<Writer>,
     /// True while the thread of the log has the writer, for work that may take long.
     is_busy: AtomicBool,
@@ -59,6 +65,7 @@ impl State {
             options,
             queue: Queue::new(),
             slot,
+            batch: Batch::default(),
             writer: Mutex::new(writer),
             is_busy: AtomicBool::new(false),
             is_ended: AtomicBool::new(false),
@@ -71,20 +78,57 @@ impl State {
         }
     }
 
-    /// Appends a record on the thread of a request. This takes a few microseconds, because it does not wait for the disk. Returns
-    /// `None`, and does nothing, if the thread of the log must handle the record. The reason can be a new file to begin, or a file
-    /// to open again. It can also be a slow disk, a writer that stays locked, or the end of the log. Otherwise, returns whether the
-    /// request may be answered.
+    /// Appends a record on the thread of a request, together with those of other requests that wait for theirs. This takes a few
+    /// microseconds, because it does not wait for the disk. Returns whether the request may be answered. Returns the record if the
+    /// thread of the log must handle it. The reason can be a new file to begin, or a file to open again. It can also be a slow disk,
+    /// a writer that stays locked, or the end of the log.
     ///
     /// Appends to a disk that hangs wait, too, once the memory for unwritten records is used up. A sync is begun twice a second, so
     /// it shows earlier that the disk hangs.
-    pub(super) fn append_directly(&self, members: &[u8]) -> Option<bool> {
-        if self.is_busy.load(Ordering::Acquire) || self.slot.is_late(SLOW_SYNC) {
-            return None;
+    pub(super) async fn append_with_others(&self, members: Vec<u8>) -> Result<bool, Vec<u8>> {
+        let ticket = self.batch.push(members);
+        // Requests that are ready, too, add their records meanwhile. One write of many records costs less than many writes.
+        tokio::task::yield_now().await;
+        if ticket.outcome().is_none() {
+            self.write_batch();
         }
-        let mut writer = self.writer.try_lock_for(MOST_WAIT)?;
-        let may_append = !self.is_failing() && !self.is_ended() && writer.has_room(members.len());
-        may_append.then(|| self.append_all(&mut writer, std::iter::once(members)) > 0 || self.leave_out())
+        let start = Instant::now();
+        loop {
+            if let Some(may_be_answered) = ticket.outcome() {
+                return Ok(may_be_answered);
+            }
+            if let Some(members) = self.batch.take_one(&ticket) {
+                return Err(members);
+            }
+            // Another request is writing the record.
+            if start.elapsed() > self.timeout {
+                self.fail(&io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer"));
+                return Ok(self.leave_out());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Writes the records of all requests that wait, if this takes only a moment.
+    fn write_batch(&self) {
+        if self.is_busy.load(Ordering::Acquire) || self.slot.is_late(SLOW_SYNC) {
+            return;
+        }
+        let Some(mut writer) = self.writer.try_lock_for(MOST_WAIT) else { return };
+        let records = self.batch.take();
+        if records.is_empty() {
+            return;
+        }
+        let bytes = records.iter().fold(0_usize, |sum, own| sum.saturating_add(own.members.len()));
+        let is_written = !self.is_failing() && !self.is_ended() && !self.slot.has_failed();
+        if !is_written || !writer.has_room(records.len(), bytes) {
+            self.batch.put_back(records);
+            return;
+        }
+        let count = self.append_all(&mut writer, records.iter().map(|own| &*own.members));
+        for (number, own) in records.iter().enumerate() {
+            own.end(number < count || self.leave_out());
+        }
     }
 
     /// Appends records in order. Returns how many of them were written. If one cannot be written, those after it are not written
@@ -151,7 +195,7 @@ impl State {
 
     /// Notes that the file cannot be written, and logs the first failure.
     pub(super) fn fail(&self, error: &io::Error) {
-        if self.is_failing.swap(true, Ordering::Relaxed) {
+        if self.is_failing.swap(true, Ordering::AcqRel) {
             return;
         }
         let (cause, file) = (error.to_string(), self.path.display().to_string());
@@ -166,10 +210,15 @@ impl State {
         }
     }
 
-    /// Notes that the file can be written again.
+    /// Notes that the file can be written again, unless the thread that syncs has found a fault meanwhile.
     pub(super) fn recovered(&self) {
-        self.is_failing.store(false, Ordering::Relaxed);
-        tracing::info!("the audit log can be written again");
+        // That thread notes its fault in the slot before it calls `fail`. If `fail` came first, and so did nothing, this finds the
+        // fault.
+        self.is_failing.swap(false, Ordering::AcqRel);
+        match self.slot.check_written() {
+            Ok(()) => tracing::info!("the audit log can be written again"),
+            Err(error) => self.fail(&error),
+        }
     }
 
     /// Returns the number of requests without a record since the log was last written again.

@@ -13,7 +13,8 @@ use super::files::is_at;
 
 /// The file of a log, as the thread that syncs it sees it. Requests lock it only after a failed write.
 pub(super) struct SyncSlot {
-    file: Mutex<Slot>,
+    /// The file. `None` after a failure, until the file was opened again.
+    file: Mutex<Option<Arc<File>>>,
     /// The time from which `begun_ms` counts.
     start: Instant,
     /// The time at which the running sync began, in milliseconds. 0 if none is running.
@@ -22,15 +23,11 @@ pub(super) struct SyncSlot {
     is_unsynced: AtomicBool,
     /// True after a failed sync. The system may then have dropped records that it still shows to this process.
     has_failed: AtomicBool,
-    changed: Condvar,
+    /// True if the thread that syncs must end.
+    is_over: AtomicBool,
+    ended: Condvar,
     #[cfg(test)]
     pub(super) gate: Gate,
-}
-
-#[derive(Default)]
-struct Slot {
-    file: Option<Arc<File>>,
-    is_over: bool,
 }
 
 impl SyncSlot {
@@ -41,7 +38,8 @@ impl SyncSlot {
             begun_ms: AtomicU64::new(0),
             is_unsynced: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
-            changed: Condvar::new(),
+            is_over: AtomicBool::new(false),
+            ended: Condvar::new(),
             #[cfg(test)]
             gate: Gate::default(),
         }
@@ -49,16 +47,26 @@ impl SyncSlot {
 
     /// Sets the file to sync. It must be open at the path of the log.
     pub(super) fn set(&self, file: Option<Arc<File>>) {
-        self.file.lock().file = file;
+        *self.file.lock() = file;
     }
 
     /// Replaces the file by the one that `open` returns, while the other thread does not look at the path.
     pub(super) fn replace(&self, open: impl FnOnce() -> io::Result<Arc<File>>) -> io::Result<Arc<File>> {
         let mut slot = self.file.lock();
-        slot.file = None;
+        *slot = None;
+        self.before_access();
         let file = open()?;
-        slot.file = Some(Arc::clone(&file));
+        *slot = Some(Arc::clone(&file));
         Ok(file)
+    }
+
+    /// Returns an error if the file cannot be written any more: after a failed sync, or if the other thread has found another file at
+    /// its path.
+    pub(super) fn check_written(&self) -> io::Result<()> {
+        match self.has_failed() || self.file.lock().is_none() {
+            true => Err(io::Error::other("a sync of the file failed, or the file was removed")),
+            false => Ok(()),
+        }
     }
 
     /// Notes that the file has records that are not on disk.
@@ -98,10 +106,12 @@ impl SyncSlot {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Ends the thread that syncs.
-    pub(super) fn end(&self) {
-        self.file.lock().is_over = true;
-        self.changed.notify_all();
+    /// Ends the thread that syncs. Does not wait longer than `most` for a disk that does not answer.
+    pub(super) fn end(&self, most: Duration) {
+        self.is_over.store(true, Ordering::Release);
+        // With the lock, the thread is not between its look at `is_over` and its wait.
+        let _slot = self.file.try_lock_for(most);
+        self.ended.notify_all();
     }
 
     /// Called before each access to the disk. Tests make it wait here.
@@ -110,10 +120,10 @@ impl SyncSlot {
         self.gate.pass(Hanging::All);
     }
 
-    /// Syncs the file if it has records that are not on disk.
+    /// Looks if the file is still at its path. Syncs it if it has records that are not on disk.
     ///
     /// # Errors
-    /// Returns an error if the sync fails, or if the path is that of another file.
+    /// Returns an error if the sync fails, or if the path is that of another file or of none.
     fn sync(&self, path: &Path) -> io::Result<()> {
         self.begun_ms.store(self.now_ms(), Ordering::Release);
         let synced = self.sync_now(path);
@@ -122,15 +132,17 @@ impl SyncSlot {
     }
 
     fn sync_now(&self, path: &Path) -> io::Result<()> {
+        let Some(file) = self.file.lock().clone() else { return Ok(()) };
+        // The slot is not locked while the disk is asked. If another file was begun meanwhile, the old one is not at the path.
+        let is_current = |now: &Arc<File>| Arc::ptr_eq(now, &file);
+        if !is_at(&file, path) && self.file.lock().as_ref().is_some_and(is_current) {
+            return Err(removed());
+        }
         let file = {
-            // While this is locked, no new file is begun.
             let slot = self.file.lock();
-            let Some(file) = slot.file.clone() else { return Ok(()) };
+            let Some(file) = slot.clone() else { return Ok(()) };
             if !self.is_unsynced.swap(false, Ordering::AcqRel) {
                 return Ok(());
-            }
-            if !is_at(&file, path) {
-                return Err(io::Error::other("the file was removed or replaced while the service ran"));
             }
             file
         };
@@ -141,15 +153,20 @@ impl SyncSlot {
     }
 }
 
+/// Returns the error of a log whose file is not at its path any more.
+pub(super) fn removed() -> io::Error {
+    io::Error::other("the file was removed or replaced while the service ran")
+}
+
 /// Syncs the file of a log each `interval`, until [`SyncSlot::end`] is called. Calls `on_failure` with each error.
 pub(super) fn keep_synced(slot: &SyncSlot, path: &Path, interval: Duration, on_failure: impl Fn(&io::Error)) {
     loop {
         {
             let mut waiting = slot.file.lock();
-            if !waiting.is_over {
-                slot.changed.wait_for(&mut waiting, interval);
+            if !slot.is_over.load(Ordering::Acquire) {
+                slot.ended.wait_for(&mut waiting, interval);
             }
-            if waiting.is_over {
+            if slot.is_over.load(Ordering::Acquire) {
                 return;
             }
         }

@@ -197,9 +197,9 @@ fn each_changed_left_out_or_added_record_is_named() {
             assert_eq!(world.fault(), (AuditErrorKind::Changed, number));
             if number < count {
                 changed(&|lines| drop(lines.remove(at)));
-                // The first record says what it follows, so that older files may be removed.
+                // No file begins with the record of a request.
                 match number {
-                    1 => assert_eq!(world.fault().0, AuditErrorKind::Changed),
+                    1 => assert_eq!(world.fault(), (AuditErrorKind::Beginning, 2)),
                     _ => assert_eq!(world.fault(), (AuditErrorKind::LeftOut, number)),
                 }
             }
@@ -424,6 +424,68 @@ fn the_removal_of_a_file_in_use_is_noticed() {
     // It does not recover with a new file, because the records are lost.
     std::thread::sleep(std::time::Duration::from_millis(1200));
     assert!(log.refuses());
+}
+
+#[test]
+fn a_removed_file_is_noticed_without_records_and_at_the_end() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    assert!(record(&log, b"\"status\":200"));
+    fs::remove_file(world.path()).unwrap();
+    // At once, before the thread that syncs looks.
+    assert!(log.end().is_err());
+    drop(log);
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    assert!(record(&log, b"\"status\":200"));
+    // All records are synced.
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    fs::remove_file(world.path()).unwrap();
+    let start = std::time::Instant::now();
+    while !log.refuses() {
+        assert!(start.elapsed().as_secs() < 20, "the removal is not noticed");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(log.close().is_err());
+}
+
+#[test]
+fn a_sync_that_fails_while_the_log_recovers_is_not_forgotten() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    let state = log.state();
+    // The disk is full. While the keeper opens the file again, the other thread finds that a sync has failed.
+    state.fail(&std::io::Error::other("the disk is full"));
+    let error = state.slot.fail(&std::io::Error::other("the disk is broken"));
+    state.slot.set(None);
+    state.fail(&error);
+    state.recovered();
+    assert!(log.is_failing() && !record(&log, b"\"status\":200"));
+    assert!(log.close().is_err());
+}
+
+#[test]
+fn records_are_refused_from_a_failed_sync_on() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    let text = fs::read(world.path()).unwrap();
+    // The thread that syncs notes its failure before it reports it.
+    log.state().slot.fail(&std::io::Error::other("the disk is broken"));
+    assert!(!record(&log, b"\"status\":200"));
+    assert!(log.close().is_err());
+    assert_eq!(fs::read(world.path()).unwrap(), text);
+}
+
+#[test]
+fn a_log_without_records_is_not_whole() {
+    let world = World::new();
+    for text in ["", "{\"n\":1,\"prev\":\"00"] {
+        fs::write(world.path(), text).unwrap();
+        for beginning in [AuditBeginning::Complete, AuditBeginning::OlderRemoved, AuditBeginning::At(7)] {
+            let error = verify_audit_log(&world.path(), None, beginning).unwrap_err();
+            assert_eq!((error.kind(), error.number()), (AuditErrorKind::CutOff, 1), "{text} {beginning:?}");
+        }
+    }
 }
 
 #[test]

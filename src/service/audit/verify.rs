@@ -224,7 +224,7 @@ impl Check {
             match &fault {
                 None => {
                     odd_number = record.map(|record| record.number);
-                    fault = Some(self.fault_of(record, place()));
+                    fault = Some(self.fault_of(record, &line, place()));
                 }
                 // A record that was written after the torn bytes would be about them.
                 Some(first) if record.is_some() => return Err(first.clone()),
@@ -282,13 +282,16 @@ impl Check {
     }
 
     /// Returns the fault of a line that is not the next record.
-    fn fault_of(&self, record: Option<Line<'_>>, place: String) -> AuditError {
+    fn fault_of(&self, record: Option<Line<'_>>, line: &[u8], place: String) -> AuditError {
         let last = self.last.unwrap_or(AuditHead::NONE);
         let next = last.number.saturating_add(1);
         let fault = |kind, number, place| AuditError { kind, number, place, cause: String::new() };
         let Some(record) = record else { return fault(AuditErrorKind::Changed, next, place) };
         if self.last.is_none() {
-            return fault(AuditErrorKind::Changed, record.number, place);
+            // A file begins with record 1, or with a record about the log that names the record before it.
+            let may_begin = record.number == 1 || !Members::read(line).previous.is_empty();
+            let kind = if may_begin { AuditErrorKind::Changed } else { AuditErrorKind::Beginning };
+            return fault(kind, record.number, place);
         }
         match record.number.cmp(&next) {
             // Its members, its number or its hash was changed.
@@ -310,7 +313,8 @@ impl Check {
     fn finish(self, path: &Path) -> Result<AuditReport, AuditError> {
         let place = path.display().to_string();
         let fault = |kind, number| AuditError { kind, number, place, cause: String::new() };
-        let head = self.last.unwrap_or(AuditHead::NONE);
+        // Each log begins with a record about its start.
+        let Some(head) = self.last else { return Err(fault(AuditErrorKind::CutOff, 1)) };
         if self.expected.is_some_and(|expected| expected.number > head.number) {
             return Err(fault(AuditErrorKind::CutOff, head.number.saturating_add(1)));
         }

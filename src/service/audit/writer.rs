@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::chain::AuditHead;
 use super::event::Event;
-use super::files::{Tail, newest_rotated, open_file, reserve, rotated_path, sync_folder};
-use super::sync::SyncSlot;
+use super::files::{Folder, Tail, check_newest, is_at, newest_rotated, open_file, reserve, rotated_path};
+use super::sync::{SyncSlot, removed};
 
 /// The end of a log, to which the next record is written.
 pub(super) struct Writer {
@@ -76,11 +76,10 @@ impl Writer {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let rotated = newest_rotated(&self.path)?;
         let (head, follows_rotated) = match (tail.head, rotated) {
-            // An older copy would be continued with numbers that the rotated files have already.
-            (Some(head), Some((last, _))) if head.number() <= last => {
-                return Err(invalid("the rotated files beside it have later records: it is an older copy"));
+            (Some(head), rotated) => {
+                check_newest(head, rotated.map(|(last, _)| last))?;
+                (head, false)
             }
-            (Some(head), _) => (head, false),
             // The file is new, or it was begun by a rotation that a crash has ended.
             (None, Some((_, last))) => {
                 let last = Tail::of(&mut File::open(last)?)?.head;
@@ -170,6 +169,7 @@ impl Writer {
     fn flush(&mut self) -> (usize, io::Result<()>) {
         let (mut written, mut result) = (0_usize, Ok(()));
         match &mut self.file {
+            _ if self.slot.has_failed() => result = Err(io::Error::other("an earlier sync failed")),
             None => result = Err(io::Error::other("an earlier write failed")),
             Some(open) => {
                 while let Some(rest) = self.pending.get(written..).filter(|rest| !rest.is_empty()) {
@@ -203,9 +203,11 @@ impl Writer {
         (count, result)
     }
 
-    /// Returns true if a record of about `bytes` bytes can be written without beginning a new file.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.file.is_some() && !self.is_full(bytes)
+    /// Returns true if `count` records of about `bytes` bytes in all can be written without beginning a new file.
+    pub(super) fn has_room(&self, count: usize, bytes: usize) -> bool {
+        let frames = (count as u64).saturating_sub(1).saturating_mul(FRAME_BYTES);
+        let frames = usize::try_from(frames).unwrap_or(usize::MAX);
+        self.file.is_some() && !self.is_full(bytes.saturating_add(frames))
     }
 
     /// Returns true if the file has no room for a record of about `bytes` bytes after the pending ones.
@@ -223,6 +225,8 @@ impl Writer {
             return Ok(());
         }
         self.sync()?;
+        // It is opened before anything is changed, because there may be no file descriptor left.
+        let folder = Folder::of(&self.path)?;
         self.file = None;
         let (old, new) = (&self.path, rotated_path(&self.path, self.head.number()));
         let file = self.slot.replace(|| {
@@ -234,9 +238,18 @@ impl Writer {
             open_file(old).map(Arc::new)
         })?;
         self.file = Some(Open { file, bytes: 0 });
-        sync_folder(&self.path).map_err(|error| self.after_failed_sync(&error))?;
+        folder.sync().map_err(|error| self.after_failed_sync(&error))?;
         let members = Event::Rotated.members(&self.head);
         self.write(b"", members.as_bytes())
+    }
+
+    /// Returns an error if the file is not at its path any more.
+    pub(super) fn check_place(&self) -> io::Result<()> {
+        self.slot.before_access();
+        match &self.file {
+            Some(open) if !is_at(&open.file, &self.path) => Err(removed()),
+            _ => Ok(()),
+        }
     }
 
     fn set_file(&mut self, file: Arc<File>, bytes: u64) {
@@ -248,7 +261,11 @@ impl Writer {
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let Some(open) = &self.file else { return Ok(()) };
         self.slot.before_access();
-        let synced = open.file.sync_data();
+        // The system tells an error of the disk only once: to this thread or to the other one.
+        let synced = open.file.sync_data().and_then(|()| match self.slot.has_failed() {
+            true => Err(io::Error::other("an earlier sync of the file failed")),
+            false => Ok(()),
+        });
         synced.map_err(|error| self.after_failed_sync(&error))
     }
 

@@ -50,7 +50,12 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         out.line("http_request_duration_seconds_sum", &labels, Seconds(read(&of.latency_sum_us)));
         out.line("http_request_duration_seconds_count", &labels, cumulative);
     }
-    out.one("response_bytes_total", "counter", "Bytes of response bodies.", read(&metrics.response_bytes));
+    out.one(
+        "response_bytes_total",
+        "counter",
+        "Bytes of response bodies before compression.",
+        read(&metrics.response_bytes),
+    );
     out.one("connections", "gauge", "Open connections.", metrics.connections.load(Ordering::Relaxed));
     let help = "Requests that are running on blocking threads.";
     out.one("requests_at_work", "gauge", help, shared.at_work());

@@ -135,7 +135,7 @@ fn all(store: &Store) -> Result<Vec<String>, StoreError> {
         kind => format!("{} {}", event.filter, kind.name()),
     };
     let groups = by_case(events.iter().map(|event| (event.id.as_str(), told(event))));
-    let standing = lines(store.standing_filters(), groups, store.options.kept_events.count > 1_000);
+    let standing = lines(store.standing_filters(), groups, store.kept_events().count > 1_000);
     let records = records.into_iter().map(|(key, text)| format!("{key}: {text}"));
     Ok(documents.chain(records).chain(standing).collect())
 }

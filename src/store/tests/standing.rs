@@ -1,10 +1,12 @@
 //! Tests standing filters and events in the file: retention, large writes, what readers see, and damage.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
+use super::super::options::KeptEvents;
 use super::super::standing_bytes::StandingCounters;
 use super::super::tables::{EVENTS, META, STANDING, STANDING_COUNTERS};
 use super::*;
@@ -54,6 +56,45 @@ fn the_latest_events_are_kept() {
     let file = File::in_backend(disk.clone(), &catalog()).unwrap();
     let verified = verify(file, &catalog()).unwrap();
     assert_eq!((verified.standing_filters, verified.events), (2, 5));
+}
+
+#[test]
+fn the_file_keeps_the_number_and_the_age_of_kept_events() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let open = |options: StoreOptions| {
+        let file = File::in_backend(disk.clone(), &catalog()).unwrap();
+        Store::load("disk".to_owned(), file, &catalog(), options).unwrap()
+    };
+    let write = |store: &Store, ids: Range<u32>| {
+        ids.for_each(|id| upsert(store, &id.to_string(), "x", Durability::Synced));
+    };
+    let oldest = |store: &Store| match store.events_after(0, 1) {
+        Ok(events) => events[0].number,
+        Err(error) => error.events_gone().unwrap().oldest,
+    };
+    // Nothing is stored unless the host sets it.
+    let store = open(options(0));
+    store.insert_standing([filter("a", "true")]).unwrap();
+    write(&store, 0..3);
+    assert_eq!((store.kept_events(), oldest(&store)), (KeptEvents::default(), 1));
+    drop(store);
+    drop(open(options(0).keep_events(5)));
+    // A program that does not set it.
+    let store = open(options(0));
+    write(&store, 3..20);
+    assert_eq!((store.last_event(), oldest(&store)), (20, 16));
+    drop(store);
+    let age = Duration::from_secs(3);
+    drop(open(options(0).keep_events_for(age).keep_events(7)));
+    let store = open(options(0));
+    assert_eq!(store.kept_events(), KeptEvents { count: 7, age: Some(age) });
+    write(&store, 20..30);
+    assert_eq!((store.last_event(), oldest(&store)), (30, 24));
+    drop(store);
+    verify(File::in_backend(disk.clone(), &catalog()).unwrap(), &catalog()).unwrap();
+    drop(open(options(0).keep_events(u64::MAX)));
+    let store = open(options(0));
+    assert_eq!(store.kept_events(), KeptEvents { count: u64::MAX, age: None });
 }
 
 #[test]

@@ -22,8 +22,8 @@ use crate::output::status::Status;
 /// Ask a running service whether it works
 ///
 /// The exit status is 0 if the service answers /healthz with status 200 in time, and 1 otherwise. Without --url, the command reads the
-/// environment variables of `serve`, so that it fits the service of the same container. It asks the address of --ops-listen if there is
-/// one, otherwise that of --listen, on this machine.
+/// environment variables of `serve` and the file of --config, so that it fits the service of the same container. It asks the address
+/// of --ops-listen if there is one, otherwise that of --listen, on this machine.
 ///
 /// With TLS, the certificate is not verified: the command sends no secrets, and reads only a status.
 #[derive(clap::Args)]
@@ -34,8 +34,16 @@ Examples:
   casefilter health --url https://cases.example:8443/readyz")]
 pub(crate) struct Args {
     /// The address to ask, such as http://127.0.0.1:9100; without a path, /healthz is asked, or /readyz with --ready
-    #[arg(long, value_name = "URL", conflicts_with_all = ["listen", "ops_listen"])]
+    ///
+    /// The other settings of the address then have no effect.
+    #[arg(long, value_name = "URL")]
     url: Option<String>,
+
+    /// The file of `serve --config`: the values of `listen`, `ops-listen` and `tls-cert` are used
+    ///
+    /// Flags and environment variables have precedence.
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_CONFIG")]
+    config: Option<PathBuf>,
 
     /// The public address of the service
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080")]

@@ -34,7 +34,7 @@ Examples:
 
 A file of filters:
   {\"name\": \"urgent\", \"where\": \"status = open and priority = high\"}
-  {\"name\": \"no tags\", \"body\": {\"criteria\": [{\"field\": \"tags\", \"op\": \"<>\", \"values\": [\"vip\"]}]}}")]
+  {\"name\": \"not vip\", \"body\": {\"criteria\": [{\"field\": \"tags\", \"op\": \"<>\", \"values\": [\"vip\"]}]}}")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,

@@ -6,6 +6,7 @@ pub(crate) mod config;
 mod files;
 mod follow;
 mod logging;
+mod options;
 mod run;
 mod runtime;
 mod signals;

@@ -69,6 +69,34 @@ fn a_disk_that_does_not_answer_refuses_requests_in_time_and_the_log_goes_on_afte
 }
 
 #[test]
+fn the_end_does_not_wait_for_a_rotation_that_hangs() {
+    let world = World::new();
+    let timeout = Duration::from_millis(500);
+    let log = AuditLog::with_timeout(world.path(), AuditOptions::default(), timeout).unwrap();
+    let state = log.state();
+    let (begun, has_begun) = std::sync::mpsc::channel::<()>();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let rotating = thread::spawn(move || {
+        let replaced = state.slot.replace(|| {
+            begun.send(()).unwrap();
+            let _ = released.recv();
+            Err(io::Error::other("the disk does not answer"))
+        });
+        assert!(replaced.is_err());
+    });
+    has_begun.recv().unwrap();
+    let (ended, has_ended) = std::sync::mpsc::channel::<()>();
+    thread::spawn(move || {
+        drop(log);
+        let _ = ended.send(());
+    });
+    let is_ended = has_ended.recv_timeout(Duration::from_secs(10)).is_ok();
+    drop(release);
+    rotating.join().unwrap();
+    assert!(is_ended, "the end waits for the disk");
+}
+
+#[test]
 fn a_slow_disk_delays_requests_and_refuses_none() {
     let world = World::new();
     let log = world.open(u64::MAX);

@@ -63,6 +63,8 @@ pub(super) struct Replay {
 struct Record {
     n: u64,
     operation: Option<String>,
+    /// The request of an operator.
+    request: Option<String>,
     status: Option<u64>,
     filter: Option<String>,
     order: Option<String>,
@@ -187,9 +189,9 @@ impl Record {
     /// Returns the request of the record, and the number of the write after which it was answered.
     fn request(&self, catalog: &Catalog) -> Result<(SearchRequest, u64), Failure> {
         let fail = |why: &str| Err(unreplayable(self.n, why));
-        let is_page = match self.operation.as_deref() {
-            Some("casesByFilter") => true,
-            Some("caseFacets") => false,
+        let is_page = match (self.operation.as_deref(), self.request.as_deref()) {
+            (Some("casesByFilter"), _) | (None, Some("POST /searches")) => true,
+            (Some("caseFacets"), _) | (None, Some("POST /facets")) => false,
             _ => return fail("only searches and counts by value can be, and it is none"),
         };
         if self.status != Some(200) {

@@ -44,6 +44,7 @@ struct Work {
 struct Groups {
     tested: u64,
     skipped: u64,
+    excluded_rows: u64,
 }
 
 /// A criterion of the normal form of the filter, after the criteria that enclose it.
@@ -94,7 +95,8 @@ pub(super) fn explain(
     let engine = Engine::new(catalog.clone());
     let Explanation { nodes, .. } = engine.explain(request)?;
     let phase = |name, time: Duration| Phase { name, time_us: time.as_secs_f64() * 1e6 };
-    let row_groups = answer.row_groups.map(|RowGroups { tested, skipped, .. }| Groups { tested, skipped });
+    let groups = |RowGroups { tested, skipped, excluded_rows, .. }| Groups { tested, skipped, excluded_rows };
+    let row_groups = answer.row_groups.map(groups);
     let explanation = ScanExplanation {
         cases: answer.documents,
         scan: Work { files, bytes: answer.bytes, row_groups },
@@ -132,9 +134,13 @@ impl fmt::Display for ScanExplanation {
         let files = counted(*files as u64, "file");
         let cases = counted(self.cases, "case");
         writeln!(f, "\nScan: {cases} of {files}, without an index; {} bytes read.", thousands(*bytes))?;
-        if let Some(Groups { tested, skipped }) = row_groups {
+        if let Some(Groups { tested, skipped, excluded_rows }) = row_groups {
             let all = counted(tested.saturating_add(*skipped), "row group");
-            writeln!(f, "Row groups: the filter is tested in {} of {all}.", thousands(*tested))?;
+            write!(f, "Row groups: the filter is tested in {} of {all}", thousands(*tested))?;
+            match excluded_rows {
+                0 => writeln!(f, ".")?,
+                rows => writeln!(f, ", but for {} that their pages exclude.", counted(*rows, "row"))?,
+            }
         }
         let Page { order, offset, limit } = &self.page;
         let order = order.as_ref().map_or("in stored order".to_owned(), |order| format!("by {order}"));

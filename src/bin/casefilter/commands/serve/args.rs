@@ -12,7 +12,7 @@ use casefilter::service::{AuditLog, AuditOptions, Service, ServiceOptions, Tls};
 use casefilter::{Limits, StoreOptions};
 use clap::builder::BoolishValueParser;
 
-use crate::commands::serve::config::{Setting, effective};
+use crate::commands::serve::config::{Setting, UnknownVariable, effective, unknown_variables};
 use crate::commands::serve::files::{shown, warn_of_readers};
 use crate::commands::serve::logging::Level;
 use crate::commands::serve::tls_watch::TlsWatch;
@@ -55,6 +55,10 @@ pub(crate) struct Args {
     /// The settings that --check-config prints.
     #[arg(skip)]
     pub(super) settings: Vec<Setting>,
+
+    /// The environment variables that look like settings, and that no command reads.
+    #[arg(skip)]
+    pub(super) unknown_variables: Vec<UnknownVariable>,
 
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
@@ -266,15 +270,11 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().event_listeners_per_token)]
     pub(super) event_listeners_per_token: usize,
 
-    /// Number of events that the database keeps, of all tokens together; a client that asks for events before these gets 410
-    #[arg(
-        long,
-        value_name = "N",
-        env = "CASEFILTER_KEEP_EVENTS",
-        help_heading = "Standing filters",
-        default_value_t = 1_000_000
-    )]
-    pub(super) keep_events: u64,
+    /// Number of events that the database keeps, of all tokens together [default: as the database does, at first 1000000]
+    ///
+    /// A client that asks for events before these gets 410. The database keeps this setting, also for other commands.
+    #[arg(long, value_name = "N", env = "CASEFILTER_KEEP_EVENTS", help_heading = "Standing filters")]
+    pub(super) keep_events: Option<u64>,
 
     /// Time after SIGTERM in which new connections are still served while /readyz returns 503, so that a load balancer notices
     ///
@@ -337,59 +337,12 @@ Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.jso
 listener of --ops-listen and on the admin socket, not on the public port. Every flag can be set by the environment variable that
 is named with it, and by --config.";
 
-/// Returns the timeout, or one second if the timeout is zero.
-fn at_least_some(timeout: Duration) -> Duration {
-    if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
-}
-
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080";
     text.parse().map_err(|_| expected)
 }
 
 impl Args {
-    pub(super) fn options(&self) -> ServiceOptions {
-        let mut options = ServiceOptions {
-            clock_window: self.clock_window,
-            reject_replays: self.refuse_replays,
-            remembered_signatures: self.remembered_signatures,
-            connections: self.connections,
-            connections_per_peer: self.connections_per_peer,
-            concurrency: self.concurrency.max(1),
-            requests_per_second: self.requests_per_second,
-            bytes_in_flight: self.bytes_in_flight,
-            buffered_bytes: self.buffered_bytes,
-            spooled_bytes: self.spooled_bytes,
-            spool_folder: self.spool_dir.clone(),
-            max_response_bytes: self.answer_bytes,
-            outgoing_bytes: self.outgoing_bytes,
-            read_timeout: at_least_some(self.read_timeout),
-            write_timeout: at_least_some(self.write_timeout),
-            write_queue_timeout: self.turn_timeout,
-            search_timeout: self.search_timeout,
-            standing_filters: self.standing_filters,
-            standing_bytes: self.standing_bytes,
-            event_listeners: self.event_listeners,
-            event_listeners_per_token: self.event_listeners_per_token,
-            shutdown_delay: self.drain,
-            shutdown_timeout: self.grace,
-            ..ServiceOptions::default()
-        };
-        options.limits.page = self.max_limit;
-        options.limits.body_bytes = self.max_body;
-        options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
-        // A token at one address gets half of it.
-        options.spooled_bytes = options.spooled_bytes.max(self.max_body.saturating_mul(2));
-        // Each token gets half of this memory. Half must be enough for twice the largest case, and for three times the largest
-        // record.
-        let mut least = options.limits.document_bytes.saturating_mul(6);
-        if self.source.is_some() || self.source_file.is_some() {
-            least = least.max(self.answer_bytes.saturating_mul(2));
-        }
-        options.outgoing_bytes = options.outgoing_bytes.max(least);
-        options
-    }
-
     /// Opens the audit log, and logs its last record.
     pub(super) fn audit_log(&self) -> Result<Option<AuditLog>, Failure> {
         let Some(path) = &self.audit else { return Ok(None) };
@@ -453,8 +406,9 @@ impl Args {
 }
 
 impl Args {
-    /// Keeps the settings, for --check-config. `tree` is the tree of commands that parsed the arguments.
+    /// Keeps the unknown variables, and the settings for --check-config. `tree` is the tree of commands that parsed the arguments.
     pub(crate) fn note_settings(&mut self, matches: &clap::ArgMatches, tree: &clap::Command) {
+        self.unknown_variables = unknown_variables(tree);
         if self.check_config {
             self.settings = effective(matches, tree);
         }
@@ -493,8 +447,11 @@ impl Args {
     pub(super) fn store_options(&self, options: &ServiceOptions) -> StoreOptions {
         let store_options = StoreOptions::default()
             .cache_bytes(self.cache.saturating_mul(1 << 20))
-            .keep_events(self.keep_events)
             .limits(options.limits.clone());
+        let store_options = match self.keep_events {
+            Some(count) => store_options.keep_events(count),
+            None => store_options,
+        };
         match self.history {
             Some(history) => store_options.history(history),
             None => store_options,

@@ -4,11 +4,14 @@ use casefilter::service::{Tokens, check_audit_file};
 use casefilter::{Catalog, Store, StoreErrorKind};
 
 use super::args::Args;
+use super::config::UnknownVariable;
 use super::files::shown;
 use super::logging::begin_logging;
+use super::options::Raised;
 use super::token_watch::TokenWatch;
 use crate::input::syntax::extended;
 use crate::output::ending::{AS_IMPORTED, check_database};
+use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed, note};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
@@ -24,6 +27,13 @@ pub(super) fn check(args: &Args) -> Result<Status, Failure> {
         out.line(&setting.line())?;
     }
     out.finish()?;
+    for UnknownVariable { name, near } in &args.unknown_variables {
+        let advice = near.as_ref().map_or_else(String::new, |near| format!(": did you mean {near}?"));
+        note(format!("no command reads the environment variable {}{advice}\n", escape(name)));
+    }
+    for Raised { flag, given, used } in args.raised() {
+        note(format!("--{flag}: {given} is too small for the other settings, so {used} is used\n"));
+    }
     let mut faults = Faults(String::new());
     faults.add(check_database(&args.db, AS_IMPORTED));
     faults.add(args.check_spool_folder());

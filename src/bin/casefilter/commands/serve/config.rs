@@ -1,5 +1,6 @@
 //! The file of `serve --config`: its values become the defaults of the flags, so flags and environment variables have precedence.
 
+use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -30,37 +31,41 @@ static KEYS: OnceLock<BTreeSet<String>> = OnceLock::new();
 /// The command `serve` in the tree of commands.
 const SERVE: &str = "serve";
 
-/// Returns the tree of commands, with the values of a configuration file as the defaults of the flags of `serve`. The arguments of
-/// this process or the environment variable of `--config` name the file. Without a file, and if the arguments are not valid,
+/// The commands that read a file. Files have the flags of `serve`, and `health` takes those that it has, too.
+const READERS: [&str; 2] = [SERVE, "health"];
+
+/// Returns the tree of commands, with the values of a configuration file as the defaults of the flags of the command. The arguments
+/// of this process or the environment variable of `--config` name the file. Without a file, and if the arguments are not valid,
 /// returns the tree unchanged.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if it has an unknown key or a wrong value.
 pub(crate) fn configured(tree: Command) -> Result<Command, Failure> {
-    if std::env::args_os().nth(1).as_deref() != Some(OsStr::new(SERVE)) {
-        return Ok(tree);
-    }
+    let first = std::env::args_os().nth(1);
+    let reads = |name: &&str| first.as_deref() == Some(OsStr::new(name));
+    let Some(name) = READERS.into_iter().find(reads) else { return Ok(tree) };
     // Flags that are required may be in the file. All other errors are found again when the arguments are parsed.
     let lenient = tree.clone().mut_subcommand(SERVE, |serve| serve.mut_args(|arg| arg.required(false)));
     let Ok(matches) = lenient.clone().try_get_matches() else { return Ok(tree) };
-    let file = matches.subcommand_matches(SERVE).and_then(|serve| serve.get_one::<PathBuf>("config"));
+    let file = matches.subcommand_matches(name).and_then(|own| own.get_one::<PathBuf>("config"));
     let Some(path) = file else { return Ok(tree) };
     let Some(serve) = lenient.find_subcommand(SERVE) else { return Ok(tree) };
     let settings = read(path, serve)?;
     let _ = KEYS.set(settings.iter().map(|(name, _)| name.clone()).collect());
-    Ok(tree.mut_subcommand(SERVE, |serve| {
-        settings.into_iter().fold(serve, |serve, (name, value)| {
-            let id = id_of(&serve, &name);
+    Ok(tree.mut_subcommand(name, |command| {
+        settings.into_iter().fold(command, |command, (name, value)| {
+            let Some(id) = id_of(&command, &name) else { return command };
             // The process needs them until it ends.
             let value: &'static str = value.leak();
-            serve.mut_arg(id, |arg| arg.required(false).default_value(value))
+            command.mut_arg(id, |arg| arg.required(false).default_value(value))
         })
     }))
 }
 
-fn id_of(serve: &Command, name: &str) -> String {
-    let arg = serve.get_arguments().find(|arg| arg.get_long() == Some(name));
-    arg.map_or_else(|| name.to_owned(), |arg| arg.get_id().to_string())
+/// Returns the id of the flag with a name, if the command has it.
+fn id_of(command: &Command, name: &str) -> Option<String> {
+    let arg = command.get_arguments().find(|arg| arg.get_long() == Some(name));
+    arg.map(|arg| arg.get_id().to_string())
 }
 
 /// Reads a file. Returns the names of its flags, with their values.
@@ -84,13 +89,21 @@ fn read(path: &Path, serve: &Command) -> Result<Vec<(String, String)>, Failure> 
     settings(&text, serve).map_err(|errors| refused(errors, masked(&text).into_bytes()))
 }
 
-/// Returns a text in which the value of `source` is masked, because it may have a password. All offsets stay the same.
+/// Returns a text in which the value of `source` and the passwords of URLs are masked. All offsets stay the same.
 fn masked(text: &str) -> String {
     let mask = |line: &str| {
-        let value =
-            line.trim_start().strip_prefix("source").and_then(|rest| rest.trim_start().strip_prefix('='));
-        let Some(value) = value.map(str::trim_end) else { return line.to_owned() };
-        line.replace(value, &"*".repeat(value.len()))
+        let key = line.trim_start().trim_start_matches(['"', '\'']).strip_prefix("source");
+        let rest = key.map(|rest| rest.trim_start_matches(['"', '\'']).trim_start());
+        let value = rest.and_then(|rest| rest.strip_prefix('=')).map(str::trim_end);
+        // `user:password@` of a URL that is the value of another key, or in a line of its own.
+        let value = value.or_else(|| {
+            let (_, rest) = line.split_once("://")?;
+            rest.rfind('@').and_then(|end| rest.get(..end))
+        });
+        match value {
+            Some(value) if !value.is_empty() => line.replace(value, &"*".repeat(value.len())),
+            _ => line.to_owned(),
+        }
     };
     text.split_inclusive('\n').map(mask).collect()
 }
@@ -99,7 +112,8 @@ fn masked(text: &str) -> String {
 fn settings(text: &str, serve: &Command) -> Result<Vec<(String, String)>, Errors> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let found = text.get(at..).and_then(|rest| rest.split_whitespace().next());
+        let masked = masked(text);
+        let found = masked.get(at..).and_then(|rest| rest.split_whitespace().next());
         let found = found.map_or_else(|| Found::from("the end"), Found::text);
         Error::new(ErrorKind::Syntax, at, found, format!("valid TOML ({})", error.message()))
     })?;
@@ -127,7 +141,7 @@ fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command)
         serve.get_arguments().find(|arg| arg.get_long() == Some(name) && names().any(|own| own == name));
     let Some(arg) = arg else {
         let expected = "the name of a flag of `casefilter serve` that a file can set";
-        let near = near(name, serve, names());
+        let near = near_flag(name, serve, names()).map(Suggestion::replace_by);
         let found = Found::from(format!("the key `{name}`"));
         return Err(Error::new(ErrorKind::UnknownKey, at, found, expected).suggest(near));
     };
@@ -139,12 +153,17 @@ fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command)
     }
     let at = value.span().start;
     let takes_boolean = matches!(arg.get_action(), ArgAction::SetTrue);
+    let parsed = arg.get_value_parser().type_id();
+    let takes_text = parsed == TypeId::of::<PathBuf>() || parsed == TypeId::of::<String>();
     let (text, kind) = match value.get_ref() {
         DeValue::Boolean(value) if takes_boolean => return Ok(value.to_string()),
+        DeValue::String(text) if text.is_empty() => (String::new(), "an empty string"),
         DeValue::String(text) => (text.to_string(), "a string"),
-        DeValue::Integer(number) => (number.to_string(), "a number"),
-        DeValue::Float(number) => (number.to_string(), "a number"),
-        DeValue::Boolean(value) => (value.to_string(), "`true` or `false`"),
+        // A number or a boolean is not the name of a file.
+        DeValue::Integer(number) if !takes_text => (number.to_string(), "a number"),
+        DeValue::Float(number) if !takes_text => (number.to_string(), "a number"),
+        DeValue::Integer(_) | DeValue::Float(_) => (String::new(), "a number"),
+        DeValue::Boolean(_) => (String::new(), "`true` or `false`"),
         DeValue::Datetime(_) => (String::new(), "a time"),
         DeValue::Array(_) => (String::new(), "a list"),
         DeValue::Table(_) => (String::new(), "a table"),
@@ -153,8 +172,8 @@ fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command)
         return Err(Error::new(ErrorKind::WrongType, at, kind, "`true` or `false`"));
     }
     if text.is_empty() {
-        let found = if kind == "a string" { "an empty string" } else { kind };
-        return Err(Error::new(ErrorKind::WrongType, at, found, "a string or a number"));
+        let expected = if takes_text { "a string" } else { "a string or a number" };
+        return Err(Error::new(ErrorKind::WrongType, at, kind, expected));
     }
     match expected(serve, name, &text) {
         None => Ok(text),
@@ -163,19 +182,19 @@ fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command)
 }
 
 /// Returns the name of the flag that was probably meant.
-fn near<'n>(name: &str, serve: &Command, names: impl Iterator<Item = &'n str>) -> Option<Suggestion> {
+fn near_flag<'s>(name: &str, serve: &'s Command, names: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     let name = name.to_lowercase().replace('_', "-");
     let aliased =
         serve.get_arguments().find(|arg| arg.get_all_aliases().unwrap_or_default().contains(&name.as_str()));
     if let Some(long) = aliased.and_then(Arg::get_long) {
-        return Some(Suggestion::replace_by(long));
+        return Some(long);
     }
     // A longer word is not a misspelt name. The time for the edit distance is quadratic in the length.
     if name.len() > 64 {
         return None;
     }
     let near = names.map(|own| (strsim::damerau_levenshtein(&name, own), own)).min()?;
-    (near.0 <= 3 && near.0 < near.1.len() / 2).then(|| Suggestion::replace_by(near.1))
+    (near.0 <= 3 && near.0 < near.1.len() / 2).then_some(near.1)
 }
 
 /// Returns what a flag expects, if it does not accept a value.
@@ -196,6 +215,43 @@ pub(crate) struct Setting {
     name: String,
     value: String,
     origin: &'static str,
+    /// True if the value is not shown, because it may have a password.
+    is_hidden: bool,
+}
+
+/// An environment variable that looks like a setting, and that no command reads.
+pub(crate) struct UnknownVariable {
+    pub(super) name: String,
+    /// The name that was probably meant.
+    pub(super) near: Option<String>,
+}
+
+/// Returns the environment variables that look like settings of this program, and that no command reads.
+pub(crate) fn unknown_variables(tree: &Command) -> Vec<UnknownVariable> {
+    let mut known = BTreeSet::new();
+    variables_of(tree, &mut known);
+    let given = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let unknown = given.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
+    let near = |name: &str| {
+        let serve = tree.find_subcommand(SERVE)?;
+        let flag =
+            near_flag(name.strip_prefix(PREFIX)?, serve, serve.get_arguments().filter_map(Arg::get_long))?;
+        let arg = serve.get_arguments().find(|arg| arg.get_long() == Some(flag))?;
+        arg.get_env()?.to_str().map(str::to_owned)
+    };
+    unknown.map(|name| UnknownVariable { near: near(&name), name }).collect()
+}
+
+/// The beginning of the names of all environment variables of this program.
+const PREFIX: &str = "CASEFILTER_";
+
+/// Adds the environment variables of a command and of those below it. The tree of commands is at most three deep.
+fn variables_of(command: &Command, known: &mut BTreeSet<String>) {
+    let variables = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned));
+    known.extend(variables);
+    for below in command.get_subcommands() {
+        variables_of(below, known);
+    }
 }
 
 /// Returns the settings of `serve` that have a value.
@@ -213,20 +269,25 @@ pub(crate) fn effective(matches: &ArgMatches, tree: &Command) -> Vec<Setting> {
             _ if KEYS.get().is_some_and(|keys| keys.contains(name)) => "file",
             _ => "default",
         };
-        let value = match matches.get_raw(id)?.next() {
-            _ if arg.is_hide_env_values_set() => "…".to_owned(),
-            Some(value) => value.to_string_lossy().into_owned(),
-            None => return None,
+        let is_hidden = arg.is_hide_env_values_set();
+        let value = match matches.get_raw(id)?.next()? {
+            _ if is_hidden => "…".to_owned(),
+            // An environment variable may say `yes`.
+            _ if matches!(arg.get_action(), ArgAction::SetTrue) => matches.get_flag(id).to_string(),
+            value => value.to_string_lossy().into_owned(),
         };
-        Some(Setting { name: name.to_owned(), value, origin })
+        Some(Setting { name: name.to_owned(), value, origin, is_hidden })
     };
     serve.get_arguments().filter_map(of).collect()
 }
 
 impl Setting {
-    /// Returns the setting as a line of a configuration file, with its origin as a comment.
+    /// Returns the setting as a line of a configuration file, with its origin as a comment. A hidden value is in a comment.
     pub(super) fn line(&self) -> String {
-        let Self { name, value, origin } = self;
+        let Self { name, value, origin, is_hidden } = self;
+        if *is_hidden {
+            return format!("# {name} = {value}  # {origin}");
+        }
         let is_bare = matches!(value.as_str(), "true" | "false") || value.parse::<i64>().is_ok();
         let value = match is_bare {
             true => value.clone(),

@@ -1,4 +1,4 @@
-//! Names of files in messages, and warnings about files that other users can read.
+//! Names of files in messages, and warnings about files that other users can read, and about files that cannot be followed.
 
 use std::path::Path;
 
@@ -21,4 +21,13 @@ pub(super) fn warn_of_readers(_path: &Path, _what: &str) {}
 /// Returns a path for a message.
 pub(super) fn shown(path: &Path) -> String {
     escape(&path.display().to_string()).into_owned()
+}
+
+/// Returns true if the changes of a file can be followed. Logs a warning if they cannot: a pipe can be read only once.
+pub(super) fn is_followed(path: &Path) -> bool {
+    let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file());
+    if is_other {
+        tracing::warn!(file = shown(path), "this is not a regular file, so its changes are not followed");
+    }
+    !is_other
 }

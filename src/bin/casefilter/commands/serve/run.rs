@@ -9,13 +9,16 @@ use tokio::net::TcpListener;
 
 use super::args::Args;
 use super::check::check;
+use super::config::UnknownVariable;
 use super::files::{shown, warn_of_readers};
 use super::logging::begin_logging;
+use super::options::Raised;
 use super::runtime::runtime;
 use super::signals::Signals;
 use super::token_watch::TokenWatch;
 use crate::input::syntax::extended;
 use crate::output::ending::{AS_IMPORTED, check_database};
+use crate::output::escape::escape;
 use crate::output::failure::{Failure, failed};
 use crate::output::status::Status;
 
@@ -28,6 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     check_database(&args.db, AS_IMPORTED)?;
     begin_logging(args.log);
+    warn_of_settings(args);
     let source = args.source()?;
     let has_source = source.is_some();
     let signals = Signals::watch()?;
@@ -104,4 +108,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         runtime.shutdown_timeout(LAST_WORK);
     }
     Ok(Status::Fine)
+}
+
+/// Logs what the settings of the process have that is not used as it is.
+fn warn_of_settings(args: &Args) {
+    for UnknownVariable { name, near } in &args.unknown_variables {
+        let (variable, advice) = (escape(name), near.as_deref());
+        tracing::warn!(%variable, advice, "no command reads this environment variable");
+    }
+    for Raised { flag, given, used } in args.raised() {
+        tracing::warn!(flag, given, used, "this setting is too small for the other settings");
+    }
 }

@@ -39,7 +39,7 @@ impl Signals {
             for signal in signals.forever() {
                 if signal == SIGHUP {
                     tracing::info!(
-                        "SIGHUP: the token file and the certificate are read again; SIGTERM ends the service"
+                        "SIGHUP: the files that the service follows are read again; SIGTERM ends the service"
                     );
                     counted.fetch_add(1, Ordering::Relaxed);
                     continue;

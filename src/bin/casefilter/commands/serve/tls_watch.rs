@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use casefilter::service::Tls;
 
-use super::files::{shown, warn_of_readers};
+use super::files::{is_followed, shown, warn_of_readers};
 use super::follow::look_every;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The time between two looks at the files. A pair that does not fit is an error only at the second look: both files cannot be
-/// replaced at once.
+/// The time between two looks at the files. Changed files are used at the second look that finds the same contents: both files cannot
+/// be replaced at once, and a file may be in the middle of being written.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The files of a certificate and its key, and what was last read.
@@ -25,8 +25,10 @@ pub(super) struct TlsWatch {
     key: PathBuf,
     /// The hash of the files that are in force.
     in_force: u64,
-    /// The result of the last look, if the files could not be used then: the cause, and whether it was logged.
-    failed: Option<(String, bool)>,
+    /// The result of the last look: the hash of the files, or why they could not be read.
+    last: Result<u64, String>,
+    /// The cause that was logged last, if the files cannot be used.
+    failed: Option<String>,
 }
 
 impl TlsWatch {
@@ -36,7 +38,7 @@ impl TlsWatch {
     /// Returns an error if the files cannot be read, or do not belong together.
     pub(super) fn start(certificates: &Path, key: &Path) -> Result<(Self, Tls), Failure> {
         let (own, other) = (certificates.to_owned(), key.to_owned());
-        let mut watch = Self { certificates: own, key: other, in_force: 0, failed: None };
+        let mut watch = Self { certificates: own, key: other, in_force: 0, last: Ok(0), failed: None };
         let read = |path: &Path| {
             let text = std::fs::read(path);
             text.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
@@ -46,13 +48,14 @@ impl TlsWatch {
         let tls = tls.map_err(|error| Failure::Failed(format!("{}: {error}", watch.names())))?;
         warn_of_readers(key, "the key");
         watch.in_force = hash(&pair);
+        watch.last = Ok(watch.in_force);
         Ok((watch, tls))
     }
 
-    /// Starts a thread that replaces the certificate after each change of the files, or when `reloads` has grown. It runs until the
+    /// Starts a thread that replaces the certificate after changes of the files, or when `reloads` has grown. It runs until the
     /// process ends. Files that are not regular files, such as pipes, are not followed.
     pub(super) fn follow(self, tls: Tls, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
-        if !self.certificates.is_file() || !self.key.is_file() {
+        if !(is_followed(&self.certificates) && is_followed(&self.key)) {
             return Ok(());
         }
         let thread = look_every(
@@ -65,24 +68,21 @@ impl TlsWatch {
         thread.map_err(|error| Failure::Failed(format!("cannot follow the certificate: {error}")))
     }
 
-    /// Reads the files. Replaces the certificate if they have changed, if the last look failed, or if `is_asked` is true. If the
-    /// files cannot be used, keeps the old certificate. Logs each cause once, at the second look. If `is_asked` is true, logs it at
-    /// once.
+    /// Reads the files. Replaces the certificate if they have changed, if they could not be used before, or if `is_asked` is true. Does
+    /// so only at the second look that finds the same, unless `is_asked` is true. If the files cannot be used, keeps the old
+    /// certificate. Logs each cause once, or whenever `is_asked` is true.
     fn look(&mut self, tls: &Tls, is_asked: bool) {
         let read = || io::Result::Ok((std::fs::read(&self.certificates)?, std::fs::read(&self.key)?));
         let read = read().map_err(|error| escape(&error.to_string()).into_owned());
-        if let Ok(pair) = &read
-            && hash(pair) == self.in_force
-            && !is_asked
-            && self.failed.is_none()
-        {
+        let found = read.as_ref().map(hash).map_err(String::clone);
+        let is_in_force = found == Ok(self.in_force) && self.failed.is_none();
+        let is_second = found == self.last;
+        self.last = found;
+        if !is_asked && (is_in_force || !is_second) {
             return;
         }
-        let is_second = self.failed.is_some() || is_asked;
         let used = read.and_then(|pair| {
-            // A pair that does not fit yet must not count as a failure at the first look.
-            let checked = if is_second { Ok(()) } else { Tls::from_pem(&pair.0, &pair.1).map(drop) };
-            let replaced = checked.and_then(|()| tls.replace(&pair.0, &pair.1));
+            let replaced = tls.replace(&pair.0, &pair.1);
             replaced.map_err(|error| error.to_string()).map(|()| hash(&pair))
         });
         match used {
@@ -94,19 +94,16 @@ impl TlsWatch {
                 warn_of_readers(&self.key, "the key");
             }
             Err(cause) => {
-                let was_logged = self.failed.take().is_some_and(|(last, logged)| last == cause && logged);
-                if is_second {
-                    tls.note_failure();
-                    if !was_logged || is_asked {
-                        let file = self.names();
-                        tracing::error!(
-                            cause,
-                            file,
-                            "the certificate or its key has changed, but cannot be used: the service keeps the old ones"
-                        );
-                    }
+                tls.note_failure();
+                if is_asked || self.failed.as_ref() != Some(&cause) {
+                    let (cause, file) = (cause.as_str(), self.names());
+                    tracing::error!(
+                        cause,
+                        file,
+                        "the certificate or its key has changed, but cannot be used: the service keeps the old ones"
+                    );
                 }
-                self.failed = Some((cause, is_second));
+                self.failed = Some(cause);
             }
         }
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use casefilter::service::{TokenFile, TokenUpdater};
 
+use super::files::is_followed;
 use super::follow::look_every;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
@@ -52,7 +53,7 @@ impl TokenWatch {
     /// Starts a thread that replaces the tokens after each change of the file, or when `reloads` has grown. It runs until the process ends.
     /// If the file is not a regular file, such as a pipe, it is not followed.
     pub(super) fn follow(self, updater: TokenUpdater, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
-        if !self.path.is_file() {
+        if !is_followed(&self.path) {
             return Ok(());
         }
         let thread = look_every(

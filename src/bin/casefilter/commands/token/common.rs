@@ -62,9 +62,10 @@ pub(super) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(now.timestamp(), 0).unwrap_or(now)
 }
 
-/// Returns the time after a lifetime that begins now.
+/// Returns the time after a lifetime that begins now, in whole seconds. It is rounded up, so that the lifetime is not too short.
 pub(super) fn end_of(lifetime: TimeDelta) -> Result<DateTime<Utc>, Failure> {
-    let end = now().checked_add_signed(lifetime);
+    let next = now().checked_add_signed(TimeDelta::seconds(1));
+    let end = next.and_then(|next| next.checked_add_signed(lifetime));
     end.ok_or_else(|| {
         Failure::Failed("the clock of this machine shows a time that is out of range".to_owned())
     })

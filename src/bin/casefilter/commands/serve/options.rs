@@ -1,0 +1,84 @@
+//! The options of the service and of the store that the arguments of `serve` mean, and the values that are raised.
+
+use std::time::Duration;
+
+use casefilter::service::ServiceOptions;
+
+use super::args::Args;
+
+/// A setting whose value is too small for the other settings, so that a greater one is used.
+pub(super) struct Raised {
+    /// The name of the flag.
+    pub(super) flag: &'static str,
+    pub(super) given: String,
+    /// The value that is used.
+    pub(super) used: String,
+}
+
+impl Args {
+    /// Returns the options of the service. Settings that are too small are raised, as [`raised`](Self::raised) says.
+    pub(super) fn options(&self) -> ServiceOptions {
+        let mut options = ServiceOptions {
+            clock_window: self.clock_window,
+            reject_replays: self.refuse_replays,
+            remembered_signatures: self.remembered_signatures,
+            connections: self.connections,
+            connections_per_peer: self.connections_per_peer,
+            concurrency: self.concurrency.max(1),
+            requests_per_second: self.requests_per_second,
+            bytes_in_flight: self.bytes_in_flight,
+            buffered_bytes: self.buffered_bytes,
+            spooled_bytes: self.spooled_bytes,
+            spool_folder: self.spool_dir.clone(),
+            max_response_bytes: self.answer_bytes,
+            outgoing_bytes: self.outgoing_bytes,
+            read_timeout: at_least_some(self.read_timeout),
+            write_timeout: at_least_some(self.write_timeout),
+            write_queue_timeout: self.turn_timeout,
+            search_timeout: self.search_timeout,
+            standing_filters: self.standing_filters,
+            standing_bytes: self.standing_bytes,
+            event_listeners: self.event_listeners,
+            event_listeners_per_token: self.event_listeners_per_token,
+            shutdown_delay: self.drain,
+            shutdown_timeout: self.grace,
+            ..ServiceOptions::default()
+        };
+        options.limits.page = self.max_limit;
+        options.limits.body_bytes = self.max_body;
+        options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
+        // A token at one address gets half of it.
+        options.spooled_bytes = options.spooled_bytes.max(self.max_body.saturating_mul(2));
+        // Each token gets half of this memory. Half must be enough for twice the largest case, and for three times the largest
+        // record.
+        let mut least = options.limits.document_bytes.saturating_mul(6);
+        if self.source.is_some() || self.source_file.is_some() {
+            least = least.max(self.answer_bytes.saturating_mul(2));
+        }
+        options.outgoing_bytes = options.outgoing_bytes.max(least);
+        options
+    }
+
+    /// Returns the settings that [`options`](Self::options) raises.
+    pub(super) fn raised(&self) -> Vec<Raised> {
+        let options = self.options();
+        let time = |time: Duration| format!("{}s", time.as_secs());
+        [
+            ("concurrency", self.concurrency.to_string(), options.concurrency.to_string()),
+            ("buffered-bytes", self.buffered_bytes.to_string(), options.buffered_bytes.to_string()),
+            ("spooled-bytes", self.spooled_bytes.to_string(), options.spooled_bytes.to_string()),
+            ("outgoing-bytes", self.outgoing_bytes.to_string(), options.outgoing_bytes.to_string()),
+            ("read-timeout", time(self.read_timeout), time(options.read_timeout)),
+            ("write-timeout", time(self.write_timeout), time(options.write_timeout)),
+        ]
+        .into_iter()
+        .filter(|(_, given, used)| given != used)
+        .map(|(flag, given, used)| Raised { flag, given, used })
+        .collect()
+    }
+}
+
+/// Returns the timeout, or one second if the timeout is zero.
+fn at_least_some(timeout: Duration) -> Duration {
+    if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
+}
