@@ -371,7 +371,7 @@ fn row_groups_without_selected_cases_are_skipped() {
         })
         .collect();
     let file = FORM.file(&catalog, &lines);
-    let bare = Form { has_statistics: false, ..FORM }.file(&catalog, &lines);
+    let bare = Form { has_statistics: false, has_dictionaries: false, ..FORM }.file(&catalog, &lines);
     let marked = Form { is_marked: true, ..FORM }.file(&catalog, &lines);
     for (filter, tested) in [
         ("true", 10),
@@ -385,7 +385,8 @@ fn row_groups_without_selected_cases_are_skipped() {
         ("id = 0333 and name is absent", 1),
         ("createdAt >= \"2026-01-01 15:00:00\"", 1),
         ("amlCases.amlCaseId = c0001", 1),
-        ("id starts with 03", 10),
+        // By the dictionaries of the ids.
+        ("id starts with 03", 1),
     ] {
         let filter = Filter::compile_text(&catalog, filter).unwrap();
         let request = SearchRequest::new(filter.clone()).with_order(Order::parse(&catalog, "-id").unwrap());
@@ -401,6 +402,43 @@ fn row_groups_without_selected_cases_are_skipped() {
         assert_eq!(has_read_columns(&marked, found.bytes), tested > 0, "{filter}");
         let counts = FacetsRequest::new(filter).with_facet(Facet::values(&catalog, "id").unwrap());
         check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, Some(&counts)).unwrap();
+    }
+}
+
+#[test]
+fn row_groups_whose_dictionaries_have_no_selected_text_are_skipped() {
+    let catalog = Catalog::cases();
+    // In each row group, the least and the greatest texts are the same.
+    let lines: Vec<String> = (0..1000)
+        .map(|at| {
+            let text = ["a".to_owned(), format!("m{}", at / 100), "z".to_owned()][at % 3].clone();
+            format!("{{\"id\":\"{at:04}\",\"name\":\"{text}\",\"tags\":[\"{text}\",\"b\"]}}")
+        })
+        .collect();
+    let file = FORM.file(&catalog, &lines);
+    let bare = Form { has_statistics: false, ..FORM }.file(&catalog, &lines);
+    let plain = Form { has_dictionaries: false, ..FORM }.file(&catalog, &lines);
+    for (filter, tested) in [
+        ("name = m3", 1),
+        ("name in (m3, m5)", 2),
+        ("name includes m7", 1),
+        ("tags = m4", 1),
+        ("tags = m4 or name = m6", 2),
+        ("name = m4 and tags = m6", 0),
+        ("name = q", 0),
+        ("name = a", 10),
+        ("name <> m3", 10),
+        ("name is absent", 10),
+    ] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        let request = SearchRequest::new(filter.clone()).with_order(Order::parse(&catalog, "-id").unwrap());
+        for file in [&file, &bare, &plain] {
+            let found =
+                check(&catalog, ImportMode::Strict, std::slice::from_ref(file), &request, None).unwrap();
+            let groups = found.row_groups.unwrap();
+            let tested = if std::ptr::eq(file, &plain) { 10 } else { tested };
+            assert_eq!((groups.tested, groups.skipped), (tested, 10 - tested), "{filter}");
+        }
     }
 }
 

@@ -36,6 +36,7 @@
 mod bind;
 mod cast;
 mod columns;
+mod dictionaries;
 mod encode;
 mod footer;
 mod json;

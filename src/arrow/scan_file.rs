@@ -14,11 +14,12 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::PageIndexPolicy;
+use parquet::file::metadata::{PageIndexPolicy, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use smallvec::SmallVec;
 
 use super::bind::bind;
+use super::dictionaries::texts_of;
 use super::mark::has_mark;
 use super::mask::arrays_of;
 use super::pages::possible_rows;
@@ -27,7 +28,7 @@ use super::plan::Plan;
 use super::projection::{LeafColumn, leaf_columns};
 use super::read::{ROW_BYTES, max_document_bytes};
 use super::rows::RowReader;
-use super::zones::{Values, Zone};
+use super::zones::{Values, Zone, is_text};
 use crate::catalog::{ArrayId, FieldId};
 use crate::filter::Filter;
 use crate::ingest::{case_limit, complete};
@@ -152,7 +153,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         let values = |leaf: usize| Values::of_column(group, leaf);
         let zone = Zone { leaves: &self.leaves, catalog: request.catalog(), values: &values };
         let filters = || request.count_filters().chain([request.filter()]);
-        let is_skipped = !filters().any(|filter| zone.may_select(filter));
+        let is_skipped = !filters().any(|filter| zone.may_select(filter))
+            || (!filters().any(Filter::is_all) && self.is_excluded_by_texts(group, rows, request));
         let possible = if is_skipped || filters().any(Filter::is_all) {
             None
         } else {
@@ -210,6 +212,26 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             doubtful,
             is_checked,
         })
+    }
+
+    /// Returns true if the dictionaries of the tested columns show that the filters select no row of a row group.
+    fn is_excluded_by_texts(&self, group: &RowGroupMetaData, rows: usize, request: &RowRequest) -> bool {
+        let catalog = request.catalog();
+        let filters = || request.count_filters().chain([request.filter()]);
+        let fields: Vec<FieldId> = filters().flat_map(|filter| filter.predicate().fields()).collect();
+        let of_column = |column: &LeafColumn| {
+            let id = column.field.filter(|id| fields.contains(id))?;
+            let chunk =
+                group.columns().get(column.leaf).filter(|_| is_text(catalog.field(id), &column.kind))?;
+            Some((column.leaf, texts_of(&self.reader, chunk, rows)?))
+        };
+        let texts: Vec<(usize, Vec<Box<str>>)> = self.leaves.iter().filter_map(of_column).collect();
+        let values = |leaf: usize| match texts.iter().find(|(own, _)| *own == leaf) {
+            Some((_, texts)) => Values::Texts(texts),
+            None => Values::of_column(group, leaf),
+        };
+        let zone = Zone { leaves: &self.leaves, catalog, values: &values };
+        !texts.is_empty() && !filters().any(|filter| zone.may_select(filter))
     }
 
     /// Returns the metadata with the positions of all pages. Returns `None` if the positions are damaged.

@@ -1,4 +1,4 @@
-//! Finds row groups and pages in which a filter selects no case, by the statistics of their columns.
+//! Finds row groups and pages in which a filter selects no case, by the statistics and the dictionaries of their columns.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use smallvec::smallvec;
 use super::projection::LeafColumn;
 use super::value::value_of;
 use super::values::values;
-use crate::catalog::{Catalog, Field, FieldId, IdType};
+use crate::catalog::{Catalog, Field, FieldId, FieldType, IdType};
 use crate::filter::Filter;
 use crate::predicate::{Leaf, Points, Set, Test};
 use crate::value::Value;
@@ -30,6 +30,8 @@ pub(super) enum Values<'s> {
     None,
     /// The least and the greatest value.
     Of(Cow<'s, Statistics>),
+    /// All texts of a column of texts.
+    Texts(&'s [Box<str>]),
     Unknown,
 }
 
@@ -81,6 +83,9 @@ impl Zone<'_> {
             Values::None => return false,
             Values::Unknown => return true,
             Values::Of(statistics) => statistics,
+            Values::Texts(texts) => {
+                return texts.iter().any(|text| set.contains(&Value::String((&**text).into())));
+            }
         };
         let statistics = &*statistics;
         let field = self.catalog.field(field);
@@ -95,12 +100,17 @@ impl Zone<'_> {
     }
 }
 
+/// Returns true if the values of a field are the texts of its column. The values of ids of other types are not their texts.
+pub(super) fn is_text(field: &Field, kind: &DataType) -> bool {
+    *kind == DataType::Utf8View
+        && field.field_type() == FieldType::String
+        && field.id_type() == IdType::String
+}
+
 /// Returns false if no text of the set is between the least and the greatest text of a column.
 fn may_have_text(field: &Field, kind: &DataType, statistics: &Statistics, set: &Set) -> bool {
     let Statistics::ByteArray(_) = statistics else { return true };
-    // The values of other ids are not their texts.
-    let is_text = *kind == DataType::Utf8View && field.id_type() == IdType::String;
-    if !is_text || statistics.is_min_max_deprecated() {
+    if !is_text(field, kind) || statistics.is_min_max_deprecated() {
         return true;
     }
     // A truncated bound is still a bound.

@@ -82,7 +82,10 @@ fn a_flag_precedes_its_variable_which_precedes_the_file() {
     let (status, again, err) = world.check(&[], &[]);
     assert_eq!(status, Some(0), "{err}");
     let values = |out: &str| -> Vec<String> {
-        out.lines().map(|line| line.rsplit_once("  # ").unwrap().0.to_owned()).collect()
+        let lines = out.lines().map(|line| line.rsplit_once("  # ").unwrap().0.to_owned());
+        let mut lines: Vec<String> = lines.collect();
+        lines.sort();
+        lines
     };
     assert_eq!(values(&again), values(&out));
     assert!(again.lines().all(|line| line.ends_with("  # file")), "{again}");
@@ -119,15 +122,15 @@ fn a_wrong_file_is_refused_with_the_place() {
         ("grace = \"3 weeks\"\n", "serve.toml:1:9", "a whole number and ms, s, m, h or d"),
         ("log = \"loud\"\n", "serve.toml:1:7", "one of `error`, `warn`, `info`, `debug`"),
         ("extended = \"yes\"\n", "serve.toml:1:12", "`true` or `false`"),
-        ("db = [\"a\"]\n", "serve.toml:1:6", "a string or a number"),
+        ("db = [\"a\"]\n", "serve.toml:1:6", "a string"),
         ("[limits]\nmax-limit = 3\n", "serve.toml:1:", "the name of a flag"),
         ("source = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "did you mean `source-file`?"),
         // Without quotes, with quotes around the key, and as the value of another key.
         ("source = postgres://me:secret@host/db\n", "serve.toml:1:10", "valid TOML"),
         ("\"source\" = \"postgres://me:secret@host/db\"\n", "serve.toml:1:", "did you mean `source-file`?"),
         ("sources = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "the name of a flag"),
-        ("audit = false\n", "serve.toml:1:9", "found `true` or `false`, expected a string"),
-        ("tls-cert = 3\n", "serve.toml:1:12", "found a number, expected a string"),
+        ("audit = false\n", "serve.toml:1:9", "^ expected a string"),
+        ("tls-cert = 3\n", "serve.toml:1:12", "^ expected a string"),
         ("db = cases.db\n", "serve.toml:1:6", "valid TOML"),
         ("db = \"a\"\ndb = \"b\"\n", "serve.toml:2:1", "valid TOML"),
     ] {

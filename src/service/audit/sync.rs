@@ -194,6 +194,8 @@ pub(super) enum Hanging {
 pub(super) struct Gate {
     hanging: Mutex<Hanging>,
     changed: Condvar,
+    /// The number of accesses.
+    passed: AtomicU64,
 }
 
 #[cfg(test)]
@@ -203,8 +205,14 @@ impl Gate {
         self.changed.notify_all();
     }
 
+    /// Returns the number of accesses so far.
+    pub(super) fn count(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
     /// Waits while accesses of this kind hang.
     fn pass(&self, kind: Hanging) {
+        self.passed.fetch_add(1, Ordering::Relaxed);
         let mut hanging = self.hanging.lock();
         while *hanging >= kind {
             self.changed.wait(&mut hanging);

@@ -1,8 +1,10 @@
 //! Tests of a log on a disk that does not answer, and of requests that wait for their records.
 
+use std::future::{Future, poll_fn};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -141,6 +143,49 @@ fn records_have_the_order_in_which_their_requests_came() {
     for number in 0..300 {
         assert!(place(number).unwrap() < place(number + 1000).unwrap());
     }
+}
+
+#[test]
+fn the_record_of_a_request_that_was_dropped_is_left_out() {
+    let world = World::new();
+    let log = world.open(u64::MAX);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut dropped = Box::pin(log.record(b"\"number\":1".to_vec()));
+        // The record waits for those of other requests that are ready.
+        let first_poll = poll_fn(|context| Poll::Ready(dropped.as_mut().poll(context).is_pending()));
+        assert!(first_poll.await);
+        drop(dropped);
+        assert!(log.record(b"\"number\":2".to_vec()).await);
+    });
+    log.close().unwrap();
+    assert!(world.verify().unwrap().is_closed);
+    let lines = world.lines();
+    let has = |number: &str| lines.iter().any(|(_, line)| line.contains(number));
+    assert!(has("\"number\":2,") && !has("\"number\":1,"));
+}
+
+#[test]
+fn records_of_many_requests_are_written_together() {
+    let world = World::new();
+    let log = Arc::new(world.open(u64::MAX));
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let calls = log.state().slot.gate.count();
+    runtime.block_on(async {
+        let tasks: Vec<_> = (0..100)
+            .map(|number| {
+                let log = Arc::clone(&log);
+                tokio::spawn(async move { log.record(format!("\"number\":{number}").into_bytes()).await })
+            })
+            .collect();
+        for task in tasks {
+            assert!(task.await.unwrap());
+        }
+    });
+    // The thread that syncs may have looked meanwhile.
+    assert!(log.state().slot.gate.count() - calls < 10);
+    drop(log);
+    assert_eq!(world.lines().iter().filter(|(_, line)| line.contains("\"number\":")).count(), 100);
 }
 
 /// Sends a request without a signature, and returns the first line of the response.
