@@ -18,6 +18,8 @@ mod config;
 mod history;
 mod hostile;
 mod large;
+#[cfg(target_os = "linux")]
+mod load;
 mod process;
 #[cfg(unix)]
 mod quick_start;
