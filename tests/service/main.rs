@@ -14,6 +14,8 @@ mod bounds;
 mod client;
 mod compressed;
 mod config;
+#[cfg(target_os = "linux")]
+mod erasures;
 #[cfg(unix)]
 mod history;
 mod hostile;

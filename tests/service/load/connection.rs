@@ -14,7 +14,7 @@ use super::super::client::{Key, Response, chunk_bytes, head, receive};
 use super::Load;
 
 /// The time after which a request that is not answered fails the test.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 type Stream = BufReader<StreamOwned<ClientConnection, TcpStream>>;
 
@@ -48,7 +48,7 @@ impl<'l> Connection<'l> {
             if self.open.is_some() {
                 return self.open.as_mut().map(|(stream, _)| stream).unwrap();
             }
-            assert!(start.elapsed() < PATIENCE, "the service does not listen");
+            self.load.check_patience(start, "the service does not listen");
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -88,7 +88,7 @@ impl<'l> Connection<'l> {
     pub(super) fn call(&mut self, name: &str, method: &str, target: &str, body: &[u8]) -> Answer {
         let (start, mut was_lost) = (Instant::now(), false);
         loop {
-            assert!(start.elapsed() < PATIENCE, "{method} {target} is never answered");
+            self.load.check_patience(start, target);
             let (epoch, key) = (self.load.epoch(), self.load.key(name));
             match self.try_call(&key, method, target, body) {
                 Ok(response) => {
@@ -158,7 +158,7 @@ fn path_of(target: &str) -> String {
 pub(super) fn operate(load: &Load, target: &str, body: &str) -> (u16, Value, bool) {
     let (start, mut was_lost) = (Instant::now(), false);
     loop {
-        assert!(start.elapsed() < PATIENCE, "POST {target} is never answered");
+        load.check_patience(start, target);
         let epoch = load.epoch();
         let Ok(stream) = UnixStream::connect(load.database.folder().join("cases.db.sock")) else {
             assert!(load.was_down_since(epoch), "POST {target}: the socket is gone");

@@ -1,5 +1,5 @@
 //! A proof by load: clients of two tenants use all operations, beside imports, erasures, backups, and changes of tokens and certificates.
-//! The service is stopped once and killed once. In the end, nothing that it acknowledged may be missing.
+//! The service is stopped and killed in turn. In the end, nothing that it acknowledged may be missing.
 //!
 //! `CASEFILTER_LOAD_SECONDS=60` sets the duration of the load.
 
@@ -28,10 +28,13 @@ use super::client::{Key, Response};
 use super::process::{Process, casefilter, write_private};
 use super::server::{Database, STANDING, key, tokens};
 use super::tls::make_pair;
-use connection::{Connection, operate};
+use connection::{Connection, PATIENCE, operate};
 
 /// The duration of the load in seconds, unless the environment sets another one.
 const SECONDS: u64 = 5;
+
+/// The time between restarts in seconds, but there are at least two.
+const RESTART_S: u64 = 5;
 
 /// The tenants of the load: the name of the app token, a client of it, and an applicant of this client with an AML case.
 const TENANTS: [Tenant; 2] = [
@@ -70,6 +73,8 @@ struct Load {
     keys: Mutex<HashMap<String, Key>>,
     tls: Arc<ClientConfig>,
     is_over: AtomicBool,
+    /// True if the test has failed, so that no request will be answered any more.
+    has_failed: AtomicBool,
     /// The status of each response, by its correlation id.
     answered: Mutex<HashMap<String, u16>>,
     /// The number of responses, by request and status.
@@ -96,6 +101,7 @@ impl Load {
             keys: Mutex::default(),
             tls,
             is_over: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
             answered: Mutex::default(),
             counts: Mutex::default(),
             lost: AtomicU64::new(0),
@@ -197,6 +203,12 @@ impl Load {
         assert_eq!(before, None, "two responses have one correlation id");
     }
 
+    /// Fails if a request that began at `start` is not answered in time, or if the test has failed already.
+    fn check_patience(&self, start: Instant, request: &str) {
+        assert!(!self.has_failed.load(Ordering::Relaxed), "{request}: the test has failed");
+        assert!(start.elapsed() < PATIENCE, "{request}: no answer");
+    }
+
     fn note_lost(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
     }
@@ -208,7 +220,23 @@ struct EndOnDrop<'l>(&'l Load);
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.is_over.store(true, Ordering::Relaxed);
+        self.0.has_failed.store(thread::panicking(), Ordering::Relaxed);
     }
+}
+
+/// Runs the load for some time, and restarts the service: it is stopped and killed in turn. Returns it, and its logs of before.
+fn run(load: &Load, mut process: Process, duration: Duration) -> (Process, Vec<String>) {
+    let restarts = (duration.as_secs() / RESTART_S).max(2);
+    let mut logs = Vec::new();
+    for number in 0..u32::try_from(restarts).unwrap() {
+        thread::sleep(duration / (u32::try_from(restarts).unwrap() + 1));
+        let end = if number % 2 == 0 { Process::terminate } else { Process::kill };
+        let (next, log) = load.restart(process, end);
+        process = next;
+        logs.push(log);
+    }
+    thread::sleep(duration / (u32::try_from(restarts).unwrap() + 1));
+    (process, logs)
 }
 
 /// Returns a filter that selects every case.
@@ -234,7 +262,7 @@ fn nothing_is_lost_under_load() {
     }
     let start = Instant::now();
     let (process, done) = thread::scope(|scope| {
-        let over = EndOnDrop(load);
+        let _over = EndOnDrop(load);
         let spawn_clients = |tenant: Tenant| {
             let updates = (0..UPDATERS).map(|own| scope.spawn(move || clients::update(load, tenant, own)));
             (
@@ -257,14 +285,10 @@ fn nothing_is_lost_under_load() {
             operators::change_certificates,
         ];
         let others = others.map(|own| scope.spawn(move || own(load)));
-        thread::sleep(duration / 3);
-        let (process, stopped) = load.restart(process, Process::terminate);
-        thread::sleep(duration / 3);
-        let (process, killed) = load.restart(process, Process::kill);
-        thread::sleep(duration / 3);
-        drop(over);
+        let (process, logs) = run(load, process, duration);
+        load.is_over.store(true, Ordering::Relaxed);
         let mut done = proof::Done {
-            logs: vec![stopped, killed],
+            logs,
             cases: import.join().unwrap(),
             erased: erase.join().unwrap(),
             tenants: Vec::new(),
