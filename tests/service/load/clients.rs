@@ -148,7 +148,7 @@ pub(super) fn store_filters(load: &Load, tenant: Tenant) -> BTreeMap<String, Val
     let mut connection = Connection::new(load);
     let mut stored = BTreeMap::from([("every".to_owned(), every())]);
     for round in 0.. {
-        if !load.goes_on() {
+        if !load.goes_on_beside_records() {
             break;
         }
         let name = format!("f{}", round * 7 % 10);

@@ -36,6 +36,9 @@ const SECONDS: u64 = 5;
 /// The time between restarts in seconds, but there are at least two.
 const RESTART_S: u64 = 5;
 
+/// The time before a kill in which only records are written.
+const RECORDS_ALONE: Duration = Duration::from_millis(600);
+
 /// The tenants of the load: the name of the app token, a client of it, and an applicant of this client with an AML case.
 const TENANTS: [Tenant; 2] = [
     Tenant { name: "tenant-one", clients: &["acme", "client01"], applicant: "anna", aml_case: "aml-2" },
@@ -73,6 +76,8 @@ struct Load {
     keys: Mutex<HashMap<String, Key>>,
     tls: Arc<ClientConfig>,
     is_over: AtomicBool,
+    /// True while only records are written. They are not synced by other writes then.
+    is_held: AtomicBool,
     /// True if the test has failed, so that no request will be answered any more.
     has_failed: AtomicBool,
     /// The status of each response, by its correlation id.
@@ -101,6 +106,7 @@ impl Load {
             keys: Mutex::default(),
             tls,
             is_over: AtomicBool::new(false),
+            is_held: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
             answered: Mutex::default(),
             counts: Mutex::default(),
@@ -195,6 +201,14 @@ impl Load {
         !self.is_over.load(Ordering::Relaxed)
     }
 
+    /// Like [`goes_on`](Self::goes_on), for threads that write cases or filters. Waits while only records are written.
+    fn goes_on_beside_records(&self) -> bool {
+        while self.is_held.load(Ordering::Relaxed) && self.goes_on() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.goes_on()
+    }
+
     /// Notes a response.
     fn note(&self, request: &str, response: &Response) {
         *self.counts.lock().unwrap().entry((request.to_owned(), response.status)).or_default() += 1;
@@ -230,8 +244,12 @@ fn run(load: &Load, mut process: Process, duration: Duration) -> (Process, Vec<S
     let mut logs = Vec::new();
     for number in 0..u32::try_from(restarts).unwrap() {
         thread::sleep(duration / (u32::try_from(restarts).unwrap() + 1));
-        let end = if number % 2 == 0 { Process::terminate } else { Process::kill };
+        let is_kill = number % 2 == 1;
+        load.is_held.store(is_kill, Ordering::Relaxed);
+        thread::sleep(if is_kill { RECORDS_ALONE } else { Duration::ZERO });
+        let end = if is_kill { Process::kill } else { Process::terminate };
         let (next, log) = load.restart(process, end);
+        load.is_held.store(false, Ordering::Relaxed);
         process = next;
         logs.push(log);
     }

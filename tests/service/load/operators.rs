@@ -43,7 +43,7 @@ pub(super) fn import(load: &Load) -> Cases {
     let mut cases = Cases::default();
     let clients = TENANTS.map(|tenant| tenant.clients[1]);
     for round in 0.. {
-        if !load.goes_on() {
+        if !load.goes_on_beside_records() {
             break;
         }
         // Every third import replaces the cases of the round before.
@@ -90,7 +90,7 @@ pub(super) fn erase(load: &Load) -> Vec<String> {
     let mut erased = Vec::new();
     let (tenant, client) = (TENANTS[0].name, TENANTS[0].clients[0]);
     for round in 0.. {
-        if !load.goes_on() {
+        if !load.goes_on_beside_records() {
             break;
         }
         let (id, name) = (format!("gone-{round}"), format!("Quetzalcoatlus{round}x"));
