@@ -105,8 +105,10 @@ pub(super) struct Merged {
     pub(super) by: &'static str,
 }
 
-/// Merges an imported applicant with the stored applicant. Returns `None` if clients have changed no member of the stored
-/// applicant. Also returns `None` if they changed only members of `companyInfo`, and the imported applicant is not a company.
+/// Merges an imported applicant with the stored applicant. Returns nothing if clients have changed no member of the stored applicant.
+/// Also returns nothing if they changed only members of `companyInfo`, and the imported applicant is not a company. An applicant has
+/// changed members of `info` and of `companyInfo` only if its type has changed. Then the result has one value for each, and the text
+/// of the last one is to be stored.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
 /// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. Its time for a member is a fourth date of this
@@ -116,12 +118,10 @@ pub(super) struct Merged {
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.
-pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
-    match merge_info(stored, incoming)? {
-        // An applicant has members of both only if its type has changed.
-        Some(merged) => Ok(Some(merge_company(stored, &merged.text)?.unwrap_or(merged))),
-        None => merge_company(stored, incoming),
-    }
+pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Vec<Merged>> {
+    let of_info = merge_info(stored, incoming)?;
+    let of_company = merge_company(stored, of_info.as_ref().map_or(incoming, |merged| &merged.text))?;
+    Ok(of_info.into_iter().chain(of_company).collect())
 }
 
 /// Merges the `companyInfo` of an imported company with that of the stored company; see [`merge`].

@@ -71,7 +71,7 @@ impl Clients<'_> {
     }
 
     /// Returns true if `client` is one of these clients.
-    pub(super) fn has(self, client: &str) -> bool {
+    pub(crate) fn has(self, client: &str) -> bool {
         match self {
             Self::All => true,
             Self::Only(clients) => clients.iter().any(|own| own == client),

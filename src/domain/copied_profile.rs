@@ -9,12 +9,11 @@ use super::hits::{hits_of, list, without_reviewers};
 use super::members::{Members, json_string};
 use super::profile::profile;
 use super::records::{
-    AML_CASES, APPLICANTS, DOCUMENTS, LEVELS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, applicant_key,
-    put_within_limit, read,
+    AML_CASES, APPLICANTS, DOCUMENTS, LEVELS, PAGE_BYTES, PAGE_RECORDS, applicant_key, put_within_limit,
 };
 use super::room::Room;
 use super::schemas::COPIED_FROM;
-use super::share_token::{ShareToken, hash, hex};
+use super::share_token::{MadeCopy, MayShare, find, hex};
 use crate::error::{Error, ErrorKind, Errors, Found};
 use crate::json;
 use crate::store::{RecordWrite, Store};
@@ -38,6 +37,7 @@ pub(crate) struct CopyRequest<'r> {
     pub(crate) body: &'r [u8],
     /// The clients that the app token is bound to.
     pub(crate) clients: Clients<'r>,
+    pub(crate) may_share: &'r MayShare<'r>,
     pub(crate) now: DateTime<Utc>,
 }
 
@@ -55,11 +55,13 @@ pub(crate) struct CopyIds<'c> {
 /// record lists its origins, which no answer shows. The documents and AML cases are copied, without the names of those who reviewed
 /// hits. The decisions on hits are copied without their `version`. So they do not count as reviews by a client, and an import can
 /// replace them. The use of the token and the copy are one transaction: both are stored, or neither. The transaction is on disk
-/// when the call returns. Of concurrent calls with one token, one succeeds.
+/// when the call returns. Of concurrent calls with one token, one succeeds. The record of the used token has the ids of the copy,
+/// so that an operator finds a copy whose answer was lost.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
-/// another client. Also returns this error if the applicant was moved to another client after the token was created. Returns
+/// another client. Also returns this error if the applicant was moved to another client after the token was created, or if the app
+/// token that created the share token may no longer share the applicant. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and for a body without a client, unless the caller has only
 /// one. Also returns this error for a profile whose records are larger than [`MOST_BYTES`] or more than [`MOST_RECORDS`]. Returns
 /// an error if the store cannot be read or written, or if the system cannot provide random numbers.
@@ -78,10 +80,9 @@ pub(crate) fn copy_profile_in(
     let mut random = [0; ID_BYTES];
     getrandom::fill(&mut random).map_err(|_| DomainError::no_random_numbers())?;
     let copy_id = hex(&random);
-    let key = hash(share_token);
     store.write_records(|records| {
-        let text = records.get(SHARE_TOKENS, &key)?.ok_or_else(DomainError::unauthorized)?;
-        let share: ShareToken = read(store, &text)?;
+        let found = find(store, share_token, |kind, key| records.get(kind, key))?;
+        let share = &found.share;
         if !share.is_good(request.now) || !share.is_for_client(&client_id) {
             return Err(DomainError::unauthorized());
         }
@@ -89,11 +90,12 @@ pub(crate) fn copy_profile_in(
         let applicant_bytes = records.size(APPLICANTS, &share.applicant_id)?;
         room.take(applicant_bytes.saturating_mul(4))?;
         let stored = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
-        if !share.is_of_client_of(&stored) {
+        if !share.gives_access_to(&stored, request.may_share) {
             return Err(DomainError::unauthorized());
         }
         check_size(records, &share.applicant_id, applicant_bytes)?;
-        let applicant_id = share.use_up(store, records, &key)?;
+        let made = MadeCopy { applicant_id: copy_id.clone(), client_id: client_id.clone() };
+        let applicant_id = found.use_up(store, records, Some(made))?;
         note(&CopyIds { applicant_id: &applicant_id, copy_id: &copy_id, client_id: &client_id });
         if records.get(APPLICANTS, &copy_id)?.is_some() {
             return Err(DomainError::no_random_numbers());

@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::clients::is_entry_of;
 use super::records::{
-    AML_CASES, APPLICANTS, DOCUMENTS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS, applicant_key,
+    AML_CASES, APPLICANTS, CLIENT_SHARE_TOKENS, DOCUMENTS, PAGE_BYTES, PAGE_RECORDS, SHARE_TOKENS,
+    SHARE_TOKENS_BY_MAKER, applicant_key,
 };
 use super::schemas::COPIED_FROM;
 use super::share_token::is_share_token_of;
@@ -18,7 +19,7 @@ use crate::store::{Erasure, Store, StoreError};
 const APPLICANT_ID: &str = "applicantReference.applicantId";
 
 /// Returns the erasure of an applicant, for [`Store::erase`](crate::Store::erase): the record of the applicant, its documents, its AML
-/// cases, its share tokens, its entry in the index of clients, and all cases whose `applicantReference.applicantId` is this id.
+/// cases, its share tokens, its entries in the indexes, and all cases whose `applicantReference.applicantId` is this id.
 ///
 /// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary. So do copies of the
 /// profile, which [`copies_of_applicant`] finds.
@@ -45,7 +46,8 @@ pub fn erasure_of_applicant(catalog: &Catalog, id: &str) -> Result<Erasure, Erro
     let erasure = Erasure::new().with_records(move |kind, key, text| match kind {
         APPLICANTS => key == own,
         DOCUMENTS | AML_CASES => key.starts_with(&prefix),
-        SHARE_TOKENS => is_share_token_of(text, &own),
+        SHARE_TOKENS | CLIENT_SHARE_TOKENS => is_share_token_of(text, &own),
+        SHARE_TOKENS_BY_MAKER => text == own,
         _ => is_entry_of(kind, key, &own),
     });
     let filter = Filter::test(catalog, APPLICANT_ID, Operator::Equal, [id])?;

@@ -8,10 +8,10 @@ use super::clients::Clients;
 use super::copy::{View, copy};
 use super::error::DomainError;
 use super::members::Members;
-use super::records::{APPLICANTS, Applicant, ApplicantKind, LEVELS, Level, SHARE_TOKENS, read};
+use super::records::{APPLICANTS, Applicant, ApplicantKind, LEVELS, Level, read};
 use super::room::Room;
 use super::schemas;
-use super::share_token::{ShareToken, hash};
+use super::share_token::{MayShare, find};
 use crate::store::Store;
 
 /// Returns the profile that belongs to a share token, as JSON: status and review data, without images. The token can still be used
@@ -20,11 +20,38 @@ use crate::store::Store;
 /// The answer has only members that the interface document lists. If the record of the applicant has no `requiredIdDocs`, the
 /// answer has the steps of its level for this type of applicant.
 ///
+/// A share token that a client of the [service](crate::service) has created for one other client is invalid here; see
+/// [`preview_for_client`].
+///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired or used, or if the
-/// applicant was moved to another client since. Returns an error if the store cannot be read.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client, or
+/// if the applicant was moved to another client since. Returns an error if the store cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
-    preview_in(store, share_token, Clients::All, now, &|_| {}, &mut Room::new(&mut |_| true))
+    preview_as(store, share_token, Clients::Only(&[]), now)
+}
+
+/// Like [`preview`], for a caller who acts for a client: also accepts a share token that is for this client. See the example of
+/// [`redeem_share_token_for_client`](super::redeem_share_token_for_client).
+///
+/// # Errors
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for a token that is for another client, and otherwise the errors of
+/// [`preview`].
+pub fn preview_for_client(
+    store: &Store,
+    share_token: &str,
+    client_id: &str,
+    now: DateTime<Utc>,
+) -> Result<String, DomainError> {
+    preview_as(store, share_token, Clients::Only(&[client_id.to_owned()]), now)
+}
+
+fn preview_as(
+    store: &Store,
+    share_token: &str,
+    clients: Clients<'_>,
+    now: DateTime<Utc>,
+) -> Result<String, DomainError> {
+    preview_in(store, share_token, (clients, &|_, _| true), now, &|_| {}, &mut Room::new(&mut |_| true))
 }
 
 /// Like [`preview`], but for a caller who acts for `clients`, and within the memory budget `room`. Calls `note` with the id of the
@@ -32,21 +59,20 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
 pub(crate) fn preview_in(
     store: &Store,
     share_token: &str,
-    clients: Clients<'_>,
+    (clients, may_share): (Clients<'_>, &MayShare<'_>),
     now: DateTime<Utc>,
     note: &dyn Fn(&str),
     room: &mut Room<'_>,
 ) -> Result<String, DomainError> {
     let records = store.records()?;
-    let text = records.get(SHARE_TOKENS, &hash(share_token))?.ok_or_else(DomainError::unauthorized)?;
-    let share: ShareToken = read(store, &text)?;
+    let share = find(store, share_token, |kind, key| records.get(kind, key))?.share;
     if !share.is_good(now) || !share.is_for(clients) {
         return Err(DomainError::unauthorized());
     }
     // Three texts are in memory at the same time: the record, its visible members, and the answer.
     room.take(records.size(APPLICANTS, &share.applicant_id)?.saturating_mul(3))?;
     let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
-    if !share.is_of_client_of(&text) {
+    if !share.gives_access_to(&text, may_share) {
         return Err(DomainError::unauthorized());
     }
     note(&share.applicant_id);

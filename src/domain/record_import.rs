@@ -91,7 +91,7 @@ struct Accepted {
     text: String,
     /// The faults of the parts that were left out of the record.
     faults: Vec<Error>,
-    merged: Option<Merged>,
+    merged: Vec<Merged>,
 }
 
 /// The position of a record in its source, from which the lines of its errors are computed.
@@ -165,7 +165,7 @@ impl Importer<'_, '_> {
         if self.mode == ImportMode::Strict && !faults.is_empty() {
             return Err(Fault::Record(faults));
         }
-        let record = Accepted { key: String::new(), text: text.into_owned(), faults, merged: None };
+        let record = Accepted { key: String::new(), text: text.into_owned(), faults, merged: Vec::new() };
         let mut level = None;
         let Accepted { key, text, faults, merged } = match self.kind {
             RecordKind::Levels => {
@@ -215,7 +215,7 @@ impl Importer<'_, '_> {
                 self.note(lines.of(&error), ImportNoteKind::UnknownStep, message);
             }
         }
-        if let Some(merged) = merged {
+        for merged in merged {
             self.report_merged(&key, &merged, lines.first);
         }
         Ok(())
@@ -247,10 +247,9 @@ impl Importer<'_, '_> {
         }
         let stored = self.records.get(APPLICANTS, &record.key)?;
         if let Some(stored) = &stored {
-            let merged = merge(stored, &record.text).map_err(|error| *error)?;
-            if let Some(merged) = merged {
+            record.merged = merge(stored, &record.text).map_err(|error| *error)?;
+            if let Some(merged) = record.merged.last() {
                 record.text.clone_from(&merged.text);
-                record.merged = Some(merged);
             }
             if let Some(text) = with_origins(stored, &record.text).map_err(|error| *error)? {
                 record.text = text;
@@ -316,7 +315,7 @@ impl Importer<'_, '_> {
         Ok(merged.text)
     }
 
-    /// Counts the changes of operation 5 that were kept or overwritten, and adds notes on them.
+    /// Counts the changes by clients that were kept or overwritten, and adds notes on them.
     fn report_merged(&mut self, id: &str, merged: &Merged, line: u64) {
         let date = match &merged.date {
             Some(date) => format!("the latest date of the record is {date}"),

@@ -27,8 +27,14 @@ pub(super) const APPLICANTS: &str = "applicant";
 pub(super) const DOCUMENTS: &str = "document";
 /// The record kind of AML cases. The key of a record is its [`applicant_key`].
 pub(super) const AML_CASES: &str = "aml-case";
-/// The record kind of share tokens. The key of a record is the hash of the token.
+/// The record kind of share tokens that the host or an operator has created. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
+/// The record kind of share tokens that clients have created. They have a kind of their own, because earlier versions of this library
+/// would ignore their restrictions. The key of a record is the hash of the token.
+pub(super) const CLIENT_SHARE_TOKENS: &str = "client-share-token";
+/// The record kind of the index of these share tokens by app token. The key of a record is the mark of the app token, followed by the
+/// hash of the share token. Its text is the id of the applicant.
+pub(super) const SHARE_TOKENS_BY_MAKER: &str = "share-token-by-maker";
 
 /// The number of records that are read from the store at a time.
 pub(super) const PAGE_RECORDS: usize = 256;

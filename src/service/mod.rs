@@ -246,7 +246,7 @@
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
 //! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
 //! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `erase`, `filters`, `watch`,
-//! `token share`, `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the
+//! `token share`, `token shares`, `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the
 //! socket. The socket uses HTTP/1.1 with the error envelope:
 //!
 //! | request | meaning |
@@ -254,6 +254,7 @@
 //! | `GET /` | returns the version, the database, and the number of cases |
 //! | `GET /metrics` | returns the metrics |
 //! | `POST /imports/{kind}` | imports the body; `kind` is `cases`, `levels`, `applicants`, `documents` or `aml-cases`. Query parameters, each at most once: `mode=lenient` like `--lenient`, `format=parquet` for cases, `source=` for the name in error messages |
+//! | `GET /share-tokens` | lists the share tokens, without their texts, and the copies that were made with them |
 //! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` creates a share token |
 //! | `POST /backups` | `{"path":…}` copies the database to a new file, with the rights of the service's user; the path must be absolute |
 //! | `POST /copies` | sends a copy of the database, which is written to an unnamed file first |

@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
 use super::audit::AuditLog;
+use super::auth::permission::Permission;
 use super::auth::tokens::{SharedTokens, Tokens};
 use super::events::hub::EventHub;
 use super::http::body_spool::BodySpool;
@@ -189,6 +190,14 @@ impl ServiceState {
     /// Returns true if requests must not be answered, because the audit log cannot be written.
     pub(super) fn is_unrecorded(&self) -> bool {
         self.audit.as_ref().is_some_and(AuditLog::refuses)
+    }
+
+    /// Returns true if the app token with this mark is in force, and may share the applicants of a client. Share tokens that it has
+    /// created are valid only as long as it could still create them.
+    pub(super) fn may_share(&self, mark: &str, client: &str) -> bool {
+        let tokens = self.tokens.load();
+        let maker = tokens.of_owner(mark).filter(|token| token.is_live(now().timestamp()));
+        maker.is_some_and(|token| token.may(Permission::ShareApplicants) && token.clients().has(client))
     }
 
     /// Returns true if the last write failed because of the file.

@@ -74,24 +74,7 @@ impl Client {
 
     /// Reads one response.
     pub(crate) fn receive(&mut self) -> io::Result<Response> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let status = status.unwrap_or_else(|| panic!("no status line: {line}"));
-        let mut headers = Vec::new();
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line)?;
-            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-            headers.push((name.to_lowercase(), value.to_owned()));
-        }
-        let mut answer = Response { status, headers, body: Vec::new() };
-        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-        answer.body.resize(length, 0);
-        self.stream.read_exact(&mut answer.body)?;
-        Ok(answer)
+        receive(&mut self.stream)
     }
 
     /// Reads a response without a body and returns its status.
@@ -109,13 +92,7 @@ impl Client {
 
     /// Like [`chunk`](Self::chunk), for a chunk that is not text.
     pub(crate) fn chunk_bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = String::new();
-        self.stream.read_line(&mut line)?;
-        let length = usize::from_str_radix(line.trim_end(), 16).map_err(|_| io::ErrorKind::UnexpectedEof)?;
-        let mut chunk = vec![0; length + 2];
-        self.stream.read_exact(&mut chunk)?;
-        chunk.truncate(length);
-        Ok((length > 0).then_some(chunk))
+        chunk_bytes(&mut self.stream)
     }
 
     /// Sends a signed request and returns the response.
@@ -137,6 +114,41 @@ impl Client {
     pub(crate) fn drain(&mut self) -> io::Result<usize> {
         io::copy(&mut self.stream.by_ref(), &mut io::sink()).map(|count| count as usize)
     }
+}
+
+/// Reads one response.
+pub(crate) fn receive(stream: &mut impl BufRead) -> io::Result<Response> {
+    let mut line = String::new();
+    if stream.read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.unwrap_or_else(|| panic!("no status line: {line}"));
+    let mut headers = Vec::new();
+    loop {
+        line.clear();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        headers.push((name.to_lowercase(), value.to_owned()));
+    }
+    let mut answer = Response { status, headers, body: Vec::new() };
+    let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+    answer.body.resize(length, 0);
+    stream.read_exact(&mut answer.body)?;
+    Ok(answer)
+}
+
+/// Reads one chunk of a response in chunks. Returns `None` at its end.
+pub(crate) fn chunk_bytes(stream: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
+    let length = usize::from_str_radix(line.trim_end(), 16).map_err(|_| io::ErrorKind::UnexpectedEof)?;
+    let mut chunk = vec![0; length + 2];
+    stream.read_exact(&mut chunk)?;
+    chunk.truncate(length);
+    Ok((length > 0).then_some(chunk))
 }
 
 impl Response {

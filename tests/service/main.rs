@@ -14,10 +14,14 @@ mod bounds;
 mod client;
 mod compressed;
 mod config;
+#[cfg(target_os = "linux")]
+mod erasures;
 #[cfg(unix)]
 mod history;
 mod hostile;
 mod large;
+#[cfg(target_os = "linux")]
+mod load;
 mod process;
 #[cfg(unix)]
 mod quick_start;

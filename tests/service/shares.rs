@@ -3,12 +3,14 @@
 use std::fs;
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use casefilter::service::ServiceOptions;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::client::Client;
-use super::process::Process;
+use super::process::{Process, casefilter, write_private};
 use super::server::{
     COPY, Database, EVENTS, PREVIEW, SEARCH, STANDING, Server, TENANTS, aml_of, key, share_tokens_of,
     status_of,
@@ -19,6 +21,11 @@ fn share(client: &mut Client, name: &str, body: &Value) -> String {
     let body = body.to_string();
     let made = client.call(&key(name), "POST", &share_tokens_of("anna"), body.as_bytes()).created();
     made["token"].as_str().unwrap().to_owned()
+}
+
+/// Returns the hash of a share token, which the database has.
+fn hash(token: &str) -> String {
+    Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn preview(client: &mut Client, name: &str, token: &str) -> u16 {
@@ -46,7 +53,9 @@ fn a_share_token_is_durable_and_in_no_log() {
     let audit = fs::read_to_string(audit).unwrap();
     let bytes = fs::read(database.path()).unwrap();
     for token in [&open, &bound] {
-        assert!(!log.contains(token.as_str()) && !audit.contains(token.as_str()), "{log}{audit}");
+        for text in [token.clone(), hash(token)] {
+            assert!(!log.contains(&text) && !audit.contains(&text), "{log}{audit}");
+        }
         assert!(!bytes.windows(token.len()).any(|window| window == token.as_bytes()));
     }
     let made: Vec<Value> = audit
@@ -70,16 +79,17 @@ fn the_number_of_share_tokens_is_limited_and_counted() {
     }
     let database = server.stop();
     let store = database.open();
-    let maker = store.records().unwrap().with_prefix("share-token", "").unwrap();
+    let maker = store.records().unwrap().with_prefix("client-share-token", "").unwrap();
     let maker = maker.iter().find_map(|(_, text)| {
         serde_json::from_str::<Value>(text).unwrap()["maker"].as_str().map(str::to_owned)
     });
-    let record =
-        json!({"applicantId": "anna", "expiresAtMs": i64::MAX, "isUsed": false, "maker": maker.unwrap()});
+    let maker = maker.unwrap();
+    let record = json!({"applicantId": "anna", "expiresAtMs": i64::MAX, "isUsed": false, "maker": maker});
     store
         .write_records(|records| {
             for number in 0..997 {
-                records.put("share-token", &format!("t{number}"), &record.to_string())?;
+                records.put("client-share-token", &format!("t{number}"), &record.to_string())?;
+                records.put("share-token-by-maker", &format!("{maker}t{number}"), "anna")?;
             }
             Ok::<_, casefilter::StoreError>(())
         })
@@ -197,8 +207,9 @@ fn a_copy_belongs_to_a_client_of_its_token_and_survives_a_kill() {
     log.push_str(&process.terminate());
     // The audit log names the profile and its copy. No log has the share token.
     let audit = fs::read_to_string(audit).unwrap();
-    for secret in tokens.iter().map(String::as_str).chain(["Änne", "Grün"]) {
-        assert!(!log.contains(secret) && !audit.contains(secret), "{secret}");
+    let hashes = tokens.iter().map(|token| hash(token));
+    for secret in tokens.iter().cloned().chain(hashes).chain(["Änne", "Grün"].map(str::to_owned)) {
+        assert!(!log.contains(&secret) && !audit.contains(&secret), "{secret}");
     }
     let records: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let made: Vec<&Value> = records
@@ -210,6 +221,85 @@ fn a_copy_belongs_to_a_client_of_its_token_and_survives_a_kill() {
         let expected = json!([tenant, "anna", id, clients.last()]);
         assert_eq!(json!([record["token"], record["applicant"], record["copy"], record["client"]]), expected);
     }
+}
+
+#[test]
+fn a_share_token_is_valid_as_long_as_its_app_token_may_share() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::start(&database, &[]);
+    let mut client = process.client();
+    let token = share(&mut client, "tenant-one", &json!({"ttlInSecs": 600}));
+    let of_operator = &database.share_token;
+    let path = database.folder().join("tokens.json");
+    let all: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    // Changes the app token that has created the share token, and waits until a preview gets the status.
+    let mut change = |change: &dyn Fn(&mut Vec<Value>), expected: u16| {
+        let mut file = all.clone();
+        change(file["tokens"].as_array_mut().unwrap());
+        write_private(&path, &file.to_string());
+        let start = Instant::now();
+        while preview(&mut client, "tenant-two", &token) != expected {
+            assert!(start.elapsed() < Duration::from_secs(5), "no {expected} yet");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let target = format!("{COPY}?shareToken={token}");
+        let copy = client.call(&key("tenant-two"), "POST", &target, br#"{"clientId":"other"}"#);
+        if expected == 401 {
+            assert_eq!((copy.failure(401), copy.code().0), ("the share token is invalid".to_owned(), 4011));
+            assert_eq!(preview(&mut client, "tenant-two", of_operator), 200);
+        } else {
+            copy.created();
+        }
+    };
+    let own = |tokens: &mut Vec<Value>, member: &str, value: Value| {
+        tokens.iter_mut().find(|token| token["name"] == "tenant-one").unwrap()[member] = value;
+    };
+    change(&|tokens| tokens.retain(|token| token["name"] != "tenant-one"), 401);
+    change(&|tokens| own(tokens, "permissions", json!(["viewApplicants"])), 401);
+    change(&|tokens| own(tokens, "clients", json!(["client01"])), 401);
+    change(&|tokens| own(tokens, "expires", json!("2020-01-01T00:00:00Z")), 401);
+    // Another secret is the same token.
+    change(&|tokens| own(tokens, "secret", json!("another secret of the first tenant")), 200);
+    process.terminate();
+}
+
+#[cfg(unix)]
+#[test]
+fn an_operator_finds_a_copy_whose_answer_was_lost() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::start(&database, &[]);
+    let mut client = process.client();
+    let token = share(&mut client, "tenant-one", &json!({"forClientId": "other"}));
+    let target = format!("{COPY}?shareToken={token}");
+    let copy = client.call(&key("tenant-two"), "POST", &target, br#"{"clientId":"other"}"#).created();
+    let list = |arguments: &[&str]| -> Vec<Value> {
+        let mut command = casefilter();
+        let output = command.args(["token", "shares", "--db"]).arg(database.path()).args(arguments).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let check = || {
+        assert_eq!(list(&["--applicant", "boris"]), [] as [Value; 0]);
+        // One each that is used by a client, used by the host, and valid. The expired one was removed.
+        let all = list(&["--applicant", "anna"]);
+        assert_eq!(all.len(), 3, "{all:?}");
+        let found: Vec<&Value> = all.iter().filter(|share| share["copyId"] == copy["id"]).collect();
+        assert_eq!(found.len(), 1, "{all:?}");
+        let expected = json!({"hash": hash(&token), "used": true, "copyClientId": "other", "forClientId": "other", "byClient": true});
+        for (name, value) in expected.as_object().unwrap() {
+            assert_eq!(found[0][name], *value, "{name}");
+        }
+    };
+    check();
+    process.terminate();
+    check();
+    let mut command = casefilter();
+    let output = command.args(["token", "shares", "--format", "table", "--db"]).arg(database.path()).output();
+    let table = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(table.contains(copy["id"].as_str().unwrap()) && table.contains("client of the copy"), "{table}");
+    assert!(!table.contains(&token) && !table.contains(&hash(&token)));
 }
 
 #[test]

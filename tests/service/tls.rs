@@ -18,7 +18,7 @@ use super::client::head;
 use super::process::Process;
 use super::server::{Database, SEARCH, Server, data, key};
 
-fn pem(name: &str) -> Vec<u8> {
+pub(crate) fn pem(name: &str) -> Vec<u8> {
     fs::read(data(&format!("tls/{name}.pem"))).unwrap()
 }
 
@@ -79,7 +79,7 @@ fn a_certificate_needs_its_key() {
 }
 
 /// Makes a certificate for localhost with its key, and returns its encoding.
-fn make_pair(folder: &Path, name: &str) -> Option<Vec<u8>> {
+pub(crate) fn make_pair(folder: &Path, name: &str) -> Option<Vec<u8>> {
     let file = |ending: &str| folder.join(format!("{name}.{ending}"));
     let made = Command::new("openssl")
         .args([

@@ -201,7 +201,7 @@ fn an_update_whose_client_disconnects_is_stored_completely_or_not_at_all() {
 
 /// Full disks, simulated by a limit on the file size that a shell sets.
 #[cfg(target_os = "linux")]
-mod full {
+pub(crate) mod full {
     use std::fs;
     use std::path::Path;
     use std::process::{Command, Stdio};
@@ -210,7 +210,7 @@ mod full {
     use super::*;
 
     /// Starts a service process that can write no file beyond `bytes`.
-    fn serve(database: &Database, bytes: u64) -> Process {
+    pub(crate) fn serve(database: &Database, bytes: u64) -> Process {
         let inner = casefilter();
         let mut shell = Command::new("sh");
         // The signal is ignored, so a write returns an error instead of ending the process. The limit can be raised again.
@@ -225,7 +225,7 @@ mod full {
     }
 
     /// Removes the limit of a process.
-    fn lift_limit(process: &Process) {
+    pub(crate) fn lift_limit(process: &Process) {
         let id = process.child.id().to_string();
         let done = Command::new("prlimit").args(["--pid", &id, "--fsize=unlimited"]).status();
         assert!(done.expect("prlimit is of util-linux").success());

@@ -103,6 +103,21 @@ fn each_member_has_its_own_time() {
 }
 
 #[test]
+fn changes_of_both_kinds_are_counted_if_an_individual_becomes_a_company() {
+    let world = World::empty();
+    let before = json!({
+        "id": "a", "type": "individual", "info": {"companyInfo": {"taxId": "1"}},
+        "companyInfoChangedAt": {"taxId": "2027-01-01 00:00:00+0000"},
+    });
+    import(&world, RecordKind::Applicants, &before.to_string()).unwrap();
+    update_info(&world, "a", br#"{"lastName":"Zweig"}"#, now()).unwrap();
+    let after = json!({"id": "a", "type": "company", "info": {"companyInfo": {"taxId": "2"}}});
+    let imported = import(&world, RecordKind::Applicants, &after.to_string()).unwrap();
+    assert_eq!((imported.kept_changes, imported.overwritten_changes, imported.notes.len()), (1, 1, 2));
+    assert_eq!(info(&world)["companyInfo"]["taxId"], "1");
+}
+
+#[test]
 fn the_times_of_changes_are_not_served() {
     let world = changed();
     assert!(!preview_of(&world, "a").contains("ChangedAt"));

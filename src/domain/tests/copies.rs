@@ -11,6 +11,7 @@ fn copy(store: &Store, clients: &[&str], query: &[&str], body: &str) -> Result<V
         query_tokens: query.iter().map(|token| (*token).to_owned()).collect(),
         body: body.as_bytes(),
         clients: if clients.is_empty() { Clients::All } else { Clients::Only(&clients) },
+        may_share: &|_, _| true,
         now: now(),
     };
     copy_profile_in(store, request, &|_| {}, &mut Room::new(&mut |_| true)).map(|text| parsed(&text))
@@ -146,31 +147,60 @@ fn the_client_of_a_copy_is_one_of_the_app_token() {
 #[test]
 fn concurrent_copies_with_one_token_make_one_applicant() {
     let world = World::new();
-    let before = world.records().unwrap().with_prefix("applicant", "").unwrap().len();
-    let token = token_for(&world, "anna");
-    let (store, barrier) = (&*world, Barrier::new(8));
-    let ids: Vec<String> = std::thread::scope(|scope| {
-        let copies: Vec<_> = (0..8)
-            .map(|_| {
-                scope.spawn(|| {
-                    barrier.wait();
-                    copy(store, &["other"], &[&token], "").ok()
+    let all = |store: &Store| -> BTreeSet<String> {
+        let applicants = store.records().unwrap().with_prefix("applicant", "").unwrap();
+        applicants.into_iter().map(|(id, _)| id).collect()
+    };
+    let mut before = all(&world);
+    for _ in 0..20 {
+        let token = token_for(&world, "anna");
+        let (store, barrier) = (&*world, Barrier::new(8));
+        let ids: Vec<String> = std::thread::scope(|scope| {
+            let copies: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        copy(store, &["other"], &[&token], "").ok()
+                    })
                 })
-            })
-            .collect();
-        let copies = copies.into_iter().filter_map(|copy| copy.join().unwrap());
-        copies.map(|copied| copied["id"].as_str().unwrap().to_owned()).collect()
+                .collect();
+            let copies = copies.into_iter().filter_map(|copy| copy.join().unwrap());
+            copies.map(|copied| copied["id"].as_str().unwrap().to_owned()).collect()
+        });
+        assert_eq!(ids.len(), 1);
+        before.extend(ids);
+        assert_eq!(all(&world), before);
+    }
+}
+
+#[test]
+fn the_copy_that_a_share_token_was_used_for_is_listed() {
+    let world = World::new();
+    let (used, unused) = (token_for(&world, "anna"), token_for(&world, "boris"));
+    let made = share_profile_in(&world, "anna", (Clients::All, "m:"), (b"", now()), &|_| {}).unwrap();
+    let of_client = parsed(&made)["token"].as_str().unwrap().to_owned();
+    let redeemed = token_for(&world, "chen");
+    redeem_share_token(&world, &redeemed, now()).unwrap();
+    let ids = [&used, &of_client].map(|token| {
+        let copied = copy(&world, &["other"], &[token], "").unwrap();
+        copied["id"].as_str().unwrap().to_owned()
     });
-    assert_eq!(ids.len(), 1);
-    let after: BTreeSet<String> = world
-        .records()
-        .unwrap()
-        .with_prefix("applicant", "")
-        .unwrap()
-        .into_iter()
-        .map(|(id, _)| id)
-        .collect();
-    assert!(after.len() == before + 1 && after.contains(&ids[0]));
+    let listed = share_tokens(&world).unwrap();
+    assert!(listed.is_sorted_by_key(|share| share.hash.clone()) && listed.len() == 4);
+    let of = |token: &str| {
+        listed.iter().find(|share| share.hash == crate::domain::share_token::hash(token)).unwrap()
+    };
+    for (token, id) in [&used, &of_client].into_iter().zip(&ids) {
+        let share = of(token);
+        assert_eq!((&*share.applicant_id, share.used, share.by_client), ("anna", true, token == &of_client));
+        assert_eq!((share.copy_id.as_ref(), share.copy_client_id.as_deref()), (Some(id), Some("other")));
+        assert_eq!(share.created_at.as_deref(), Some("2027-01-15 08:00:00+0000"));
+    }
+    assert_eq!((of(&unused).used, of(&unused).copy_id.as_ref()), (false, None));
+    assert_eq!((of(&redeemed).used, of(&redeemed).copy_id.as_ref()), (true, None));
+    // The id of an erased copy is not kept.
+    world.erase(&erasure_of_applicant(world.catalog(), &ids[0]).unwrap()).unwrap();
+    assert!(!serde_json::to_string(&share_tokens(&world).unwrap()).unwrap().contains(&ids[0]));
 }
 
 #[test]
@@ -179,7 +209,7 @@ fn a_copy_without_memory_for_its_answer_changes_nothing() {
     let token = token_for(&world, "anna");
     let all = || {
         let records = world.records().unwrap();
-        ["applicant", "document", "aml-case", "share-token", "client-applicant"]
+        ["applicant", "document", "aml-case", "share-token", "client-share-token", "client-applicant"]
             .map(|kind| records.with_prefix(kind, "").unwrap())
     };
     let before = all();
@@ -187,7 +217,7 @@ fn a_copy_without_memory_for_its_answer_changes_nothing() {
         let mut has_room = |bytes| bytes <= most;
         let clients = ["other".to_owned()];
         let (query_tokens, clients) = (vec![token.clone()], Clients::Only(&clients));
-        let request = CopyRequest { query_tokens, body: b"", clients, now: now() };
+        let request = CopyRequest { query_tokens, body: b"", clients, may_share: &|_, _| true, now: now() };
         let copied = copy_profile_in(&world, request, &|_| {}, &mut Room::new(&mut has_room));
         assert_eq!(fault(copied).0, DomainErrorKind::Busy);
     }

@@ -6,6 +6,7 @@ mod companies;
 mod comparisons;
 mod copies;
 mod docs;
+mod erasures;
 mod export;
 mod forms;
 mod lenient;

@@ -35,7 +35,8 @@ fn an_answer_asks_for_the_room_of_its_records_and_is_none_without() {
     )).unwrap();
     let token = create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     let aml = |room: &mut Room<'_>| aml_case_in(&world, "anna", true, Clients::All, room);
-    let shown = |room: &mut Room<'_>| preview_in(&world, &token, Clients::All, now(), &|_| {}, room);
+    let shown =
+        |room: &mut Room<'_>| preview_in(&world, &token, (Clients::All, &|_, _| true), now(), &|_| {}, room);
     let status = |room: &mut Room<'_>| step_status_in(&world, "anna", Clients::All, room);
     let (bytes, answer) = asked(aml);
     assert_eq!(answer, aml_case(&world, "anna", true).unwrap());

@@ -13,7 +13,9 @@ fn share(
 }
 
 fn is_shown(store: &Store, token: &str, clients: Clients<'_>, at: DateTime<Utc>) -> bool {
-    let shown = preview_in(store, token, clients, at, &|_| {}, &mut Room::new(&mut |_| true));
+    let mut has_room = |_| true;
+    let room = &mut Room::new(&mut has_room);
+    let shown = preview_in(store, token, (clients, &|_, _| true), at, &|_| {}, room);
     match shown {
         Ok(text) => {
             assert_eq!(parsed(&text)["id"], "anna");
@@ -51,7 +53,7 @@ fn a_share_token_is_for_its_client_until_it_expires() {
         assert_eq!(shown(made["token"].as_str().unwrap()), [true; 3]);
     }
     // Only hashes are stored.
-    let records = world.records().unwrap().with_prefix("share-token", "").unwrap();
+    let records = world.records().unwrap().with_prefix("client-share-token", "").unwrap();
     assert_eq!(records.len(), 4);
     assert!(records.iter().all(|(key, text)| !key.contains(token) && !text.contains(token)));
     // An unknown applicant and one of another client get the same error.
@@ -89,40 +91,88 @@ fn a_body_of_another_form_is_rejected() {
     assert_eq!(fault(share(&world, "anna", Clients::All, "m", &many)).1.matches("found").count(), 10);
     let deep = format!(r#"{{"forClientId":{}"#, "[".repeat(1_000_000));
     assert_eq!(fault(share(&world, "anna", Clients::All, "m", &deep)).0, DomainErrorKind::Invalid);
-    assert!(world.records().unwrap().with_prefix("share-token", "").unwrap().is_empty());
+    for kind in ["share-token", "client-share-token", "share-token-by-maker"] {
+        assert!(world.records().unwrap().with_prefix(kind, "").unwrap().is_empty());
+    }
+}
+
+/// Stores the record of a share token that a client has created, and its index entry.
+fn put_of_client(
+    records: &mut crate::store::RecordWrite<'_>,
+    key: &str,
+    text: &str,
+) -> Result<(), StoreError> {
+    let maker = parsed(text)["maker"].as_str().unwrap().to_owned();
+    records.put("client-share-token", key, text)?;
+    records.put("share-token-by-maker", &format!("{maker}{key}"), "anna").map(drop)
+}
+
+fn record(maker: &str, expires: DateTime<Utc>) -> String {
+    let expires_ms = expires.timestamp_millis();
+    json!({"applicantId": "anna", "expiresAtMs": expires_ms, "isUsed": true, "maker": maker}).to_string()
+}
+
+fn count(store: &Store, kind: &str) -> usize {
+    store.records().unwrap().with_prefix(kind, "").unwrap().len()
+}
+
+/// Returns the numbers of records of share tokens that clients have created, of their index entries, and of those of operators.
+fn counts(store: &Store) -> [usize; 3] {
+    ["client-share-token", "share-token-by-maker", "share-token"].map(|kind| count(store, kind))
 }
 
 #[test]
 fn an_app_token_has_a_limited_number_of_live_share_tokens() {
     let world = World::new();
-    let record = |maker: &str, expires: DateTime<Utc>| json!({"applicantId": "anna", "expiresAtMs": expires.timestamp_millis(), "isUsed": true, "maker": maker});
-    world
-        .write_records(|records| {
-            for number in 0..1000 {
-                let live = record("full", now() + TimeDelta::seconds(1)).to_string();
-                records.put("share-token", &format!("live-{number}"), &live)?;
-                let expired = record("old", now()).to_string();
-                records.put("share-token", &format!("old-{number}"), &expired)?;
-            }
-            Ok::<_, StoreError>(())
-        })
-        .unwrap();
-    let (kind, told) = fault(share(&world, "anna", Clients::All, "full", "{}"));
+    let fill = |records: &mut crate::store::RecordWrite<'_>| {
+        for number in 0..1000 {
+            let live = record("full:", now() + TimeDelta::seconds(1));
+            put_of_client(records, &format!("live-{number}"), &live)?;
+            put_of_client(records, &format!("old-{number}"), &record("old:", now()))?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    world.write_records(fill).unwrap();
+    let (kind, told) = fault(share(&world, "anna", Clients::All, "full:", "{}"));
     assert_eq!(kind, DomainErrorKind::TooMany, "{told}");
-    assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 2000);
-    // Other app tokens and operators have their own share tokens. Expired ones are removed.
-    share(&world, "anna", Clients::All, "old", "{}").unwrap();
+    assert_eq!(counts(&world), [2000, 2000, 0]);
+    // Other app tokens and operators have their own share tokens. Expired ones of the app token are removed.
+    share(&world, "anna", Clients::All, "old:", "{}").unwrap();
     create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
-    assert_eq!(world.records().unwrap().with_prefix("share-token", "").unwrap().len(), 1002);
+    assert_eq!(counts(&world), [1001, 1001, 1]);
+    share(&world, "anna", Clients::All, "other:", "{}").unwrap();
+    assert_eq!(counts(&world), [1002, 1002, 1]);
+}
+
+#[test]
+fn a_creation_reads_few_share_tokens_of_others_and_expired_ones_disappear() {
+    let world = World::new();
+    let fill = |records: &mut crate::store::RecordWrite<'_>| {
+        for number in 0..150 {
+            put_of_client(records, &format!("{:02x}-{number}", number * 37 % 256), &record("gone:", now()))?;
+        }
+        // A damaged record concerns only those who use it.
+        records.put("client-share-token", "80", "damaged")?;
+        records.put("share-token", "80", "damaged")
+    };
+    world.write_records(fill).unwrap();
+    let (mut removed_at_once, mut before) = (0, 150);
+    for _ in 0..100 {
+        share(&world, "anna", Clients::All, "m:", "{}").unwrap();
+        let left = world.records().unwrap().with_prefix("share-token-by-maker", "gone:").unwrap().len();
+        removed_at_once = removed_at_once.max(before - left);
+        before = left;
+    }
+    assert_eq!(counts(&world), [101, 100, 1]);
+    assert!((1..=64).contains(&removed_at_once), "{removed_at_once}");
 }
 
 #[test]
 fn a_used_share_token_counts_for_a_day_although_it_has_expired() {
     let world = World::new();
-    let count = || world.records().unwrap().with_prefix("share-token", "").unwrap().len();
     let share_at = |at: DateTime<Utc>| {
         let body = (&br#"{"ttlInSecs":1}"#[..], at);
-        share_profile_in(&world, "anna", (Clients::All, "m"), body, &|_| {})
+        share_profile_in(&world, "anna", (Clients::All, "m:"), body, &|_| {})
             .map(|made| parsed(&made)["token"].as_str().unwrap().to_owned())
     };
     let used = share_at(now()).unwrap();
@@ -131,14 +181,66 @@ fn a_used_share_token_counts_for_a_day_although_it_has_expired() {
     // Later, the unused one is removed, and the used one is not.
     let later = now() + TimeDelta::seconds(2);
     share_at(later).unwrap();
-    assert_eq!(count(), 2);
+    assert_eq!(counts(&world), [2, 2, 0]);
     // The loop of short share tokens and copies ends.
-    let text = get(&world, "share-token", &crate::domain::share_token::hash(&used));
+    let text = get(&world, "client-share-token", &crate::domain::share_token::hash(&used));
     let fill = |records: &mut crate::store::RecordWrite<'_>| {
-        (0..999).try_for_each(|number| records.put("share-token", &format!("used-{number}"), &text).map(drop))
+        (0..999).try_for_each(|number| put_of_client(records, &format!("used-{number}"), &text))
     };
     world.write_records(fill).unwrap();
     assert_eq!(share_at(later + TimeDelta::hours(23)).unwrap_err().kind(), DomainErrorKind::TooMany);
     share_at(now() + TimeDelta::hours(24)).unwrap();
-    assert_eq!(count(), 1);
+    assert_eq!(counts(&world), [1, 1, 0]);
+}
+
+#[test]
+fn a_share_token_is_valid_as_long_as_its_app_token_may_share() {
+    let world = World::new();
+    let made = share(&world, "anna", Clients::All, "m:", "{}").unwrap();
+    let of_client = made["token"].as_str().unwrap();
+    let of_operator = create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
+    let asked = std::cell::RefCell::new(Vec::new());
+    let tries = |token: &str, answer: bool| {
+        let may_share = |maker: &str, client: &str| {
+            asked.borrow_mut().push(format!("{maker} {client}"));
+            answer
+        };
+        let clients = ["other".to_owned()];
+        let mut has_room = |_| true;
+        let room = &mut Room::new(&mut has_room);
+        let shown = preview_in(&world, token, (Clients::All, &may_share), now(), &|_| {}, room);
+        let request = CopyRequest {
+            query_tokens: vec![token.to_owned()],
+            body: b"",
+            clients: Clients::Only(&clients),
+            may_share: &may_share,
+            now: now(),
+        };
+        let copied = copy_profile_in(&world, request, &|_| {}, room);
+        [shown, copied].map(|result| result.map(drop).map_err(|error| error.to_string()))
+    };
+    let invalid = Err("the share token is invalid".to_owned());
+    assert_eq!(tries(of_client, false), [invalid.clone(), invalid]);
+    assert_eq!(tries(of_client, true), [Ok(()), Ok(())]);
+    assert_eq!(asked.take(), ["m: acme"; 4]);
+    // That of an operator has no app token.
+    assert_eq!(tries(&of_operator, false), [Ok(()), Ok(())]);
+    assert!(asked.take().is_empty());
+}
+
+#[test]
+fn a_host_that_names_no_client_cannot_use_a_share_token_for_a_client() {
+    let world = World::new();
+    let made = share(&world, "anna", Clients::All, "m:", r#"{"forClientId":"other"}"#).unwrap();
+    let token = made["token"].as_str().unwrap();
+    let unauthorized = (DomainErrorKind::Unauthorized, "the share token is invalid".to_owned());
+    assert_eq!(fault(preview(&world, token, now())), unauthorized);
+    assert_eq!(fault(redeem_share_token(&world, token, now())), unauthorized);
+    assert_eq!(fault(preview_for_client(&world, token, "acme", now())), unauthorized);
+    assert_eq!(fault(redeem_share_token_for_client(&world, token, "acme", now())), unauthorized);
+    assert!(preview_for_client(&world, token, "other", now()).is_ok());
+    assert_eq!(redeem_share_token_for_client(&world, token, "other", now()).unwrap(), "anna");
+    assert_eq!(fault(redeem_share_token_for_client(&world, token, "other", now())), unauthorized);
+    // Earlier versions look only here, and would ignore the client.
+    assert_eq!(count(&world, "share-token"), 0);
 }

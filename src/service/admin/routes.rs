@@ -25,7 +25,7 @@ use super::search;
 use super::standing;
 use super::upload::{SOURCES_TYPE, SourceParser, spool};
 use crate::catalog::Catalog;
-use crate::domain::{RecordKind, create_share_token};
+use crate::domain::{self, ListedShareToken, RecordKind, create_share_token};
 use crate::engine::{ImportMode, ImportReport};
 use crate::envelope::error_codes::ErrorCode;
 use crate::error::{ErrorKind, quote};
@@ -53,7 +53,7 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/", get(status))
         .route("/metrics", get(async |State(admin): Context| health::metrics(&admin.shared)))
-        .route("/share-tokens", post(share_token))
+        .route("/share-tokens", get(share_tokens).post(share_token))
         .route("/imports/{kind}", post(import))
         .route("/backups", post(backup))
         .route("/copies", post(copy))
@@ -120,6 +120,18 @@ async fn share_token(State(admin): Context, body: Body) -> Result<Response, Fail
     note.applicant(&applicant_id);
     let token = admin.shared.own_write(mint).await?;
     answer(&Minted { token }).map(|response| search::noted(response, note))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShareTokens {
+    share_tokens: Vec<ListedShareToken>,
+}
+
+async fn share_tokens(State(admin): Context) -> Result<Response, Failure> {
+    let list = |shared: &ServiceState| Ok(domain::share_tokens(&shared.store)?);
+    let share_tokens = admin.shared.admin_read(list).await?;
+    answer(&ShareTokens { share_tokens })
 }
 
 #[derive(Deserialize)]

@@ -54,6 +54,8 @@ impl std::error::Error for TokenError {}
 /// The tokens that a service accepts, checked and compiled.
 pub struct Tokens {
     by_token: HashMap<String, Arc<AppToken>>,
+    /// The text of each token, by the part of its owner that identifies it.
+    by_owner: HashMap<String, String>,
     /// The HMAC key for requests with an unknown token. It makes the check of such a request take the same time as that of a known
     /// token.
     unknown: Hmac<Sha256>,
@@ -270,7 +272,10 @@ impl Tokens {
         let until =
             by_token.values().filter_map(|token| token.previous.as_ref()).map(|(_, until_s)| *until_s);
         let rotates_until_s = until.max().unwrap_or(i64::MIN);
-        Ok(Self { by_token, unknown, rotates_until_s })
+        let of_owner =
+            |(text, token): (&String, &Arc<AppToken>)| (token.owner.of_token().to_owned(), text.clone());
+        let by_owner = by_token.iter().map(of_owner).collect();
+        Ok(Self { by_token, by_owner, unknown, rotates_until_s })
     }
 
     /// Keeps the state of tokens that are also in `before`: used signatures, last use, rate, and permits for events. Keeps the
@@ -321,6 +326,11 @@ impl Tokens {
     pub(in crate::service) fn find(&self, text: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
         let token = self.by_token.get(text);
         (token, token.map_or(&self.unknown, |token| &token.mac))
+    }
+
+    /// Returns the token with this part of an owner, which [`of_token`](StandingOwner::of_token) returns.
+    pub(in crate::service) fn of_owner(&self, owner: &str) -> Option<&Arc<AppToken>> {
+        self.by_token.get(self.by_owner.get(owner)?)
     }
 
     /// Returns the key for a second check of each signature, and true if it belongs to a secret. Returns `None` if no token has a

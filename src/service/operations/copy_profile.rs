@@ -27,6 +27,7 @@ fn copy_profile(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Resu
         query_tokens: tokens.map(|(_, token)| token.into_owned()).take(2).collect(),
         body: &call.body,
         clients: call.token.clients(),
+        may_share: &|maker, client| shared.may_share(maker, client),
         now: now(),
     };
     let note = |ids: &CopyIds<'_>| {

@@ -30,5 +30,7 @@ fn preview(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Ve
             note.applicant(id);
         }
     };
-    Ok(domain::preview_in(&shared.store, token, call.token.clients(), now(), &note, room)?.into_bytes())
+    let may_share = |maker: &str, client: &str| shared.may_share(maker, client);
+    let caller = (call.token.clients(), &may_share as _);
+    Ok(domain::preview_in(&shared.store, token, caller, now(), &note, room)?.into_bytes())
 }

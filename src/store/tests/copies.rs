@@ -40,6 +40,7 @@ fn copy(store: &Store, token: &str) -> Result<String, DomainError> {
         query_tokens: vec![token.to_owned()],
         body: b"",
         clients: Clients::Only(&clients),
+        may_share: &|_, _| true,
         now: now(),
     };
     copy_profile_in(store, request, &|_| {}, &mut Room::new(&mut |_| true))

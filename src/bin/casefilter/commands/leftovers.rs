@@ -38,7 +38,8 @@ fn of(database: &Path) -> Vec<(PathBuf, u64)> {
             let own = entry.file_name();
             let Some(own) = own.to_str() else { return false };
             let copied = own.strip_prefix(name).and_then(|own| own.strip_prefix('.')?.strip_suffix(".copy"));
-            copied.is_some_and(|process| is_number(process) && !is_running(process)) || is_unfinished(own)
+            copied.is_some_and(|process| is_number(process) && !is_running(process))
+                || is_unfinished(own, &entry.path())
         })
         .map(|entry| database.with_file_name(entry.file_name()))
         .filter(|path| Store::exists(path) || path.extension().is_some_and(|kind| kind == "part"))
@@ -49,12 +50,20 @@ fn of(database: &Path) -> Vec<(PathBuf, u64)> {
 }
 
 /// Returns true for the name of a file that a process had not finished when it ended.
-fn is_unfinished(name: &str) -> bool {
+///
+/// In a container, each process may have the same id as the one before. So a process with this id must also have the file open.
+fn is_unfinished(name: &str, path: &Path) -> bool {
     let numbers =
         name.strip_prefix(".casefilter-").and_then(|name| name.strip_suffix(".part")?.split_once('-'));
-    numbers.is_some_and(|(process, number)| {
-        is_number(process) && is_number(number) && !std::path::Path::new("/proc").join(process).exists()
-    })
+    numbers
+        .is_some_and(|(process, number)| is_number(process) && is_number(number) && !has_open(process, path))
+}
+
+/// Returns true if a process has a file open. Returns false if the system does not provide this information.
+fn has_open(process: &str, path: &Path) -> bool {
+    let Ok(path) = fs::canonicalize(path) else { return false };
+    let links = fs::read_dir(Path::new("/proc").join(process).join("fd"));
+    links.into_iter().flatten().flatten().any(|link| fs::read_link(link.path()).is_ok_and(|to| to == path))
 }
 
 fn is_number(text: &str) -> bool {

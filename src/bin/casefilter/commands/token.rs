@@ -1,4 +1,4 @@
-//! The command `token`: creates share tokens for profiles; creates, lists, rotates and revokes app tokens for clients of the service.
+//! The command `token`: creates and lists share tokens for profiles; creates, lists, rotates and revokes app tokens for clients of the service.
 
 mod app;
 mod common;
@@ -7,6 +7,7 @@ mod list;
 mod revoke;
 mod rotate;
 mod share;
+mod shares;
 
 use crate::output::failure::Failure;
 use crate::output::status::Status;
@@ -21,6 +22,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Token {
     Share(share::Share),
+    Shares(shares::Shares),
     App(app::App),
     List(list::List),
     Rotate(rotate::Rotate),
@@ -30,6 +32,7 @@ enum Token {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match &args.token {
         Token::Share(args) => share::share(args),
+        Token::Shares(args) => shares::shares(args),
         Token::App(args) => app::app(args),
         Token::List(args) => list::list(args),
         Token::Rotate(args) => rotate::rotate(args),

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Refused(String),
     /// A search was stopped at its timeout.
     Stopped(String),
+    /// A search as of a moment that the history of the database does not have.
+    MomentGone(String),
     /// A recorded request cannot be answered again.
     #[cfg(feature = "service")]
     Unreplayable(String),
@@ -55,6 +57,7 @@ impl Failure {
             Self::Usage(message)
             | Self::Failed(message)
             | Self::Stopped(message)
+            | Self::MomentGone(message)
             | Self::Refused(message) => {
                 format!("error: {message}\n")
             }
@@ -67,7 +70,9 @@ impl Failure {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Usage(message) => say(&format!("error: {message}\n"), BAD_REQUEST),
-            Self::Failed(message) | Self::Stopped(message) => say(&format!("error: {message}\n"), FAILED),
+            Self::Failed(message) | Self::Stopped(message) | Self::MomentGone(message) => {
+                say(&format!("error: {message}\n"), FAILED)
+            }
             Self::BadFilter(rendered) => say(&rendered, BAD_REQUEST),
             Self::Refused(message) => say(&format!("error: {message}\n"), REFUSED),
             #[cfg(feature = "service")]
@@ -106,6 +111,7 @@ pub(crate) fn failed(error: &StoreError) -> Failure {
             Failure::Failed(format!("{}{}", escape(&text), advice.unwrap_or_default()))
         }
         StoreErrorKind::OtherCatalog => Failure::Failed(format!("{}{KEPT}", escape(&error.to_string()))),
+        StoreErrorKind::HistoryGone => Failure::MomentGone(escape(&error.to_string()).into_owned()),
         StoreErrorKind::RejectedDocument => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
             "{}; stop that process, or, if it is a service, send it the request or copy the file by `casefilter backup`",

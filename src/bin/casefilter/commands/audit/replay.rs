@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use casefilter::service::{audit_digest_of_ids, open_audit_files};
-use casefilter::{AsOf, Catalog, FilterBuilder, Order, SearchRequest, StoreErrorKind};
+use casefilter::{AsOf, Catalog, FilterBuilder, Order, SearchRequest};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::audit::lines::next_line;
@@ -105,24 +105,13 @@ pub(super) fn run(args: &Replay) -> Result<Status, Failure> {
     let catalog = stored(&args.db, &args.admin)?;
     let (request, last_write) = record.request(&catalog)?;
     let cases = match args.admin.open(&args.db, || open_to_read(&args.db, &catalog))? {
-        Opened::Local(store) => {
-            // The moment is checked first, because a moment that is gone has an exit status of its own.
-            match store.as_of(AsOf::Write(last_write)) {
-                Err(error) if error.kind() == StoreErrorKind::HistoryGone => {
-                    return Err(unreplayable(args.number, &error.to_string()));
-                }
-                _ => LoadedCases::Database(Box::new(store)),
-            }
-        }
+        Opened::Local(store) => LoadedCases::Database(Box::new(store)),
         Opened::Served(service) => LoadedCases::Service(Box::new(Served::new(service, &catalog, false)?)),
     };
-    let cases = cases.at_moment(Some(AsOf::Write(last_write))).map_err(|failure| match failure {
-        Failure::Failed(message) if message.contains("are not kept") || message.contains("no history") => {
-            unreplayable(args.number, &message)
-        }
-        failure => failure,
-    })?;
-    let replayed = record.answer_again(&cases, &request)?;
+    let cases = cases.at_moment(Some(AsOf::Write(last_write)));
+    let cases = cases.map_err(|failure| of_moment(args.number, failure))?;
+    let replayed =
+        record.answer_again(&cases, &request).map_err(|failure| of_moment(args.number, failure))?;
     cases.close()?;
     let recorded = Answer { total: record.total, items: record.items, ids: record.ids };
     let same = recorded == replayed;
@@ -160,6 +149,14 @@ fn print(args: &Replay, replayed: &Replayed) -> Result<(), Failure> {
         }
     }
     out.finish()
+}
+
+/// Converts a failure of a search. If the moment is not kept, it has an exit status of its own.
+fn of_moment(number: u64, failure: Failure) -> Failure {
+    match failure {
+        Failure::MomentGone(message) => unreplayable(number, &message),
+        failure => failure,
+    }
 }
 
 fn unreplayable(number: u64, why: &str) -> Failure {

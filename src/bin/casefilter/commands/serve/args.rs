@@ -34,7 +34,7 @@ use crate::output::part::Part;
 ///
 /// While the service has the database open, these commands use its socket, which is beside the database: `search`, `stats`,
 /// `why`, `match`, `explain`, `bench`, `import`, `delete`, `erase`, `filters`, `watch`, `export`, `verify`, `backup`, `compact`,
-/// `audit replay` and `token share`. Only the user that the service runs as may open the socket.
+/// `audit replay`, `token share` and `token shares`. Only the user that the service runs as may open the socket.
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Args {

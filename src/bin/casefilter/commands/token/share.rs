@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use casefilter::domain::{DomainErrorKind, create_share_token};
+use casefilter::domain::{DomainError, DomainErrorKind, create_share_token};
 use casefilter::{Store, StoreOptions};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -100,11 +100,14 @@ struct Minted {
 
 fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     let now = DateTime::<Utc>::from(SystemTime::now());
-    let token = create_share_token(&store, &args.applicant, args.expires, now).map_err(|error| {
-        let cause = std::error::Error::source(&error).filter(|_| error.kind() == DomainErrorKind::Store);
-        let text = cause.map_or_else(|| error.to_string(), ToString::to_string);
-        Failure::Failed(escape(&text).into_owned())
-    })?;
+    let token = create_share_token(&store, &args.applicant, args.expires, now);
+    let token = token.map_err(|error| Failure::Failed(message(&error)))?;
     store.close().map_err(|error| failed(&error))?;
     Ok(token)
+}
+
+/// Returns the message of an error, or of the error of the database that caused it.
+pub(super) fn message(error: &DomainError) -> String {
+    let cause = std::error::Error::source(error).filter(|_| error.kind() == DomainErrorKind::Store);
+    escape(&cause.map_or_else(|| error.to_string(), ToString::to_string)).into_owned()
 }

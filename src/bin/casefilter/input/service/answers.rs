@@ -1,7 +1,7 @@
 //! Parses the responses of a service: frames, answers and errors.
 
 use bytes::BytesMut;
-use casefilter::ImportError;
+use casefilter::{ImportError, StoreErrorKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -59,6 +59,7 @@ pub(super) fn read_answer<T: DeserializeOwned>(
         (Some("refused"), Some(refusal), Some(importing)) => importing.refused(&refusal),
         (Some("refused"), ..) => Failure::Refused(description),
         (Some(SEARCH_TIMEOUT), ..) => Failure::Stopped(description),
+        (Some(kind), ..) if kind == StoreErrorKind::HistoryGone.code() => Failure::MomentGone(description),
         _ => Failure::Failed(description),
     })
 }
