@@ -17,6 +17,9 @@ mod config;
 #[cfg(unix)]
 mod history;
 mod hostile;
+mod http2;
+mod http2_client;
+mod http2_hostile;
 mod large;
 mod process;
 #[cfg(unix)]

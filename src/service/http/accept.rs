@@ -2,26 +2,23 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use super::closing::Closing;
 use super::connection::Server;
-use super::peers::{ClientAddress, Peer, Peers};
+use super::peers::{Client, ClientAddress, Peer};
+use super::places::{Counted, NoPlace};
 
 /// The maximum number of connections over a limit that get a 503 response at the same time. Further connections stay in the accept
 /// queue. But those of a peer over its own limit are closed immediately.
 const MAX_REJECTING: usize = 64;
 
 /// Accepts connections. Serves each connection in a separate task. Runs until the future is dropped.
-pub(super) async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &GracefulShutdown) {
-    let options = &server.shared.options;
-    let slots = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
+pub(super) async fn accept(server: &Arc<Server>, listener: &TcpListener, closing: &Closing) {
     let reject_slots = Arc::new(Semaphore::new(MAX_REJECTING));
-    let peers = Peers::new(options.connections_per_peer);
     loop {
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -35,23 +32,24 @@ pub(super) async fn accept(server: &Arc<Server>, listener: &TcpListener, gracefu
             }
         };
         let peer = Peer::of(address.ip());
-        let of_peer = peers.acquire(peer);
-        let (slot, is_admitted) = match (Arc::clone(&slots).try_acquire_owned(), &of_peer) {
-            (Ok(slot), Some(_)) => (Ok(slot), true),
-            (_, None) => match Arc::clone(&reject_slots).try_acquire_owned() {
-                Ok(slot) => (Ok(slot), false),
+        let place = server.places.take(peer);
+        let reject_slot = match &place {
+            Ok(_) => None,
+            Err(NoPlace::OfPeer) => match Arc::clone(&reject_slots).try_acquire_owned() {
+                Ok(slot) => Some(slot),
                 // The connection is closed immediately. A peer over its limit must not delay the connections of other peers.
                 Err(_) => continue,
             },
-            (Err(_), _) => (Arc::clone(&reject_slots).acquire_owned().await, false),
+            // The semaphore is never closed.
+            Err(NoPlace::OfService { .. }) => Arc::clone(&reject_slots).acquire_owned().await.ok(),
         };
-        let (server, watcher) = (Arc::clone(server), graceful.watcher());
-        server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        let client =
+            Client { peer, address: ClientAddress(address.ip().to_canonical()), is_admitted: place.is_ok() };
+        let (server, open) = (Arc::clone(server), closing.connection());
+        let counted = Counted::new(&server.shared);
         tokio::spawn(async move {
-            let _slots = (slot, of_peer);
-            let address = ClientAddress(address.ip().to_canonical());
-            server.serve(stream, (peer, address), watcher, is_admitted).await;
-            server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            let _places = (place, reject_slot, counted);
+            server.serve(stream, client, open).await;
         });
     }
 }

@@ -3,89 +3,64 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::Watcher;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::client_watch::{ClientWatch, WatchedStream};
-use super::peers::{ClientAddress, Peer};
+use super::closing::OpenConnection;
+use super::http1::Http1;
+use super::http2::Http2;
+use super::peers::Client;
+use super::places::Places;
 use super::respond::Responder;
+use super::tls::HTTP2;
 use super::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
-/// The timeout for a connection over the limit: it applies to the TLS handshake, and to the request head.
+/// The timeout for a connection over the limit: it applies to the TLS handshake, to the request head, and to the response.
 const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The size of the read buffer for request heads, in bytes. A larger request head is rejected.
-const HEAD_BYTES: usize = 64 << 10;
 
 /// The state that all connections of the public port share.
 pub(super) struct Server {
     pub(super) shared: Arc<ServiceState>,
-    responder: Responder,
+    pub(super) places: Arc<Places>,
+    responder: Arc<Responder>,
 }
 
 impl Server {
     pub(super) fn new(shared: Arc<ServiceState>) -> Self {
-        Self { responder: Responder::new(Arc::clone(&shared)), shared }
+        let places = Arc::new(Places::new(&shared.options));
+        Self { places, responder: Arc::new(Responder::new(Arc::clone(&shared))), shared }
     }
 
     /// Serves one connection, from its TLS handshake (if TLS is enabled) to its end.
-    pub(super) async fn serve(
-        &self,
-        stream: TcpStream,
-        peer: (Peer, ClientAddress),
-        watcher: Watcher,
-        is_admitted: bool,
-    ) {
+    pub(super) async fn serve(&self, stream: TcpStream, client: Client, open: OpenConnection) {
         // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
         let _ = stream.set_nodelay(true);
-        close_if_silent(&stream, self.shared.options.write_timeout);
-        let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
-        let watch = ClientWatch::default();
-        let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
-        let client = (peer, deadline, watch);
-        let timeout = if is_admitted { self.shared.options.read_timeout } else { REJECT_TIMEOUT };
-        let Some(tls) = &self.shared.tls else {
-            return self.serve_http(stream, client, watcher, timeout, is_admitted).await;
+        let options = &self.shared.options;
+        close_if_silent(&stream, options.write_timeout);
+        let (read_timeout, write_timeout) = match client.is_admitted {
+            true => (options.read_timeout, options.write_timeout),
+            false => (REJECT_TIMEOUT, REJECT_TIMEOUT),
         };
-        match tokio::time::timeout(timeout, tls.acceptor().accept(stream)).await {
-            Ok(Ok(stream)) => self.serve_http(stream, client, watcher, timeout, is_admitted).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        let deadline = ResponseDeadline::new(write_timeout);
+        let watch = ClientWatch::new();
+        let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
+        let http1 = Http1 { responder: &self.responder, client, read_timeout, deadline, watch };
+        let Some(tls) = &self.shared.tls else {
+            return http1.serve(stream, open).await;
+        };
+        let acceptor = tls.acceptor(options.http2);
+        let stream = match tokio::time::timeout(read_timeout, acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => return tracing::debug!("a TLS handshake took too long"),
+        };
+        if stream.get_ref().1.alpn_protocol() != Some(HTTP2) {
+            return http1.serve(stream, open).await;
         }
-    }
-
-    /// Answers the HTTP requests of one connection.
-    async fn serve_http(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        ((peer, address), deadline, watch): ((Peer, ClientAddress), ResponseDeadline, ClientWatch),
-        watcher: Watcher,
-        timeout: Duration,
-        is_admitted: bool,
-    ) {
-        let service = service_fn(|mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            request.extensions_mut().insert(address);
-            request.extensions_mut().insert(deadline.clone());
-            request.extensions_mut().insert(watch.clone());
-            self.responder.respond(request, is_admitted)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(timeout)
-            // A client that has closed its sending side still waits for its responses.
-            .half_close(true)
-            .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
-        if let Err(error) = watcher.watch(connection).await {
-            tracing::debug!(%error, "a connection ended early");
-        }
+        let (responder, places) = (Arc::clone(&self.responder), Arc::clone(&self.places));
+        let http2 = Http2 { responder, places, client, read_timeout, write_timeout, open };
+        http2.serve(stream).await;
     }
 }
 

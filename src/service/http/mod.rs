@@ -3,7 +3,8 @@
 //! | task | file |
 //! |---|---|
 //! | start and shut down the service | `server`, with `background` |
-//! | accept connections on the public port, and serve them | `accept`, `connection`, with `tls`, `certificate`, `peers` and `write_timeout` |
+//! | accept connections on the public port, within limits | `accept`, with `places`, `peers` and `closing` |
+//! | serve a connection | `connection`, with `tls`, `certificate` and `write_timeout`; `http1`; `http2`, with `streams` |
 //! | check the heads of requests, and answer them | `respond` |
 //! | map paths and methods to endpoints | `router` |
 //! | receive request bodies | `body`, with `body_spool` for large bodies that are not verified yet |
@@ -21,20 +22,25 @@ pub(super) mod body_spool;
 pub(super) mod budget;
 mod certificate;
 pub(super) mod client_watch;
+pub(super) mod closing;
 pub(super) mod compress;
 mod connection;
 pub(super) mod correlation;
 mod encoding;
 pub(super) mod errors;
 pub(super) mod health;
+mod http1;
+mod http2;
 pub(super) mod log_limit;
 mod metrics_server;
 pub(super) mod outgoing;
 pub(super) mod peers;
+mod places;
 pub(super) mod request_log;
 mod respond;
 mod router;
 mod server;
+mod streams;
 pub(super) mod tls;
 pub(super) mod trace;
 pub(super) mod write_timeout;

@@ -33,6 +33,10 @@ impl Responder {
         Self { shared, router }
     }
 
+    pub(super) fn shared(&self) -> &Arc<ServiceState> {
+        &self.shared
+    }
+
     /// Answers a request. If its connection is not admitted, the response has the status 503.
     pub(super) async fn respond(
         &self,
@@ -61,7 +65,10 @@ impl Responder {
         let mut response = if !is_admitted {
             Failure::overloaded().closing().into_response()
         } else if !has_one_host(&request) {
-            let description = "an HTTP/1.1 request must have exactly one `Host` header";
+            let description = match request.version() {
+                Version::HTTP_2 => "the request must name one host, by `:authority` or `Host`",
+                _ => "an HTTP/1.1 request must have exactly one `Host` header",
+            };
             Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
         } else if let Some(failure) = framing_error(&request) {
             failure.closing().into_response()
@@ -88,9 +95,20 @@ impl Responder {
     }
 }
 
-/// Returns true if an HTTP/1.1 request has exactly one `Host` header (RFC 9112, section 3.2).
+/// Returns true if the request names exactly one host. Over HTTP/1.1, it does so by the header `Host` (RFC 9112, section 3.2). Over
+/// HTTP/2, by `:authority`, by the header, or by both with the same host (RFC 9113, section 8.3.1).
 fn has_one_host(request: &hyper::Request<Incoming>) -> bool {
-    request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (host, has_another) = (hosts.next(), hosts.next().is_some());
+    match (request.version(), request.uri().authority()) {
+        (Version::HTTP_11, _) | (Version::HTTP_2, None) => host.is_some() && !has_another,
+        (Version::HTTP_2, Some(authority)) => {
+            let is_same =
+                |host: &HeaderValue| host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes());
+            host.is_none_or(is_same) && !has_another
+        }
+        _ => true,
+    }
 }
 
 /// Returns an error if the request has a `Transfer-Encoding` other than a single `chunked`.

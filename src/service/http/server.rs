@@ -4,11 +4,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 
 use super::accept::accept;
 use super::background::{follow, warm};
+use super::closing::Closing;
 use super::connection::Server;
 use super::metrics_server::MetricsServer;
 use super::tls::Tls;
@@ -195,12 +195,12 @@ impl Service {
         let shared = Arc::new(shared);
         let _draining = DrainOnDrop(Arc::clone(&shared));
         let _metrics = metrics.map(|listener| MetricsServer::start(listener, Arc::clone(&shared)));
-        let graceful = GracefulShutdown::new();
+        let closing = Closing::new();
         let administer = async {
             #[cfg(unix)]
             if let Some(socket) = &admin {
                 let server = AdminServer::new(socket, Arc::clone(&shared));
-                server.accept(socket, &graceful).await;
+                server.accept(socket, &closing).await;
             }
             std::future::pending::<()>().await;
         };
@@ -216,7 +216,7 @@ impl Service {
         {
             let mut serving = pin!(async {
                 tokio::select! {
-                    () = accept(&server, &listener, &graceful) => {}
+                    () = accept(&server, &listener, &closing) => {}
                     () = administer => {}
                     () = log => {}
                     () = shared.restrict_filters() => {}
@@ -249,7 +249,7 @@ impl Service {
             // This takes at most half of the grace period. The rest is for running requests.
             let half = shared.options.shutdown_timeout.checked_div(2).unwrap_or_default();
             shared.wait_for_connections(IDLE_GRACE.min(half)).await;
-            graceful.shutdown().await;
+            closing.close().await;
             // Work continues after its client has disconnected, so closed connections do not mean that all work has ended.
             shared.wait_until_idle().await;
         };
