@@ -133,7 +133,8 @@
 //! - **Request size.** A head of much more than 64 KiB, or with more than 100 headers, gets 431. The response to a rejected head
 //!   has no error envelope. A body over the limit gets 413.
 //! - **Connections.** A connection over [`connections`](ServiceOptions::connections) or
-//!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503.
+//!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503. So does a request on an HTTP/2 connection, if another
+//!   request runs on it. See [HTTP/2](#http2).
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
 //!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
 //!   gets at most half of `concurrency`.
@@ -199,7 +200,7 @@
 //! |---|---|---|
 //! | request bodies | `buffered_bytes` | 64 MiB |
 //! | response bodies | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
-//! | request heads and connection buffers | `connections` × 128 KiB | 128 MiB |
+//! | request heads and connection buffers | `connections` × 128 KiB, over HTTP/2 320 KiB | 128 MiB, over HTTP/2 320 MiB |
 //! | running searches and reads | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, plus the cases |
 //! | compression of responses | 64 encoders of at most 1 MiB | 64 MiB |
 //! | one import at a time | the columns and indexes of its cases, and of the batches that these are merged with | |
@@ -219,8 +220,9 @@
 //!
 //! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is
 //! logged and counted as usual. Only a search is stopped: immediately if the connection has failed, and one second after the end of
-//! the client's input otherwise. A request is aborted if its connection fails or the grace period of a shutdown ends. An aborted
-//! request is logged and counted with the status 499. Its update may still be stored.
+//! the client's input otherwise. Over [HTTP/2](#http2), all requests but updates are aborted. A request is aborted if its connection
+//! fails or the grace period of a shutdown ends. An aborted request is logged and counted with the status 499. Its update may still be
+//! stored.
 //!
 //! A panic in a request gives status 500, and its cause is logged.
 //!
@@ -238,7 +240,22 @@
 //! # TLS
 //!
 //! [`Service::with_tls`] enables TLS, with the library rustls. A TLS handshake may also take
-//! [`read_timeout`](ServiceOptions::read_timeout). The service supports only HTTP/1.1.
+//! [`read_timeout`](ServiceOptions::read_timeout). Connections without TLS use HTTP/1.1.
+//!
+//! # HTTP/2
+//!
+//! In the TLS handshake, a client may choose HTTP/2, unless [`http2`](ServiceOptions::http2) is false. hyper implements it, with the
+//! crate `h2`. Requests and responses are the same as over HTTP/1.1, except for these rules:
+//!
+//! - The first of the requests that run on a connection uses the place of the connection. Each further one needs a place of its own, as
+//!   if it were a connection. Without a free place, it gets 503. So all limits that are divided by the number of connections hold for
+//!   requests, too. A request has its place until its response was sent. A connection has at most 100 streams.
+//! - If a client resets a stream or disconnects, the request is aborted immediately. An update that has been received is completed.
+//! - A connection without a request is closed after [`read_timeout`](ServiceOptions::read_timeout), however many other frames arrive.
+//! - If a piece of a response was not sent within [`write_timeout`](ServiceOptions::write_timeout), the connection is closed, with all
+//!   its requests. A client causes this if it does not read, or does not open its flow-control window.
+//! - Errors that close an HTTP/1.1 connection do not close an HTTP/2 connection. During a shutdown, and over the limit of connections, a
+//!   response is followed by GOAWAY.
 //!
 //! # Operators
 //!

@@ -23,7 +23,12 @@ pub struct ServiceOptions {
     /// The maximum number of signatures that are remembered for each token. Each signature takes about 70 bytes. Further requests
     /// get 503.
     pub remembered_signatures: usize,
+    /// True if clients may choose HTTP/2 on connections with TLS. Otherwise, all connections use HTTP/1.1.
+    pub http2: bool,
     /// The maximum number of simultaneous connections. Further connections get 503.
+    ///
+    /// On an HTTP/2 connection, each request beside the first one at the same time counts as a further connection. It gets 503, but
+    /// the connection stays open.
     pub connections: usize,
     /// The maximum number of simultaneous connections from one IPv4 address or IPv6 /64 network. Further connections get 503.
     ///
@@ -110,6 +115,7 @@ impl Default for ServiceOptions {
             limits: Limits::default(),
             clock_window: Duration::from_secs(60),
             reject_replays: false,
+            http2: true,
             remembered_signatures: 1 << 20,
             connections: 1024,
             connections_per_peer: 256,

@@ -23,7 +23,7 @@ const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 const BEGIN: &str = "{\"list\":{\"items\":[";
 
 /// Returns cases whose documents have lengths around `mean` bytes.
-fn cases(count: usize, mean: usize, name: &str) -> String {
+pub(super) fn cases(count: usize, mean: usize, name: &str) -> String {
     let mut text = String::new();
     for number in 0..count {
         let note = "n".repeat(mean / 2 + number * 7919 % mean);
@@ -32,12 +32,18 @@ fn cases(count: usize, mean: usize, name: &str) -> String {
     text
 }
 
-/// Starts a service with these cases. Also returns the folder of the file that they were imported from.
-fn serve(cases: &str, options: ServiceOptions) -> (TempDir, Server) {
+/// Returns a database with these cases, and the folder of the file that they were imported from.
+pub(super) fn database(cases: &str) -> (TempDir, Database) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("cases.ndjson");
     std::fs::write(&path, cases).unwrap();
     let database = Database::new(path.to_str().unwrap());
+    (folder, database)
+}
+
+/// Starts a service with these cases. Also returns the folder of the file that they were imported from.
+fn serve(cases: &str, options: ServiceOptions) -> (TempDir, Server) {
+    let (folder, database) = database(cases);
     (folder, Server::with_source(database, options, None, None))
 }
 

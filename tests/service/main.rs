@@ -19,6 +19,9 @@ mod erasures;
 #[cfg(unix)]
 mod history;
 mod hostile;
+mod http2;
+mod http2_client;
+mod http2_hostile;
 mod large;
 #[cfg(target_os = "linux")]
 mod load;

@@ -19,7 +19,7 @@ const PAIRS: usize = 1_200;
 const FAST: &[u8] = br#"{"criteria":[{"field":"status","op":"=","values":["open"]}]}"#;
 
 /// Returns a database with some hundred thousand cases.
-fn database() -> Database {
+pub(super) fn database() -> Database {
     let database = Database::new("plain.cases.ndjson");
     let store: Store = database.open();
     let mut import = store.import(ImportMode::Strict).unwrap();
@@ -38,7 +38,7 @@ fn database() -> Database {
 }
 
 /// Returns a body of as many criteria as the limits allow, none of which an index decides. Different bodies are not cached.
-fn slow_body(number: usize) -> Vec<u8> {
+pub(super) fn slow_body(number: usize) -> Vec<u8> {
     let pair = |at: usize| {
         let (amount, day, minute) = (at * 163 % CASES + number, at % 28 + 1, at % 60);
         format!(
@@ -56,7 +56,7 @@ fn server(database: Database, search_timeout: Duration) -> Server {
 }
 
 /// Returns the number of searches that were stopped for this cause.
-fn stopped(server: &Server, cause: &str) -> u64 {
+pub(super) fn stopped(server: &Server, cause: &str) -> u64 {
     let start = format!("casefilter_searches_stopped_total{{cause=\"{cause}\"}} ");
     let metrics = server.metrics();
     metrics.text().lines().find_map(|line| line.strip_prefix(&start)?.parse().ok()).unwrap()

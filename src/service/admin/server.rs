@@ -1,6 +1,7 @@
 //! The server of the admin socket: accepts connections, answers requests, and logs them.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
@@ -23,6 +23,7 @@ use super::routes;
 use super::socket::AdminSocket;
 use crate::service::audit::AuditLog;
 use crate::service::audit::record::{Answered, By, Note};
+use crate::service::http::closing::{Closing, OpenConnection};
 use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
 use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
@@ -58,11 +59,7 @@ impl AdminServer {
     }
 
     /// Accepts connections. Runs until the future is dropped.
-    pub(in crate::service) async fn accept(
-        self: &Arc<Self>,
-        socket: &AdminSocket,
-        graceful: &GracefulShutdown,
-    ) {
+    pub(in crate::service) async fn accept(self: &Arc<Self>, socket: &AdminSocket, closing: &Closing) {
         let slots = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
             // The semaphore is never closed, so this does not fail.
@@ -75,26 +72,36 @@ impl AdminServer {
                     continue;
                 }
             };
-            let (server, watcher) = (Arc::clone(self), graceful.watcher());
+            let (server, open) = (Arc::clone(self), closing.connection());
             tokio::spawn(async move {
                 let _slot = slot;
-                server.serve(stream, watcher).await;
+                server.serve(stream, open).await;
             });
         }
     }
 
-    async fn serve(self: &Arc<Self>, stream: UnixStream, watcher: Watcher) {
+    async fn serve(self: &Arc<Self>, stream: UnixStream, mut open: OpenConnection) {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
         // The client may be slow, because a search command may write to a pager.
         let timeout = options.write_timeout.max(routes::BODY_IDLE_TIMEOUT);
         let stream = WriteTimeout::new(stream, ResponseDeadline::new(timeout));
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(options.read_timeout)
-            .serve_connection(TokioIo::new(stream), service);
-        if let Err(error) = watcher.watch(connection).await {
+        let mut connection = pin!(
+            http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(options.read_timeout)
+                .serve_connection(TokioIo::new(stream), service)
+        );
+        let served = tokio::select! {
+            biased;
+            served = connection.as_mut() => served,
+            () = open.asked_to_close() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = served {
             tracing::debug!(%error, "a connection of an operator ended early");
         }
     }

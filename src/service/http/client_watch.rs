@@ -6,6 +6,9 @@
 //!
 //! While the service computes a response, hyper does not read from the stream. But it flushes the stream whenever the task of the
 //! connection runs. At this moment, a watched stream peeks at its input, without consuming any bytes.
+//!
+//! Requests on HTTP/2 are not watched. There, hyper always reads from the stream, and drops a request when its client has reset it or
+//! has disconnected.
 
 use std::io;
 use std::pin::Pin;
@@ -33,16 +36,22 @@ const CONNECTED: u8 = 1;
 const INPUT_ENDED: u8 = 2;
 const FAILED: u8 = 3;
 
-/// The state of the client of one connection. The stream and the current request share it.
+/// The state of the client of one connection. The stream and the current request share it. Without a state, by default, the client
+/// never counts as disconnected.
 #[derive(Clone, Default)]
 pub(in crate::service) struct ClientWatch {
-    state: Arc<AtomicU8>,
+    state: Option<Arc<AtomicU8>>,
 }
 
 /// A guard that ends the watching of the client when it is dropped.
 struct Watching<'w>(&'w AtomicU8);
 
 impl ClientWatch {
+    /// Begins to watch the client of a connection over HTTP/1.1.
+    pub(super) fn new() -> Self {
+        Self { state: Some(Arc::default()) }
+    }
+
     /// Waits until the client has disconnected. The future must be polled by the task of the connection.
     pub(in crate::service) async fn gone(&self) {
         self.gone_within(INTERVAL).await;
@@ -54,7 +63,8 @@ impl ClientWatch {
     }
 
     async fn gone_within(&self, interval: Duration) {
-        let watching = Watching(&self.state);
+        let Some(state) = &self.state else { return std::future::pending().await };
+        let watching = Watching(state);
         watching.0.store(CONNECTED, Ordering::Relaxed);
         let mut end = None;
         loop {
@@ -87,7 +97,7 @@ impl WatchedStream {
 
     /// Peeks at the input, and updates the state of the client. Does nothing if the client is not watched.
     fn look(&self, context: &mut Context<'_>) {
-        let state = &self.watch.state;
+        let Some(state) = &self.watch.state else { return };
         if state.load(Ordering::Relaxed) != CONNECTED {
             return;
         }
@@ -161,7 +171,7 @@ mod tests {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (stream, _) = listener.accept().await.unwrap();
-            let watch = ClientWatch::default();
+            let watch = ClientWatch::new();
             let mut stream = WatchedStream::new(stream, watch.clone());
             tokio::io::AsyncWriteExt::write_all(&mut stream, b"x").await.unwrap();
             let mut byte = [0];

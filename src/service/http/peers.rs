@@ -1,4 +1,4 @@
-//! Limits the number of connections of each peer.
+//! The peer of a connection, and a limit on the number of connections of each peer.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -23,6 +23,15 @@ impl Peer {
 /// The complete address of a client, for the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::service) struct ClientAddress(pub(in crate::service) IpAddr);
+
+/// The client of a connection.
+#[derive(Clone, Copy)]
+pub(super) struct Client {
+    pub(super) peer: Peer,
+    pub(super) address: ClientAddress,
+    /// False for a connection over a limit. Its requests get 503.
+    pub(super) is_admitted: bool,
+}
 
 /// A counter of open connections for each peer, with a limit.
 pub(in crate::service) struct Peers {

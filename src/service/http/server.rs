@@ -1,35 +1,17 @@
-//! The server of the public port: accepts connections, checks the head of requests, and shuts down gracefully.
+//! The service of the public port (`Service`): its parts, its start, and its shutdown.
 
-use std::convert::Infallible;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, Version, header};
-use axum::response::{IntoResponse, Response};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 
-use super::client_watch::{ClientWatch, WatchedStream};
-use super::encoding::{Accepted, Coding, accepted};
-use super::errors::Failure;
+use super::accept::accept;
+use super::background::{follow, warm};
+use super::closing::Closing;
+use super::connection::Server;
 use super::metrics_server::MetricsServer;
-use super::peers::{ClientAddress, Peer, Peers};
-use super::request_log::{Origin, RequestLog};
-use super::router::router;
 use super::tls::Tls;
-use super::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::domain;
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
@@ -67,12 +49,6 @@ pub struct Service {
     admin: Option<AdminSocket>,
 }
 
-/// The maximum number of connections over a limit that get a 503 response at the same time. Further connections stay in the accept
-/// queue. But those of a peer over its own limit are closed immediately.
-const MAX_REJECTING: usize = 64;
-/// The timeout for a connection over the limit: it applies to the TLS handshake, and to the request head.
-const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// The time for which the service still accepts connections from the accept queue on shutdown.
 const FINAL_ACCEPT: Duration = Duration::from_millis(5);
 /// The time for which connections without a request stay open on shutdown. A request may have arrived that has not been read yet.
@@ -80,18 +56,6 @@ const IDLE_GRACE: Duration = Duration::from_millis(250);
 
 /// The time for which a shutdown waits for the records of changes that have outlasted the grace period.
 const RECORD_GRACE: Duration = Duration::from_millis(250);
-
-/// The coding of the error for a client that accepts none.
-const NO_CODING: Accepted = Accepted { best: Coding::Identity, identity: true };
-
-/// The size of the read buffer for request heads, in bytes. A larger request head is rejected.
-const HEAD_BYTES: usize = 64 << 10;
-
-/// The state that all connections of the public port share.
-struct Server {
-    shared: Arc<ServiceState>,
-    router: TowerToHyperService<Router>,
-}
 
 impl Service {
     /// Creates a service for the cases and records of `store`. It accepts requests that are signed with `tokens`.
@@ -231,13 +195,12 @@ impl Service {
         let shared = Arc::new(shared);
         let _draining = DrainOnDrop(Arc::clone(&shared));
         let _metrics = metrics.map(|listener| MetricsServer::start(listener, Arc::clone(&shared)));
-        let router = TowerToHyperService::new(router(Arc::clone(&shared)));
-        let graceful = GracefulShutdown::new();
+        let closing = Closing::new();
         let administer = async {
             #[cfg(unix)]
             if let Some(socket) = &admin {
                 let server = AdminServer::new(socket, Arc::clone(&shared));
-                server.accept(socket, &graceful).await;
+                server.accept(socket, &closing).await;
             }
             std::future::pending::<()>().await;
         };
@@ -247,13 +210,13 @@ impl Service {
                 shared.log_suppressed();
             }
         };
-        let server = Arc::new(Server { shared: Arc::clone(&shared), router });
+        let server = Arc::new(Server::new(Arc::clone(&shared)));
         let warming = warm(&shared);
         let following = follow(&shared);
         {
             let mut serving = pin!(async {
                 tokio::select! {
-                    () = accept(&server, &listener, &graceful) => {}
+                    () = accept(&server, &listener, &closing) => {}
                     () = administer => {}
                     () = log => {}
                     () = shared.restrict_filters() => {}
@@ -286,7 +249,7 @@ impl Service {
             // This takes at most half of the grace period. The rest is for running requests.
             let half = shared.options.shutdown_timeout.checked_div(2).unwrap_or_default();
             shared.wait_for_connections(IDLE_GRACE.min(half)).await;
-            graceful.shutdown().await;
+            closing.close().await;
             // Work continues after its client has disconnected, so closed connections do not mean that all work has ended.
             shared.wait_until_idle().await;
         };
@@ -339,303 +302,11 @@ impl Drop for DrainOnDrop {
     }
 }
 
-/// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
-/// does not have to read it then. The thread ends early when the service drains. There is no thread if searches do not use the
-/// database, or if the system has no more threads.
-fn warm(shared: &Arc<ServiceState>) -> Reading {
-    if !matches!(shared.source, CaseSource::Store) {
-        return Reading::default();
-    }
-    let shared = Arc::clone(shared);
-    let start = Instant::now();
-    Reading::start("columns", move |is_wanted| {
-        let goes_on = || is_wanted() && !shared.is_draining.load(Ordering::Relaxed);
-        match shared.store.warm_while(&goes_on) {
-            Ok(true) => {
-                tracing::info!(seconds = start.elapsed().as_secs_f64(), "the columns are in memory");
-            }
-            Ok(false) => {}
-            Err(error) => tracing::error!(cause = %error, "the columns of the database cannot be read"),
-        }
-    })
-}
-
-/// Starts a thread that reads each new event of the database once, and tells the requests that wait for it. There is no thread if
-/// writes of cases give no events, or if the system has no more threads.
-fn follow(shared: &Arc<ServiceState>) -> Reading {
-    if !matches!(shared.source, CaseSource::Store) {
-        return Reading::default();
-    }
-    let shared = Arc::clone(shared);
-    Reading::start("events", move |is_wanted| {
-        let goes_on = || is_wanted() && !shared.is_draining.load(Ordering::Relaxed);
-        shared.events.follow(&shared.store, &goes_on);
-    })
-}
-
-/// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the
-/// future of the service. Otherwise, the thread would keep the store open.
-#[derive(Default)]
-struct Reading {
-    is_over: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Reading {
-    /// Starts a thread that calls `work`. Its argument returns false when the work must end.
-    fn start(name: &str, work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Self {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let own = Arc::clone(&is_over);
-        let read = move || work(&|| !own.load(Ordering::Relaxed));
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(read);
-        if let Err(error) = &thread {
-            tracing::error!(thread = name, %error, "a thread of the service cannot be started: requests do its work themselves");
-        }
-        Self { is_over, thread: thread.ok() }
-    }
-
-    /// Tells the thread to end, and waits until it has ended.
-    fn join(mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        drop(self.thread.take().map(std::thread::JoinHandle::join));
-    }
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
 impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Service")
             .field("store", &self.shared.store)
             .field("tokens", &self.shared.tokens.load())
             .finish_non_exhaustive()
-    }
-}
-
-/// Accepts connections. Serves each connection in a separate task. Runs until the future is dropped.
-async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &GracefulShutdown) {
-    let options = &server.shared.options;
-    let slots = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
-    let reject_slots = Arc::new(Semaphore::new(MAX_REJECTING));
-    let peers = Peers::new(options.connections_per_peer);
-    loop {
-        let (stream, address) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                if !is_connection_error(&error) {
-                    // The process probably has no free file descriptor. A connection that ends frees a descriptor.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                continue;
-            }
-        };
-        let peer = Peer::of(address.ip());
-        let of_peer = peers.acquire(peer);
-        let (slot, is_admitted) = match (Arc::clone(&slots).try_acquire_owned(), &of_peer) {
-            (Ok(slot), Some(_)) => (Ok(slot), true),
-            (_, None) => match Arc::clone(&reject_slots).try_acquire_owned() {
-                Ok(slot) => (Ok(slot), false),
-                // The connection is closed immediately. A peer over its limit must not delay the connections of other peers.
-                Err(_) => continue,
-            },
-            (Err(_), _) => (Arc::clone(&reject_slots).acquire_owned().await, false),
-        };
-        let (server, watcher) = (Arc::clone(server), graceful.watcher());
-        server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(async move {
-            let _slots = (slot, of_peer);
-            let address = ClientAddress(address.ip().to_canonical());
-            server.serve(stream, (peer, address), watcher, is_admitted).await;
-            server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-        });
-    }
-}
-
-/// Makes the system close a connection whose peer acknowledges nothing for the write timeout.
-///
-/// A peer may vanish without a word. The heartbeats of a stream of events are small, so the system keeps them for many minutes
-/// before it gives up. Meanwhile, the service would take the client for one that listens.
-#[cfg(target_os = "linux")]
-fn close_if_silent(stream: &TcpStream, timeout: Duration) {
-    let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
-    // Without the option, the connection ends later.
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn close_if_silent(_: &TcpStream, _: Duration) {}
-
-/// Returns true if an error of `accept` is about a single connection. Then the next call of `accept` may succeed immediately.
-fn is_connection_error(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
-}
-
-/// Returns true if an HTTP/1.1 request has exactly one `Host` header (RFC 9112, section 3.2).
-fn has_one_host(request: &hyper::Request<Incoming>) -> bool {
-    request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
-}
-
-/// Returns an error if the request has a `Transfer-Encoding` other than a single `chunked`.
-///
-/// A proxy in front of the service could interpret other encodings differently. This would allow request smuggling (RFC 9112,
-/// section 6.1).
-fn framing_error(request: &hyper::Request<Incoming>) -> Option<Failure> {
-    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
-    let coding = codings.next()?.as_bytes().trim_ascii();
-    let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
-    if is_chunked && codings.next().is_none() {
-        return None;
-    }
-    let is_other =
-        !coding.split(|byte| *byte == b',').all(|one| one.trim_ascii().eq_ignore_ascii_case(b"chunked"));
-    let status = if is_other { StatusCode::NOT_IMPLEMENTED } else { StatusCode::BAD_REQUEST };
-    Some(Failure::new(status, "unsupported `Transfer-Encoding`, expected `chunked` once, or no such header"))
-}
-
-impl Server {
-    /// Serves one connection, from its TLS handshake (if TLS is enabled) to its end.
-    async fn serve(
-        &self,
-        stream: TcpStream,
-        peer: (Peer, ClientAddress),
-        watcher: Watcher,
-        is_admitted: bool,
-    ) {
-        // Each response is written in one piece, so Nagle's algorithm would only delay small responses.
-        let _ = stream.set_nodelay(true);
-        close_if_silent(&stream, self.shared.options.write_timeout);
-        let deadline = ResponseDeadline::new(self.shared.options.write_timeout);
-        let watch = ClientWatch::default();
-        let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
-        let client = (peer, deadline, watch);
-        let timeout = if is_admitted { self.shared.options.read_timeout } else { REJECT_TIMEOUT };
-        let Some(tls) = &self.shared.tls else {
-            return self.serve_http(stream, client, watcher, timeout, is_admitted).await;
-        };
-        match tokio::time::timeout(timeout, tls.acceptor().accept(stream)).await {
-            Ok(Ok(stream)) => self.serve_http(stream, client, watcher, timeout, is_admitted).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!("a TLS handshake took too long"),
-        }
-    }
-
-    /// Answers the HTTP requests of one connection.
-    async fn serve_http(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        ((peer, address), deadline, watch): ((Peer, ClientAddress), ResponseDeadline, ClientWatch),
-        watcher: Watcher,
-        timeout: Duration,
-        is_admitted: bool,
-    ) {
-        let service = service_fn(|mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            request.extensions_mut().insert(address);
-            request.extensions_mut().insert(deadline.clone());
-            request.extensions_mut().insert(watch.clone());
-            self.respond(request, is_admitted)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(timeout)
-            // A client that has closed its sending side still waits for its responses.
-            .half_close(true)
-            .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
-        if let Err(error) = watcher.watch(connection).await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-    }
-
-    async fn respond(
-        &self,
-        request: hyper::Request<Incoming>,
-        is_admitted: bool,
-    ) -> Result<Response, Infallible> {
-        let method = request.method().clone();
-        let accepted = accepted(request.headers());
-        let response = self.answer(request, is_admitted, accepted.is_some()).await?;
-        let accepted = accepted.unwrap_or(NO_CODING);
-        let mut response = self.shared.compressor.compress(response, &method, accepted).await;
-        if self.shared.is_draining() {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        Ok(response)
-    }
-
-    async fn answer(
-        &self,
-        request: hyper::Request<Incoming>,
-        is_admitted: bool,
-        has_coding: bool,
-    ) -> Result<Response, Infallible> {
-        let start = Instant::now();
-        let origin = Origin::of(request.headers(), request.extensions());
-        let mut response = if !is_admitted {
-            Failure::overloaded().closing().into_response()
-        } else if !has_one_host(&request) {
-            let description = "an HTTP/1.1 request must have exactly one `Host` header";
-            Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
-        } else if let Some(failure) = framing_error(&request) {
-            failure.closing().into_response()
-        } else if !has_coding {
-            let description = "`Accept-Encoding` accepts none of `gzip`, `zstd` and `identity`";
-            Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
-        } else {
-            self.router.call(request.map(Body::new)).await?
-        };
-        if RequestLog::is_ended(&response) {
-            return Ok(response);
-        }
-        // The request did not reach an endpoint, so it has not been logged yet and has no correlation id.
-        let allowed = response.headers_mut().remove(header::ALLOW);
-        let result = match response.extensions_mut().remove::<Failure>() {
-            Some(failure) => Err(failure),
-            None => Ok(response),
-        };
-        let mut response = RequestLog::since(start, &self.shared).from(origin).end(result).await;
-        if let Some(allowed) = allowed {
-            response.headers_mut().insert(header::ALLOW, allowed);
-        }
-        Ok(response)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc::channel;
-
-    use super::*;
-
-    #[cfg(target_os = "linux")]
-    #[tokio::test]
-    async fn the_system_gives_up_a_silent_client_after_the_write_timeout() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (stream, _) = listener.accept().await.unwrap();
-        close_if_silent(&stream, Duration::from_secs(30));
-        assert_eq!(rustix::net::sockopt::tcp_user_timeout(&stream), Ok(30_000));
-    }
-
-    #[test]
-    fn columns_are_no_longer_read_after_the_service_was_dropped() {
-        let (sender, ended) = channel();
-        let warming = Reading::start("test", move |goes_on| {
-            while goes_on() {
-                std::thread::yield_now();
-            }
-            sender.send(()).unwrap();
-        });
-        assert!(ended.try_recv().is_err());
-        drop(warming);
-        ended.recv_timeout(Duration::from_secs(60)).unwrap();
-        Reading::start("test", |goes_on| while goes_on() {}).join();
-        Reading::default().join();
     }
 }

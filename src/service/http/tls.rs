@@ -13,6 +13,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::certificate::not_after_s;
 
+/// The names of the protocols that a client may choose in the TLS handshake (ALPN, RFC 7301).
+pub(super) const HTTP2: &[u8] = b"h2";
+const HTTP1: &[u8] = b"http/1.1";
+
 /// A certificate chain with its private key, for a [`Service`](crate::service::Service) over TLS 1.2 and 1.3.
 ///
 /// All clones share the certificate: [`replace`](Self::replace) changes it for a running service.
@@ -28,6 +32,8 @@ struct Shared {
 /// The certificate for new connections.
 struct Current {
     config: Arc<ServerConfig>,
+    /// The same without HTTP/2.
+    http1: Arc<ServerConfig>,
     /// The time at which the certificate ends, in seconds since the Unix epoch.
     not_after_s: Option<i64>,
 }
@@ -84,9 +90,10 @@ impl Tls {
         self.0.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Returns the acceptor of new connections.
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
-        Arc::clone(&self.0.current.load().config).into()
+    /// Returns the acceptor of new connections. It offers HTTP/1.1, and also HTTP/2 if `http2` is true.
+    pub(super) fn acceptor(&self, http2: bool) -> TlsAcceptor {
+        let current = self.0.current.load();
+        Arc::clone(if http2 { &current.config } else { &current.http1 }).into()
     }
 }
 
@@ -102,8 +109,11 @@ impl Current {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(certificates, key));
-        let config = config.map_err(|error| TlsError::Unusable(error.to_string()))?;
-        Ok(Self { config: Arc::new(config), not_after_s })
+        let mut config = config.map_err(|error| TlsError::Unusable(error.to_string()))?;
+        config.alpn_protocols = vec![HTTP1.to_vec()];
+        let http1 = Arc::new(config.clone());
+        config.alpn_protocols.insert(0, HTTP2.to_vec());
+        Ok(Self { config: Arc::new(config), http1, not_after_s })
     }
 }
 

@@ -49,7 +49,7 @@ impl ResponseDeadline {
     }
 
     /// Returns the deadline for a write that starts now.
-    fn of_write(&self) -> Instant {
+    pub(super) fn of_write(&self) -> Instant {
         let now = Instant::now();
         match &*self.lock() {
             Some(response) => response.deadline,

@@ -56,7 +56,8 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         "Bytes of response bodies before compression.",
         read(&metrics.response_bytes),
     );
-    out.one("connections", "gauge", "Open connections.", metrics.connections.load(Ordering::Relaxed));
+    let help = "Open connections, and further requests at the same time on HTTP/2 connections.";
+    out.one("connections", "gauge", help, metrics.connections.load(Ordering::Relaxed));
     let help = "Requests that are running on blocking threads.";
     out.one("requests_at_work", "gauge", help, shared.at_work());
 

@@ -165,13 +165,16 @@ pub(crate) struct Args {
     pub(super) max_body: usize,
 
     /// Maximum number of open connections
+    ///
+    /// On an HTTP/2 connection, each request beside another one counts as a further connection.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
           default_value_t = ServiceOptions::default().connections)]
     pub(super) connections: usize,
 
     /// Maximum number of open connections per IP address (for IPv6: per network of 64 bits)
     ///
-    /// If clients connect through a proxy, all connections have the proxy's address. Then use the value of --connections.
+    /// If clients connect through a proxy, all connections have the proxy's address. Then use the value of --connections. Requests on
+    /// an HTTP/2 connection count as for --connections.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
           default_value_t = ServiceOptions::default().connections_per_peer)]
     pub(super) connections_per_peer: usize,
@@ -260,7 +263,7 @@ pub(crate) struct Args {
 
     /// Maximum number of requests that wait for events or follow them; further requests get 503
     ///
-    /// Each of them also is an open connection.
+    /// Each of them also counts as an open connection.
     #[arg(long, value_name = "N", env = "CASEFILTER_EVENT_LISTENERS", help_heading = "Standing filters",
           default_value_t = ServiceOptions::default().event_listeners)]
     pub(super) event_listeners: usize,
@@ -308,6 +311,10 @@ pub(crate) struct Args {
     /// The private key of the first certificate, in PEM format
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_KEY")]
     pub(super) tls_key: Option<PathBuf>,
+
+    /// Offer only HTTP/1.1 to clients with TLS, not HTTP/2
+    #[arg(long, env = "CASEFILTER_NO_HTTP2", value_parser = BoolishValueParser::new())]
+    pub(super) no_http2: bool,
 
     #[command(flatten)]
     pub(super) socket: Socket,

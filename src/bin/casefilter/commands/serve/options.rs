@@ -21,6 +21,7 @@ impl Args {
         let mut options = ServiceOptions {
             clock_window: self.clock_window,
             reject_replays: self.refuse_replays,
+            http2: !self.no_http2,
             remembered_signatures: self.remembered_signatures,
             connections: self.connections,
             connections_per_peer: self.connections_per_peer,
