@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_secs(10);
 /// The number of cases of an import.
 const IMPORTED: usize = 30;
 
-/// What was imported.
+/// The imported cases.
 #[derive(Default)]
 pub(super) struct Cases {
     /// The stored cases by id.

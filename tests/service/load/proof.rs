@@ -16,7 +16,7 @@ use super::operators::Cases;
 use super::readers::Told;
 use super::{Load, TENANTS, Tenant};
 
-/// What the service has acknowledged.
+/// The writes that the service has acknowledged, and its logs.
 pub(super) struct Done {
     /// The logs of the service before its restarts.
     pub(super) logs: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) struct Done {
     pub(super) tenants: Vec<OfTenant>,
 }
 
-/// What the service has acknowledged to a tenant.
+/// The writes that the service has acknowledged to a tenant, and the events that it was told.
 pub(super) struct OfTenant {
     pub(super) updates: Vec<(String, HashMap<&'static str, String>)>,
     pub(super) copies: Copies,
