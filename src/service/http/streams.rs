@@ -35,7 +35,7 @@ struct State {
     pieces: u64,
 }
 
-/// What the times of a connection require.
+/// An action that is due on a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// A piece was not sent before its deadline.
