@@ -6,6 +6,7 @@
 #[path = "shared/standing.rs"]
 mod data;
 
+use std::collections::HashSet;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,18 @@ fn compiled(data: Data, catalog: &Catalog, number: usize) -> Vec<Filter> {
 fn standing(filters: &[Filter]) -> Vec<StandingFilter> {
     let of = |(number, filter)| StandingFilter::new(&format!("{number}"), filter);
     filters.iter().enumerate().map(of).collect()
+}
+
+/// Returns the number of criteria of the filters, and the number of different ones.
+fn criteria(data: Data, number: usize) -> (usize, usize) {
+    let filters = data.filters(number);
+    let tests = filters.iter().flatten().map(|test| text_of(std::slice::from_ref(test)));
+    let (mut count, mut different) = (0, HashSet::new());
+    for test in tests {
+        count += 1;
+        different.insert(test);
+    }
+    (count, different.len())
 }
 
 fn sizes() -> Vec<usize> {
@@ -62,12 +75,16 @@ fn matching(criterion: &mut Criterion) {
                 found += matches.len();
             }
             let memory = set.memory();
+            let (criteria, different) = criteria(data, size);
             println!(
-                "{} of {size} filters select a case, 1 in {:.0}; {:.0} bytes a filter, and {:.0} of texts",
+                "{} of {size} filters select a case, 1 in {:.0}; {:.0} bytes a filter, and {:.0} of texts; \
+                 {:.1} criteria a filter, each of them in {:.1} filters",
                 found as f64 / cases.len() as f64,
                 (size * cases.len()) as f64 / found as f64,
                 memory.index_bytes as f64 / size as f64,
-                memory.texts_bytes as f64 / size as f64
+                memory.texts_bytes as f64 / size as f64,
+                criteria as f64 / size as f64,
+                criteria as f64 / different as f64,
             );
             let mut next = 0;
             group.bench_function(BenchmarkId::new(format!("matching, {}", data.name), size), |bencher| {

@@ -3,12 +3,14 @@
     python generated_client.py ADDRESS
 
 The package `casefilter_client` is on the path; CONFORM_APP and CONFORM_SHARE are as for conform.py.
+CONFORM_BINARY is the command line, and CONFORM_DB the database of the service.
 """
 
 import hashlib
 import hmac
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -154,6 +156,19 @@ def main():
         assert response.headers["content-type"] == "text/event-stream", response.headers
         lines = response.iter_lines()
         assert [next(lines), next(lines)] == ["retry: 1000", f"id: {begun.last}"]
+    # A case enters, changes and leaves. The service imports it, because it has the database open.
+    for review, tags in [("open", []), ("open", ["vip"]), ("blocked", ["vip"])]:
+        document = json.dumps({"id": "conform-1", "caseReview": {"status": review}, "tags": tags})
+        command = [os.environ["CONFORM_BINARY"], "import", "--db", os.environ["CONFORM_DB"], "-"]
+        subprocess.run(command, input=document, text=True, check=True, capture_output=True)
+    told = good(case_events.sync_detailed(client=client, after=begun.last, wait=5, limit=5))
+    assert [(own.kind, own.id, own.filter_) for own in told.events] == [
+        (kind, "conform-1", "urgent") for kind in ["entered", "changed", "left"]
+    ], told
+    assert told.events[1].fields == ["tags"] and told.last == told.events[2].number, told
+    with httpx.stream("GET", stream, auth=Signed(app), headers={"Last-Event-ID": str(begun.last)}) as response:
+        data = (line.removeprefix("data: ") for line in response.iter_lines() if line.startswith("data: "))
+        assert [json.loads(next(data)) for _ in told.events] == [own.to_dict() for own in told.events]
     assert good(delete_standing_filter.sync_detailed("urgent", client=client)).name == "urgent"
 
     # Error responses are parsed, with their codes and types.
