@@ -35,6 +35,10 @@ pub(super) fn texts_of<R: ChunkReader + Clone + 'static>(
         SerializedPageReader::new(reader, chunk, rows, None)?.get_next_page()
     });
     let Some(Page::DictionaryPage { buf, num_values, .. }) = page.ok()? else { return None };
+    // A column has at least as many values as its dictionary. An empty text takes four bytes.
+    if i64::from(num_values) > chunk.num_values() {
+        return None;
+    }
     let mut rest: &[u8] = &buf;
     let mut texts = Vec::new();
     for _ in 0..num_values {

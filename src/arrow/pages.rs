@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::page_index::index_reader::{decode_column_index, decode_offset_index};
 use parquet::file::reader::ChunkReader;
@@ -16,6 +16,71 @@ use super::projection::LeafColumn;
 use super::zones::{Values, Zone};
 use crate::catalog::Catalog;
 use crate::filter::Filter;
+
+/// The maximum number of parts of a row group that are tested. Testing more takes longer than it is likely to save.
+const MOST_PARTS: usize = 4096;
+
+/// The maximum size of all positions of pages in a file, in bytes.
+const MOST_INDEX_BYTES: u64 = 64 << 20;
+
+/// The writers that begin each page with a row, as the format asks of files with positions of pages, each with its first such version.
+/// Others have begun pages of lists within a row.
+const CAREFUL_WRITERS: [(&str, u32); 3] =
+    [("parquet-rs version ", 50), ("parquet-mr version ", 1), ("parquet-cpp-arrow version ", 13)];
+
+/// Returns true if the pages of lists begin with rows, so that the positions of pages can be used to read some rows of a list column.
+pub(super) fn begin_with_rows(file: &ParquetMetaData) -> bool {
+    let Some(writer) = file.file_metadata().created_by() else { return false };
+    CAREFUL_WRITERS.iter().any(|(name, first)| {
+        let version = writer.strip_prefix(name).and_then(|rest| rest.split('.').next());
+        version.and_then(|version| version.parse::<u32>().ok()).is_some_and(|version| version >= *first)
+    })
+}
+
+/// Returns true if the lists of pages of all columns fit into their bytes. The library reserves memory for as many pages as a list
+/// claims, which can be more than there is.
+pub(super) fn have_fitting_lists(reader: &impl ChunkReader, file: &ParquetMetaData) -> bool {
+    let columns = file.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let read = || Ok::<_, ParquetError>(columns.map(ColumnChunkMetaData::offset_index_range).collect());
+    let Ok(ranges) = catch_panics(read) else { return false };
+    let ranges: Vec<Option<Range<u64>>> = ranges;
+    let ranges: Vec<Range<u64>> = ranges.into_iter().flatten().collect();
+    let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
+    let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+    if end > reader.len() || end.checked_sub(start).is_none_or(|bytes| bytes > MOST_INDEX_BYTES) {
+        return false;
+    }
+    let length = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+    let Ok(bytes) = catch_panics(|| reader.get_bytes(start, length)) else { return false };
+    ranges.iter().all(|range| {
+        let from = usize::try_from(range.start.saturating_sub(start)).ok();
+        let to = usize::try_from(range.end.saturating_sub(start)).ok();
+        from.zip(to).and_then(|(from, to)| bytes.get(from..to)).is_some_and(has_fitting_list)
+    })
+}
+
+/// Returns true if a list of pages has at most as many pages as bytes.
+fn has_fitting_list(bytes: &[u8]) -> bool {
+    // The first field is a list (0x19) of structs. Its length is in the next byte, or after it.
+    let [0x19, head, rest @ ..] = bytes else { return false };
+    let claimed = match head >> 4 {
+        15 => varint(rest),
+        few => Some(u64::from(few)),
+    };
+    claimed.is_some_and(|claimed| claimed <= bytes.len() as u64)
+}
+
+/// Reads a number of groups of seven bits, the lowest first.
+fn varint(bytes: &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for (byte, shift) in bytes.iter().zip([0, 7, 14, 21, 28]) {
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
 
 /// The pages of one column.
 struct Pages {
@@ -44,6 +109,9 @@ pub(super) fn possible_rows<'f>(
     let mut bounds: Vec<usize> = columns.iter().flat_map(|pages| &pages.first_rows).copied().collect();
     bounds.sort_unstable();
     bounds.dedup();
+    if bounds.len() > MOST_PARTS {
+        return None;
+    }
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut possible = 0_usize;
     for (at, start) in bounds.iter().enumerate() {
@@ -80,6 +148,9 @@ impl Pages {
         };
         let (values, offsets) = ranges(column)?;
         let (values, offsets) = (bytes(values)?, bytes(offsets)?);
+        if !has_fitting_list(&offsets) {
+            return None;
+        }
         let index = catch_panics(|| decode_column_index(&values, column.column_type())).ok()?;
         let offsets = catch_panics(|| decode_offset_index(&offsets)).ok()?;
         let pages = offsets.page_locations();

@@ -22,7 +22,7 @@ use super::bind::bind;
 use super::dictionaries::texts_of;
 use super::mark::has_mark;
 use super::mask::arrays_of;
-use super::pages::possible_rows;
+use super::pages::{begin_with_rows, have_fitting_lists, possible_rows};
 use super::parquet_reader::{Opened, catch_panics, open_file};
 use super::plan::Plan;
 use super::projection::{LeafColumn, leaf_columns};
@@ -191,9 +191,9 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             parts.push((start, catch_panics(|| self.reader.get_bytes(start, size)).ok()?));
         }
         let chunks = Chunks { length, parts: parts.into() };
-        // Only the offset index tells the reader where the next page is.
+        let has_list = self.leaves.iter().any(|column| column.is_list && leaves.contains(&column.leaf));
         let metadata = match possible {
-            Some(_) => self.metadata_with_pages()?.clone(),
+            Some(_) => self.metadata_for_rows(has_list).clone(),
             None => self.metadata.clone(),
         };
         let always = self.leaves.iter().filter(|column| {
@@ -234,21 +234,28 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         !texts.is_empty() && !filters().any(|filter| zone.may_select(filter))
     }
 
-    /// Returns the metadata with the positions of all pages. Returns `None` if the positions are damaged.
-    fn metadata_with_pages(&self) -> Option<&ArrowReaderMetadata> {
+    /// Returns the metadata for reading some rows. With the positions of pages, the pages of other rows are not read. They are left out
+    /// if they are damaged, or if the columns have lists whose pages may begin within a row.
+    fn metadata_for_rows(&self, has_list: bool) -> &ArrowReaderMetadata {
+        if has_list && !begin_with_rows(self.metadata.metadata()) {
+            return &self.metadata;
+        }
         let load = || {
             let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
             let options = options.with_offset_index_policy(PageIndexPolicy::Optional);
-            catch_panics(|| ArrowReaderMetadata::load(&self.reader, options)).ok()
+            let is_fitting = have_fitting_lists(&self.reader, self.metadata.metadata());
+            is_fitting
+                .then(|| catch_panics(|| ArrowReaderMetadata::load(&self.reader, options)).ok())
+                .flatten()
         };
-        self.with_pages.get_or_init(load).as_ref()
+        self.with_pages.get_or_init(load).as_ref().unwrap_or(&self.metadata)
     }
 
     /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has to
     /// read the file.
     pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
         let (groups, selectors) = self.select(rows)?;
-        let metadata = self.metadata_with_pages()?.clone();
+        let metadata = self.metadata_for_rows(self.leaves.iter().any(|column| column.is_list)).clone();
         let mut batches = catch_panics(|| {
             let mask = ProjectionMask::roots(metadata.parquet_schema(), self.plan.columns.iter().copied());
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.reader.clone(), metadata)

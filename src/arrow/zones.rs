@@ -116,10 +116,9 @@ fn may_have_text(field: &Field, kind: &DataType, statistics: &Statistics, set: &
     // A truncated bound is still a bound.
     let bounds = statistics.min_bytes_opt().zip(statistics.max_bytes_opt());
     let Some((least, greatest)) = bounds else { return true };
-    set.points().iter().any(|point| {
-        let Value::String(text) = point else { return true };
-        (least..=greatest).contains(&text.as_bytes())
-    })
+    let Set::Strings(points) = set else { return true };
+    let from = points.as_slice().partition_point(|text| text.as_bytes() < least);
+    points.as_slice().get(from).is_some_and(|text| text.as_bytes() <= greatest)
 }
 
 /// Returns the ordinals of the least and the greatest value of a column. `None` if they are not known.

@@ -18,6 +18,7 @@ use super::http::errors::{Failure, json};
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
 use super::http::request_log::{Caller, Origin, RequestLog};
+use super::http::streams::OpenRequest;
 use super::http::write_timeout::ResponseDeadline;
 use super::operations::endpoint::{BlockingHandler, Call, Endpoint, Handler};
 use super::operations::parameters;
@@ -44,7 +45,10 @@ pub(super) async fn answer(
     let origin = Origin::of(request.headers(), request.extensions());
     // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
+    // On HTTP/2, its client may reset it and send another one. So the place of the request is taken until the write has ended.
+    let place = request.extensions().get::<Arc<OpenRequest>>().cloned();
     let write = async move {
+        let _place = place;
         let _change = own.changes.acquire().await;
         answer_and_log(&own, endpoint, id, request).await
     };

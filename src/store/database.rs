@@ -198,9 +198,11 @@ impl Store {
         let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
         let Loaded { engine, state, standing, writes, filters, stored, is_packed, definition, .. } = loaded;
         let (kept_before, replayed) = (loaded.kept_events, loaded.replayed);
-        let kept_events = options.kept_events.or(kept_before).unwrap_or_default();
-        let is_changed = options.kept_events.is_some() && options.kept_events != kept_before;
-        let options = StoreOptions { kept_events: Some(kept_events), ..options };
+        let kept_events = options.kept_events(kept_before);
+        let is_set = options.kept_count.is_some() || options.kept_age.is_some();
+        let is_changed = is_set && Some(kept_events) != kept_before;
+        let options =
+            StoreOptions { kept_count: Some(kept_events.count), kept_age: Some(kept_events.age), ..options };
         let bell = Arc::new(Bell::default());
         bell.ring(standing.last_event());
         let since_checkpoint = replayed.saturating_add(state.released);

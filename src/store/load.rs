@@ -65,7 +65,7 @@ pub(super) fn load(
         let meta = transaction.open_table(META)?;
         let Counted { version, mut state, records, standing, writes, kept_events } =
             check_meta(&meta, catalog)?;
-        let most_events = options.kept_events.or(kept_events).unwrap_or_default().count;
+        let most_events = options.kept_events(kept_events).count;
         let is_packed = version >= FORMAT_VERSION;
         let definition = read_definition(&meta)?;
         record_table::check_count(file, records)?;

@@ -24,8 +24,10 @@ pub struct StoreOptions {
     pub(super) cache_bytes: usize,
     pub(super) checkpoint_every: u64,
     pub(super) batch_rows: usize,
-    /// The events that are kept. `None` leaves the setting of the file unchanged.
-    pub(super) kept_events: Option<KeptEvents>,
+    /// The number of events that are kept. `None` leaves the setting of the file unchanged.
+    pub(super) kept_count: Option<u64>,
+    /// The maximum age of events, if there is one. `None` leaves the setting of the file unchanged.
+    pub(super) kept_age: Option<Option<Duration>>,
     pub(super) history: Option<Duration>,
 }
 
@@ -35,6 +37,20 @@ pub(super) struct KeptEvents {
     pub(super) count: u64,
     /// The maximum age of an event, if there is one.
     pub(super) age: Option<Duration>,
+}
+
+/// The maximum of an age, in milliseconds. It is far longer than any file exists.
+const MOST_AGE_MS: u64 = u64::MAX >> 1;
+
+impl StoreOptions {
+    /// Returns the events that are kept: what is set, otherwise what the file says.
+    pub(super) fn kept_events(&self, stored: Option<KeptEvents>) -> KeptEvents {
+        let stored = stored.unwrap_or_default();
+        KeptEvents {
+            count: self.kept_count.unwrap_or(stored.count),
+            age: self.kept_age.unwrap_or(stored.age),
+        }
+    }
 }
 
 impl Default for KeptEvents {
@@ -50,7 +66,8 @@ impl Default for StoreOptions {
             cache_bytes: 64 << 20,
             checkpoint_every: 1 << 14,
             batch_rows: MAX_ROWS,
-            kept_events: None,
+            kept_count: None,
+            kept_age: None,
             history: None,
         }
     }
@@ -79,8 +96,8 @@ impl StoreOptions {
     /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. At first,
     /// 1,000,000 events are kept.
     ///
-    /// The file keeps this setting and [`keep_events_for`](Self::keep_events_for). By default, they are not changed. So a program that
-    /// sets neither keeps as many events as the program before it.
+    /// The file keeps this setting. By default, it is not changed: a program that does not set it keeps as many events as the program
+    /// before it.
     ///
     /// While a write is staged, up to twice as many of its events are in memory, of about 30 bytes each.
     ///
@@ -91,7 +108,7 @@ impl StoreOptions {
     /// ```
     #[must_use]
     pub fn keep_events(self, count: u64) -> Self {
-        Self { kept_events: Some(KeptEvents { count, ..self.kept_events.unwrap_or_default() }), ..self }
+        Self { kept_count: Some(count), ..self }
     }
 
     /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes older ones. At first, only their
@@ -105,8 +122,11 @@ impl StoreOptions {
     /// ```
     #[must_use]
     pub fn keep_events_for(self, age: impl Into<Option<Duration>>) -> Self {
-        let kept = KeptEvents { age: age.into(), ..self.kept_events.unwrap_or_default() };
-        Self { kept_events: Some(kept), ..self }
+        // As the file has it.
+        let whole_ms = |age: Duration| {
+            Duration::from_millis(u64::try_from(age.as_millis()).unwrap_or(MOST_AGE_MS).min(MOST_AGE_MS))
+        };
+        Self { kept_age: Some(age.into().map(whole_ms)), ..self }
     }
 
     /// Sets the time for which the store keeps documents that a write replaced or deleted, as

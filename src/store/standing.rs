@@ -312,7 +312,7 @@ impl Store {
 
     /// Returns the number and the age of the events that are kept.
     pub(super) fn kept_events(&self) -> KeptEvents {
-        self.options.kept_events.unwrap_or_default()
+        self.options.kept_events(None)
     }
 
     /// Returns true if the format of the file has standing filters.

@@ -62,6 +62,7 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<(Deleted, Note), Fa
     let bad = |error: StoreError| Failure::of_store(&error);
     let mut found = shared.store.documents(&request).map_err(bad)?;
     found.read_ids().map_err(bad)?;
+    let last_write = found.last_write();
     let mut ids = Vec::new();
     while let Some(id) = found.next_id().map(str::to_owned) {
         ids.push(id);
@@ -69,6 +70,10 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<(Deleted, Note), Fa
     }
     drop(found);
     let selected = ids.len() as u64;
+    if deletion.expected.is_none() {
+        note.search(&request);
+        note.counted(last_write, selected);
+    }
     if let Some(expected) = deletion.expected {
         if expected != selected {
             let description =

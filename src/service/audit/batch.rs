@@ -18,6 +18,9 @@ pub(super) struct Pending {
 /// The outcome of a record, which the request that waits for it sees.
 pub(super) struct Ticket(Arc<AtomicU8>);
 
+/// The number of records from which abandoned ones are removed at each further one.
+const MOST_PENDING: usize = 64;
+
 /// The values of an outcome.
 const WAITING: u8 = 0;
 const ANSWERED: u8 = 1;
@@ -27,15 +30,19 @@ impl Batch {
     /// Adds a record.
     pub(super) fn push(&self, members: Vec<u8>) -> Ticket {
         let outcome = Arc::new(AtomicU8::new(WAITING));
-        self.0.lock().push(Pending { members, outcome: Arc::clone(&outcome) });
+        let mut pending = self.0.lock();
+        // While the log cannot be written, nobody takes the records of requests that were dropped.
+        if pending.len() >= MOST_PENDING {
+            pending.retain(is_awaited);
+        }
+        pending.push(Pending { members, outcome: Arc::clone(&outcome) });
         Ticket(outcome)
     }
 
     /// Takes all records whose requests still wait. The caller has the writer, and must give each of them an outcome.
     pub(super) fn take(&self) -> Vec<Pending> {
         let mut pending = std::mem::take(&mut *self.0.lock());
-        // The future of a request whose client has disconnected was dropped.
-        pending.retain(|own| Arc::strong_count(&own.outcome) > 1);
+        pending.retain(is_awaited);
         pending
     }
 
@@ -52,6 +59,11 @@ impl Batch {
         let at = pending.iter().position(|own| Arc::ptr_eq(&own.outcome, &ticket.0))?;
         Some(pending.remove(at).members)
     }
+}
+
+/// Returns true if the request of a record still waits. The future of a request whose client has disconnected was dropped.
+fn is_awaited(pending: &Pending) -> bool {
+    Arc::strong_count(&pending.outcome) > 1
 }
 
 impl Pending {

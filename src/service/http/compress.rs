@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -20,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::encoding::{Accepted, Coding};
 use super::errors::Failure;
+use super::write_timeout::ResponseDeadline;
 
 /// The size from which bodies are compressed, in bytes. Smaller ones fit a packet of the network.
 const LEAST_BYTES: u64 = 1 << 10;
@@ -62,6 +64,7 @@ impl Compressor {
         mut response: Response,
         method: &Method,
         accepted: Accepted,
+        deadline: Option<ResponseDeadline>,
     ) -> Response {
         let is_json = response
             .headers()
@@ -82,8 +85,14 @@ impl Compressor {
             None => match Arc::clone(&self.encoders).try_acquire_owned() {
                 Ok(permit) => Some(permit),
                 Err(_) if accepted.identity => return response,
-                // The semaphore is never closed.
-                Err(_) => Arc::clone(&self.encoders).acquire_owned().await.ok(),
+                Err(_) => {
+                    let waiting = Arc::clone(&self.encoders).acquire_owned();
+                    match tokio::time::timeout(ENCODER_WAIT, waiting).await {
+                        // The semaphore is never closed.
+                        Ok(permit) => permit.ok(),
+                        Err(_) => return overloaded(response),
+                    }
+                }
             },
         };
         let Ok(encoder) = Encoder::new(accepted.best) else { return response };
@@ -99,17 +108,48 @@ impl Compressor {
                     Body::empty()
                 }
             },
-            Some(permit) => Body::new(Compressed {
-                body,
-                frame: Bytes::new(),
-                state: State::Ready(Box::new(encoder)),
-                threads: Arc::clone(&self.threads),
-                _permit: permit,
-            }),
+            Some(permit) => {
+                // All pieces have one deadline, as the body has without compression.
+                let deadline = deadline.filter(|deadline| !deadline.is_begun());
+                if let Some(deadline) = &deadline {
+                    deadline.begin();
+                }
+                Body::new(Compressed {
+                    body,
+                    frame: Bytes::new(),
+                    state: State::Ready(Box::new(encoder)),
+                    threads: Arc::clone(&self.threads),
+                    _end: End(deadline),
+                    _permit: permit,
+                })
+            }
         };
         head.headers.remove(header::CONTENT_LENGTH);
         head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(accepted.best.name()));
         Response::from_parts(head, body)
+    }
+}
+
+/// The maximum time that a response waits for an encoder, if its client accepts no uncompressed one.
+const ENCODER_WAIT: Duration = Duration::from_secs(5);
+
+/// Returns the response for a client whose only codings have no free encoder.
+fn overloaded(mut response: Response) -> Response {
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    *response.body_mut() = Body::empty();
+    response.headers_mut().remove(header::CONTENT_LENGTH);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// Ends the deadline of a response that is compressed in pieces.
+struct End(Option<ResponseDeadline>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if let Some(deadline) = &self.0 {
+            deadline.end();
+        }
     }
 }
 
@@ -171,6 +211,7 @@ struct Compressed {
     frame: Bytes,
     state: State,
     threads: Arc<Semaphore>,
+    _end: End,
     _permit: OwnedSemaphorePermit,
 }
 

@@ -19,6 +19,9 @@ use crate::service::state::ServiceState;
 /// The timeout for a connection over the limit: it applies to the TLS handshake, to the request head, and to the response.
 const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The maximum lifetime of an HTTP/2 connection over the limit, after its TLS handshake.
+const REJECTED_LIFETIME: Duration = Duration::from_secs(3);
+
 /// The state that all connections of the public port share.
 pub(super) struct Server {
     pub(super) shared: Arc<ServiceState>,
@@ -45,6 +48,7 @@ impl Server {
         let deadline = ResponseDeadline::new(write_timeout);
         let watch = ClientWatch::new();
         let stream = WriteTimeout::new(WatchedStream::new(stream, watch.clone()), deadline.clone());
+        let transport = deadline.clone();
         let http1 = Http1 { responder: &self.responder, client, read_timeout, deadline, watch };
         let Some(tls) = &self.shared.tls else {
             return http1.serve(stream, open).await;
@@ -59,8 +63,13 @@ impl Server {
             return http1.serve(stream, open).await;
         }
         let (responder, places) = (Arc::clone(&self.responder), Arc::clone(&self.places));
-        let http2 = Http2 { responder, places, client, read_timeout, write_timeout, open };
-        http2.serve(stream).await;
+        let is_admitted = client.is_admitted;
+        let http2 = Http2 { responder, places, client, read_timeout, write_timeout, transport, open };
+        match is_admitted {
+            true => http2.serve(stream).await,
+            // Such a connection may have few places, so it must end whatever its client does.
+            false => drop(tokio::time::timeout(REJECTED_LIFETIME, http2.serve(stream)).await),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http2;
@@ -66,8 +66,14 @@ pub(super) struct Http2 {
     pub(super) read_timeout: Duration,
     /// The maximum time for sending a response.
     pub(super) write_timeout: Duration,
+    /// The time limit of the stream of the connection.
+    pub(super) transport: ResponseDeadline,
     pub(super) open: OpenConnection,
 }
+
+/// A mark of a request that had more headers than [`MOST_HEADERS`], which were removed.
+#[derive(Clone, Copy)]
+struct TooManyHeaders;
 
 /// The state that the requests of a connection share.
 struct Shared {
@@ -80,7 +86,8 @@ struct Shared {
 impl Http2 {
     /// Serves the connection to its end.
     pub(super) async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let (read_timeout, write_timeout) = (self.read_timeout, self.write_timeout);
+        let (read_timeout, write_timeout, transport) =
+            (self.read_timeout, self.write_timeout, self.transport.clone());
         let options = &self.responder.shared().options;
         let most_streams = options.connections_per_peer.min(options.connections).clamp(1, MOST_STREAMS);
         let mut open = self.open.clone();
@@ -88,7 +95,12 @@ impl Http2 {
         let shared =
             Arc::new(Shared { connection: self, streams: Arc::clone(&streams), close: Notify::new() });
         let own = Arc::clone(&shared);
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            // The task of the request may run much later, and must not keep large heads until then.
+            if request.headers().len() > MOST_HEADERS {
+                *request.headers_mut() = HeaderMap::new();
+                request.extensions_mut().insert(TooManyHeaders);
+            }
             let open = own.begin();
             Arc::clone(&own).answer(request, open)
         });
@@ -115,6 +127,14 @@ impl Http2 {
                     tracing::debug!(error, "a connection ended early");
                     return;
                 }
+                // The end of a response may still wait in the stream, which has a time limit for it.
+                Due::Idle if is_closing && transport.is_waiting() => {
+                    tokio::select! {
+                        biased;
+                        _ = connection.as_mut() => return,
+                        () = tokio::time::sleep(step) => continue,
+                    }
+                }
                 Due::Idle if is_closing => return,
                 Due::Idle => true,
                 Due::At(next) => tokio::select! {
@@ -134,6 +154,7 @@ impl Http2 {
                 // Sends GOAWAY. Running requests are answered.
                 connection.as_mut().graceful_shutdown();
                 (since, timeout, is_closing) = (Instant::now(), LINGER, true);
+                streams.end_at(since.checked_add(LINGER));
             }
         }
     }
@@ -164,7 +185,9 @@ impl Shared {
         request.extensions_mut().insert(*peer);
         request.extensions_mut().insert(*address);
         request.extensions_mut().insert(deadline.clone());
-        let mut response = if request.headers().len() > MOST_HEADERS {
+        let open = Arc::new(open);
+        request.extensions_mut().insert(Arc::clone(&open));
+        let mut response = if request.extensions().get::<TooManyHeaders>().is_some() {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             response

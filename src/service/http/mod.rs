@@ -40,7 +40,7 @@ pub(super) mod request_log;
 mod respond;
 mod router;
 mod server;
-mod streams;
+pub(in crate::service) mod streams;
 pub(super) mod tls;
 pub(super) mod trace;
 pub(super) mod write_timeout;

@@ -16,6 +16,7 @@ use super::encoding::{Accepted, Coding, accepted};
 use super::errors::Failure;
 use super::request_log::{Origin, RequestLog};
 use super::router::router;
+use super::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
 
 /// The coding of the error for a client that accepts none.
@@ -45,9 +46,10 @@ impl Responder {
     ) -> Result<Response, Infallible> {
         let method = request.method().clone();
         let accepted = accepted(request.headers());
+        let deadline = request.extensions().get::<ResponseDeadline>().cloned();
         let response = self.answer(request, is_admitted, accepted.is_some()).await?;
         let accepted = accepted.unwrap_or(NO_CODING);
-        let mut response = self.shared.compressor.compress(response, &method, accepted).await;
+        let mut response = self.shared.compressor.compress(response, &method, accepted, deadline).await;
         if self.shared.is_draining() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

@@ -2,7 +2,8 @@
 //!
 //! hyper hands a piece of a response to the crate `h2`, which keeps it until the windows of the client and the socket have room. Then
 //! nothing else knows of the piece, and the future of its request may have ended. So each [`Piece`] notes when it is dropped: `h2` does
-//! that when the last byte was written. A request ends when all pieces of its response have been written.
+//! that when it has given the last byte to the stream of the connection. A request ends when this has happened to all pieces of its
+//! response. The stream of the connection has a time limit of its own for the bytes that wait in it.
 
 use std::collections::BTreeSet;
 use std::io::IoSlice;
@@ -27,6 +28,8 @@ struct State {
     requests: usize,
     /// The time since which there is no request, if there is none.
     idle_since: Instant,
+    /// The time after which requests are refused and do not prolong the connection, if the client was asked to close it.
+    end: Option<Instant>,
     /// True if a request uses the place of the connection.
     has_taken_place: bool,
     /// The deadlines of the pieces that were not sent yet, each with the number of the piece.
@@ -57,9 +60,11 @@ pub(super) enum RequestPlace {
 }
 
 /// A request, from its head until its response was sent.
-pub(super) struct OpenRequest {
+pub(in crate::service) struct OpenRequest {
     streams: Arc<Streams>,
     place: RequestPlace,
+    /// True if the connection stays open for this request.
+    is_counted: bool,
 }
 
 impl Streams {
@@ -67,6 +72,7 @@ impl Streams {
         Arc::new(Self(Mutex::new(State {
             requests: 0,
             idle_since: Instant::now(),
+            end: None,
             has_taken_place: false,
             unsent: BTreeSet::new(),
             pieces: 0,
@@ -80,12 +86,24 @@ impl Streams {
     /// Begins a request. It uses the place of the connection, or one that `further` returns.
     pub(super) fn begin(self: &Arc<Self>, further: impl FnOnce() -> RequestPlace) -> OpenRequest {
         let mut state = self.lock();
+        if state.end.is_some_and(|end| end <= Instant::now()) {
+            return OpenRequest {
+                streams: Arc::clone(self),
+                place: RequestPlace::Missing,
+                is_counted: false,
+            };
+        }
         state.requests = state.requests.saturating_add(1);
         let place = match std::mem::replace(&mut state.has_taken_place, true) {
             false => RequestPlace::OfConnection,
             true => further(),
         };
-        OpenRequest { streams: Arc::clone(self), place }
+        OpenRequest { streams: Arc::clone(self), place, is_counted: true }
+    }
+
+    /// Refuses requests that begin after `end`.
+    pub(super) fn end_at(&self, end: Option<Instant>) {
+        self.lock().end = end;
     }
 
     /// Returns what is due: there may be no request for at most `timeout`, counted from `since` at the earliest.
@@ -117,6 +135,9 @@ impl OpenRequest {
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
+        if !self.is_counted {
+            return;
+        }
         let mut state = self.streams.lock();
         state.requests = state.requests.saturating_sub(1);
         if state.requests == 0 {
@@ -136,8 +157,8 @@ pub(super) struct SentBody {
 }
 
 impl SentBody {
-    pub(super) fn new(body: Body, request: OpenRequest, deadline: ResponseDeadline) -> Self {
-        Self { body, request: Arc::new(request), deadline }
+    pub(super) fn new(body: Body, request: Arc<OpenRequest>, deadline: ResponseDeadline) -> Self {
+        Self { body, request, deadline }
     }
 }
 
@@ -244,7 +265,8 @@ mod tests {
         assert_eq!(streams.due(start, start + SECOND, SECOND), Due::At(start + 2 * SECOND));
         assert_eq!(streams.due(start + 2 * SECOND, start + SECOND, SECOND), Due::Idle);
         let request = streams.begin(missing);
-        let mut body = SentBody::new(Body::from("text"), request, ResponseDeadline::new(60 * SECOND));
+        let mut body =
+            SentBody::new(Body::from("text"), Arc::new(request), ResponseDeadline::new(60 * SECOND));
         // A request that is running has no deadline.
         assert_eq!(streams.due(start + 9 * SECOND, start, SECOND), Due::At(start + 10 * SECOND));
         let piece = body.frame().await.unwrap().unwrap().into_data().ok().unwrap();
@@ -264,6 +286,20 @@ mod tests {
         assert_eq!(streams.due(end, end + SECOND, SECOND), Due::At(end + 2 * SECOND));
     }
 
+    #[test]
+    fn late_requests_are_refused_and_do_not_prolong_the_connection() {
+        let streams = Streams::new();
+        let start = Instant::now();
+        streams.end_at(Some(start));
+        let late = streams.begin(missing);
+        assert!(!late.has_place());
+        assert_eq!(streams.due(start + 9 * SECOND, start, SECOND), Due::Idle);
+        drop(late);
+        assert_eq!(streams.lock().requests, 0);
+        streams.end_at(Some(start + 60 * SECOND));
+        assert!(streams.begin(missing).has_place());
+    }
+
     #[tokio::test]
     async fn the_pieces_of_a_response_in_chunks_have_one_deadline() {
         let streams = Streams::new();
@@ -271,7 +307,7 @@ mod tests {
         deadline.begin();
         let begun = Instant::now();
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let mut body = SentBody::new(Body::from("text"), streams.begin(missing), deadline);
+        let mut body = SentBody::new(Body::from("text"), Arc::new(streams.begin(missing)), deadline);
         let _piece = body.frame().await.unwrap().unwrap();
         assert!(time_of(streams.due(begun, begun, SECOND)) <= begun + 60 * SECOND);
     }

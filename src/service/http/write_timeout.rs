@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -16,6 +17,8 @@ use tokio::time::{Instant, Sleep};
 pub(in crate::service) struct ResponseDeadline {
     timeout: Duration,
     chunked: Arc<Mutex<Option<ChunkedResponse>>>,
+    /// True while written bytes wait for the client to read.
+    is_waiting: Arc<AtomicBool>,
 }
 
 /// A response that is being sent in chunks.
@@ -28,11 +31,21 @@ struct ChunkedResponse {
 
 impl ResponseDeadline {
     pub(in crate::service) fn new(timeout: Duration) -> Self {
-        Self { timeout, chunked: Arc::default() }
+        Self { timeout, chunked: Arc::default(), is_waiting: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ChunkedResponse>> {
         self.chunked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true while written bytes wait for the client to read.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if a response is being sent in chunks.
+    pub(in crate::service) fn is_begun(&self) -> bool {
+        self.lock().is_some()
     }
 
     /// Starts the deadline of a response that is sent in chunks.
@@ -90,6 +103,7 @@ impl<S> WriteTimeout<S> {
             return outcome;
         }
         let deadline = &self.deadline;
+        deadline.is_waiting.store(true, Ordering::Relaxed);
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.of_write())));
         match timer.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
@@ -120,10 +134,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.inner).poll_flush(context);
-        if let Poll::Ready(Ok(())) = outcome
-            && self.deadline.flushed()
-        {
-            self.timer = None;
+        if let Poll::Ready(Ok(())) = outcome {
+            self.deadline.is_waiting.store(false, Ordering::Relaxed);
+            if self.deadline.flushed() {
+                self.timer = None;
+            }
         }
         self.limit(context, outcome)
     }

@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::output::diagnostics::{Fault, Source};
 use crate::output::escape::escape;
-use crate::output::failure::Failure;
+use crate::output::failure::{Failure, note};
 
 /// The maximum size of a file, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -48,9 +48,19 @@ pub(crate) fn configured(tree: Command) -> Result<Command, Failure> {
     let lenient = tree.clone().mut_subcommand(SERVE, |serve| serve.mut_args(|arg| arg.required(false)));
     let Ok(matches) = lenient.clone().try_get_matches() else { return Ok(tree) };
     let file = matches.subcommand_matches(name).and_then(|own| own.get_one::<PathBuf>("config"));
-    let Some(path) = file else { return Ok(tree) };
+    let has_url = name != SERVE
+        && matches.subcommand_matches(name).is_some_and(|own| own.get_one::<String>("url").is_some());
+    let Some(path) = file.filter(|_| !has_url) else { return Ok(tree) };
     let Some(serve) = lenient.find_subcommand(SERVE) else { return Ok(tree) };
-    let settings = read(path, serve)?;
+    let settings = match read(path, serve) {
+        Ok(settings) => settings,
+        // The service goes on with the file that it has read at its start.
+        Err(failure) if name != SERVE => {
+            note(format!("the configuration file is ignored: {}", failure.text()));
+            return Ok(tree);
+        }
+        Err(failure) => return Err(failure),
+    };
     let _ = KEYS.set(settings.iter().map(|(name, _)| name.clone()).collect());
     Ok(tree.mut_subcommand(name, |command| {
         settings.into_iter().fold(command, |command, (name, value)| {
@@ -231,7 +241,7 @@ pub(crate) fn unknown_variables(tree: &Command) -> Vec<UnknownVariable> {
     let mut known = BTreeSet::new();
     variables_of(tree, &mut known);
     let given = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let unknown = given.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
+    let unknown = given.filter(|name| name.starts_with(PREFIX) && !known.contains(name) && !is_link(name));
     let near = |name: &str| {
         let serve = tree.find_subcommand(SERVE)?;
         let flag =
@@ -240,6 +250,14 @@ pub(crate) fn unknown_variables(tree: &Command) -> Vec<UnknownVariable> {
         arg.get_env()?.to_str().map(str::to_owned)
     };
     unknown.map(|name| UnknownVariable { near: near(&name), name }).collect()
+}
+
+/// Returns true for the variables that Kubernetes sets for a service whose name is `casefilter`.
+fn is_link(name: &str) -> bool {
+    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
+    ["PORT", "SERVICE_HOST", "SERVICE_PORT"]
+        .iter()
+        .any(|own| rest.strip_prefix(own).is_some_and(|more| more.is_empty() || more.starts_with('_')))
 }
 
 /// The beginning of the names of all environment variables of this program.
