@@ -31,7 +31,7 @@ impl Batch {
     pub(super) fn push(&self, members: Vec<u8>) -> Ticket {
         let outcome = Arc::new(AtomicU8::new(WAITING));
         let mut pending = self.0.lock();
-        // While the log cannot be written, nobody takes the records of requests that were dropped.
+        // While the log cannot be written, the records of requests that were dropped are not taken.
         if pending.len() >= MOST_PENDING {
             pending.retain(is_awaited);
         }

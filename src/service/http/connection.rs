@@ -67,7 +67,7 @@ impl Server {
         let http2 = Http2 { responder, places, client, read_timeout, write_timeout, transport, open };
         match is_admitted {
             true => http2.serve(stream).await,
-            // Such a connection may have few places, so it must end whatever its client does.
+            // Such a connection may have few places, so it ends even if its client sends further requests.
             false => drop(tokio::time::timeout(REJECTED_LIFETIME, http2.serve(stream)).await),
         }
     }
