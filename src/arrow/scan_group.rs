@@ -90,7 +90,13 @@ pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) ->
         return Ok(block.finish());
     }
     let Some(possible) = &group.possible else {
-        read_rows(&group, (&group.leaves, is_skipped), &[0..rows], request, &mut block)?;
+        read_rows(
+            &group,
+            (&group.leaves, is_skipped),
+            std::slice::from_ref(&(0..rows)),
+            request,
+            &mut block,
+        )?;
         return Ok(block.finish());
     };
     read_rows(&group, (&group.leaves, is_skipped), possible, request, &mut block)?;

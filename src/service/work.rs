@@ -189,10 +189,11 @@ impl ServiceState {
     ) -> Result<T, Failure> {
         let result = self.run(work);
         match &result {
-            Ok(_) if self.writes_fail.swap(false, Ordering::Relaxed) => {
-                tracing::info!("the file can be written again; updates are accepted");
+            Ok(_) => {
+                if self.writes_fail.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the file can be written again; updates are accepted");
+                }
             }
-            Ok(_) => {}
             Err(failure) if failure.is_write_failure() => {
                 self.writes_fail.store(true, Ordering::Relaxed);
             }

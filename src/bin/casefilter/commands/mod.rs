@@ -101,7 +101,7 @@ pub(crate) enum Command {
     Sql(sql::Args),
     Ddl(ddl::Args),
     #[cfg(feature = "service")]
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     #[cfg(not(feature = "service"))]
     Serve(absent::Args),
     #[cfg(feature = "service")]
