@@ -19,6 +19,7 @@ use crate::postgres::PostgresSource;
 use crate::service::admin::{AdminSocket, server::AdminServer};
 use crate::service::audit::AuditLog;
 use crate::service::auth::tokens::{TokenUpdater, Tokens};
+#[cfg(feature = "postgres")]
 use crate::service::operations::case_source::CaseSource;
 use crate::service::operations::table::ENDPOINTS;
 use crate::service::options::ServiceOptions;
