@@ -92,7 +92,7 @@ fn the_file_keeps_the_number_and_the_age_of_kept_events() {
     assert_eq!((store.last_event(), oldest(&store)), (30, 24));
     drop(store);
     verify(File::in_backend(disk.clone(), &catalog()).unwrap(), &catalog()).unwrap();
-    // Each setting leaves the other one as it is.
+    // Each setting leaves the other one unchanged.
     drop(open(options(0).keep_events(u64::MAX)));
     assert_eq!(open(options(0)).kept_events(), KeptEvents { count: u64::MAX, age: Some(age) });
     drop(open(options(0).keep_events_for(None)));

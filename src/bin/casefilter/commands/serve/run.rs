@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Logs what the settings of the process have that is not used as it is.
+/// Logs the environment variables that no command reads, and the settings that are raised.
 fn warn_of_settings(args: &Args) {
     for UnknownVariable { name, near } in &args.unknown_variables {
         let (variable, advice) = (escape(name), near.as_deref());
