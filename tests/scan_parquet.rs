@@ -3,6 +3,9 @@
 #[expect(dead_code, reason = "of the worlds, what is checked in them is checked elsewhere")]
 mod world;
 
+#[path = "parquet/careless.rs"]
+mod careless;
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -484,6 +487,35 @@ fn pages_without_selected_cases_are_skipped() {
         Scan::new(&catalog, &Limits::default(), ImportMode::Strict, &SearchRequest::new(filter)).unwrap();
     let found = scan.seek_ids(["0001", "2100", "x"]).parquet([file]).unwrap().unwrap();
     assert_eq!((found.documents, found.unknown_ids), (3000, vec!["x".to_owned()]));
+}
+
+/// With positions of such pages, a reader takes the end of a list for the list of the next row.
+#[test]
+fn lists_whose_pages_begin_within_a_row_are_read_from_their_start() {
+    let catalog = Catalog::cases();
+    let file = careless::file("parquet-go version 18.0.0");
+    let (engine, _) = by_engine(&catalog, ImportMode::Strict, std::slice::from_ref(&file)).unwrap();
+    let count = |filter: &str| engine.count(&Filter::compile_text(&catalog, filter).unwrap()).unwrap();
+    // Row 500 has the list 500 and the list 501, which begins the second page.
+    assert_eq!(count("id = 0500 and tags = t000 and tags = t010 and tags = t011"), 1);
+    assert_eq!(count("id = 0501 and tags = t020 and not tags = t010"), 1);
+    for filter in [
+        "totalAmountInDefaultCurrency > 2700",
+        "totalAmountInDefaultCurrency > 2700 and tags = t101",
+        "totalAmountInDefaultCurrency in (700, 1600) and tags in (t000, t101, t220)",
+        "totalAmountInDefaultCurrency < 600 and not tags = t111",
+    ] {
+        let filter = Filter::compile_text(&catalog, filter).unwrap();
+        let facet = FacetsRequest::new(filter.clone()).with_facet(Facet::parse(&catalog, "tags").unwrap());
+        for counts in [None, Some(&facet)] {
+            let request = SearchRequest::new(filter.clone()).with_limit(1000).with_count(true);
+            let scan = check(&catalog, ImportMode::Strict, std::slice::from_ref(&file), &request, counts);
+            assert!(
+                scan.unwrap().row_groups.unwrap().excluded_rows >= 1000 || counts.is_some(),
+                "{filter:?}"
+            );
+        }
+    }
 }
 
 #[test]
