@@ -1,5 +1,6 @@
 //! Tests of each rule of the optimiser, and of laws on random trees.
 
+mod bodies;
 mod laws;
 
 use crate::catalog::{Catalog, Field, FieldType};

@@ -2,7 +2,7 @@
 
 use super::erase::{has, readable_in};
 use super::folder::Folder;
-use super::lazy::{keeping, sources};
+use super::lazy::removed::{keeping, sources};
 use super::*;
 
 /// A text that all cases of the person to erase have.
