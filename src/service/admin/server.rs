@@ -1,7 +1,6 @@
 //! The server of the admin socket: accepts connections, answers requests, and logs them.
 
 use std::convert::Infallible;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +25,7 @@ use crate::service::audit::record::{Answered, By, Note};
 use crate::service::http::closing::{Closing, OpenConnection};
 use crate::service::http::correlation::CorrelationId;
 use crate::service::http::errors::Failure;
+use crate::service::http::http1::run_connection;
 use crate::service::http::write_timeout::{ResponseDeadline, WriteTimeout};
 use crate::service::state::ServiceState;
 
@@ -80,27 +80,18 @@ impl AdminServer {
         }
     }
 
-    async fn serve(self: &Arc<Self>, stream: UnixStream, mut open: OpenConnection) {
+    async fn serve(self: &Arc<Self>, stream: UnixStream, open: OpenConnection) {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
         // The client may be slow, because a search command may write to a pager.
         let timeout = options.write_timeout.max(routes::BODY_IDLE_TIMEOUT);
         let stream = WriteTimeout::new(stream, ResponseDeadline::new(timeout));
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
-        let mut connection = pin!(
-            http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(options.read_timeout)
-                .serve_connection(TokioIo::new(stream), service)
-        );
-        let served = tokio::select! {
-            biased;
-            served = connection.as_mut() => served,
-            () = open.asked_to_close() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(options.read_timeout)
+            .serve_connection(TokioIo::new(stream), service);
+        let served = run_connection(connection, open).await;
         if let Err(error) = served {
             tracing::debug!(%error, "a connection of an operator ended early");
         }

@@ -29,7 +29,7 @@ pub(super) mod correlation;
 mod encoding;
 pub(super) mod errors;
 pub(super) mod health;
-mod http1;
+pub(super) mod http1;
 mod http2;
 pub(super) mod log_limit;
 mod metrics_server;
