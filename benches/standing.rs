@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use casefilter::{Catalog, Document, Engine, Filter, FilterSet, Matches, StandingFilter, Timestamp};
+use casefilter::{Catalog, Document, Engine, Filter, FilterMatches, FilterSet, StandingFilter, Timestamp};
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use data::{Case, Data, FREQUENT, RARE, Test, catalog, text_of};
 
@@ -60,7 +60,7 @@ fn matching(criterion: &mut Criterion) {
             let filters = compiled(data, &catalog, size);
             let set = FilterSet::new(&catalog);
             set.insert_many(standing(&filters)).unwrap();
-            let mut matches = Matches::new();
+            let mut matches = FilterMatches::new();
             for case in cases.iter().take(20) {
                 set.matching_into(case, &mut matches).unwrap();
                 let names =

@@ -1,5 +1,5 @@
-//! Measures the durable store: opening, single writes with both durabilities, pages from disk, the size of the file, and searches as of
-//! an earlier write.
+//! Measures the durable store: opening, single writes with both durabilities, pages from disk, the size of the file, and searches
+//! as of an earlier write.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -69,6 +69,14 @@ fn store(criterion: &mut Criterion) {
     assert_eq!(store.validate(), Ok(()));
 }
 
+/// Returns the resident memory of this process in bytes, or `None` on systems other than Linux.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes << 10)
+}
+
 /// The number of cases that change before a search as of the write before.
 const CHANGES: u64 = 100_000;
 
@@ -101,12 +109,16 @@ fn history(criterion: &mut Criterion) {
     }
     assert!(store.search(&request).unwrap().to_json() != then);
     eprintln!("{changes} changes of {count} cases");
+    let before = resident_bytes();
+    let snapshot = store.as_of(AsOf::Write(1)).unwrap();
+    if let (Some(before), Some(after)) = (before, resident_bytes()) {
+        eprintln!("resident memory: {} MB before, {} MB with the snapshot", before >> 20, after >> 20);
+    }
     let mut group = criterion.benchmark_group("store");
     group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(5)).sample_size(10);
     group.bench_function("as of a write before the changes", |bencher| {
         bencher.iter(|| store.as_of(AsOf::Write(1)).unwrap());
     });
-    let snapshot = store.as_of(AsOf::Write(1)).unwrap();
     assert_eq!(snapshot.search(&request).unwrap().to_json(), then);
     group.bench_function("page of 20 and count, as of then", |bencher| {
         bencher.iter(|| snapshot.search(black_box(&request)).unwrap().into_json());

@@ -67,11 +67,10 @@ fn main() -> Result<(), AnyError> {
     #[cfg(feature = "postgres")]
     if let Ok(url) = std::env::var("DATABASE_URL") {
         use casefilter::postgres::{PostgresOptions, PostgresSource};
-        let options = PostgresOptions { table: table.qualified_name(), ..PostgresOptions::default() };
-        let search = async {
-            let source = PostgresSource::connect(&url, engine.catalog(), &options).await?;
-            source.search(&request).await
-        };
+        let mut options = PostgresOptions::default();
+        options.table = table.qualified_name();
+        let source = PostgresSource::connect(&url, engine.catalog(), &options);
+        let search = async { source.await?.search(&request).await };
         assert_eq!(tokio::runtime::Runtime::new()?.block_on(search)?.to_json(), answer);
         println!("-- PostgreSQL has the same answer.");
     }

@@ -98,7 +98,8 @@ pub enum ErrorKind {
     DocumentTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
-    /// More filters in a [`FilterSet`](crate::FilterSet) than its limit.
+    /// More standing filters than the limit of a [`FilterSet`](crate::FilterSet). In the service: more, or larger, standing filters
+    /// than a token may have.
     TooManyFilters,
     /// A value that is not allowed, or that contradicts other values.
     BadValue,

@@ -156,8 +156,8 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Errors, Found, Suggestion};
 pub use exec::reference;
 pub use facet::{
-    Bucket, DEFAULT_FACET_VALUES, Facet, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, FacetsRequest,
-    Interval, Sum, ValueCounts,
+    DEFAULT_FACET_VALUES, Facet, FacetAnswer, FacetBucket, FacetCounts, FacetInterval, FacetStats, FacetSum,
+    FacetsAnswer, FacetsRequest, ValueCounts,
 };
 pub use filter::{
     CacheStats, Completion, CompletionKind, Completions, Criteria, Cursor, DEFAULT_PAGE, Direction, Document,
@@ -167,17 +167,18 @@ pub use filter::{
 pub use limits::Limits;
 pub use operator::Operator;
 pub use predicate::{Warning, WarningKind};
-pub use scan::{RowGroups, Scan, ScanAnswer, ScanError, Scanned};
+pub use scan::{RowGroups, Scan, ScanAnswer, ScanError, ScanOutcome};
 pub use standing::{
-    Event, EventKind, EventsGone, FilterSet, FilterSetMemory, Inserted, Matches, StandingFilter,
+    Event, EventKind, EventsGoneError, FilterMatches, FilterSet, FilterSetMemory, InsertOutcome,
+    StandingFilter,
 };
 pub use stop::{CancelToken, Deadline};
 #[cfg(feature = "store")]
 #[doc(inline)]
 pub use store::{
-    AsOf, AtomicFile, CompactReport, Durability, Erased, Erasure, HistoryGone, ParseAsOfError, RecordWrite,
-    Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoreSnapshot, StoredDocuments,
-    VerifyReport,
+    AsOf, AtomicFile, CompactReport, Durability, Erasure, ErasureReport, HistoryGoneError, ParseAsOfError,
+    RecordWriter, Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoreSnapshot,
+    StoredDocuments, VerifyReport,
 };
 pub use value::{
     Decimal, Number, ParseDecimalError, ParseNumberError, ParseTimestampError, Timestamp,

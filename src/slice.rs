@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_no_large_page_stays() {
+    fn a_slice_smaller_than_a_large_page_is_not_moved() {
         let mut few: Slice<u64> = vec![1, 2, 3].into();
         let before = few.as_ptr();
         pack(&mut [&mut few]);

@@ -27,7 +27,7 @@ mod tables;
 mod world;
 
 use counts::{random_facets, rounded};
-use tables::{Locked, load, options, psql, psql_beside, unique, variable};
+use tables::{Locked, changed, load, options, psql, psql_beside, unique, variable};
 use world::choices::Choices;
 use world::generate::{Size, World};
 
@@ -275,13 +275,12 @@ fn page_and_count_come_from_one_snapshot() {
 fn a_slow_statement_times_out_and_the_next_search_works() {
     let engine = small();
     let (server, name) = (server(), table_of(&engine));
-    let options = PostgresOptions {
-        max_connections: 1,
-        max_waiting_searches: 1,
-        statement_timeout: Duration::from_millis(400),
-        acquire_timeout: Duration::from_millis(100),
-        ..options(&name)
-    };
+    let options = changed(options(&name), |options| {
+        options.max_connections = 1;
+        options.max_waiting_searches = 1;
+        options.statement_timeout = Duration::from_millis(400);
+        options.acquire_timeout = Duration::from_millis(100);
+    });
     run(async {
         let catalog = engine.catalog();
         let source = PostgresSource::connect(&server, catalog, &options).await.unwrap();
@@ -315,7 +314,7 @@ fn a_dropped_search_is_cancelled_on_the_server() {
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'casefilter' AND state = 'active' AND query LIKE '%{name}%'"
     );
     run(async {
-        let options = PostgresOptions { max_connections: 1, ..options(&name) };
+        let options = changed(options(&name), |options| options.max_connections = 1);
         let source = PostgresSource::connect(&server, engine.catalog(), &options).await.unwrap();
         let request = all(engine.catalog());
         let locked = Locked::new(&server, &name);
@@ -342,7 +341,7 @@ fn a_search_stops_at_its_deadline_and_is_cancelled_on_the_server() {
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'casefilter' AND state = 'active' AND query LIKE '%{name}%'"
     );
     run(async {
-        let options = PostgresOptions { max_connections: 1, ..options(&name) };
+        let options = changed(options(&name), |options| options.max_connections = 1);
         let source = PostgresSource::connect(&server, engine.catalog(), &options).await.unwrap();
         let request = all(engine.catalog());
         let locked = Locked::new(&server, &name);
@@ -379,7 +378,10 @@ fn prepared_statements_are_cached_up_to_a_limit() {
     let engine = small();
     let name = table_of(&engine);
     run(async {
-        let options = PostgresOptions { max_connections: 1, cached_statements: 4, ..options(&name) };
+        let options = changed(options(&name), |options| {
+            options.max_connections = 1;
+            options.cached_statements = 4;
+        });
         let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
         let before = source.stats();
         let ask = async |limit| {
@@ -645,9 +647,10 @@ fn errors_never_repeat_a_connection_string() {
             assert!(error.to_string().contains(expected), "{url}: {error}");
             assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
         }
-        let odd = PostgresOptions { table: "a; b".to_owned(), ..PostgresOptions::default() };
+        let odd = changed(PostgresOptions::default(), |options| options.table = "a; b".to_owned());
         assert_eq!(refused("host=h", &odd).await.kind(), PostgresErrorKind::Options);
-        let odd = PostgresOptions { root_certificates: Some(b"x".to_vec()), ..PostgresOptions::default() };
+        let odd =
+            changed(PostgresOptions::default(), |options| options.root_certificates = Some(b"x".to_vec()));
         assert_eq!(refused("host=h", &odd).await.kind(), PostgresErrorKind::Options);
         let error = refused("postgres://u:geheim@127.0.0.1:1/d", &PostgresOptions::default()).await;
         assert_eq!(error.kind(), PostgresErrorKind::Unavailable);
@@ -695,7 +698,10 @@ fn a_connection_that_stops_responding_is_closed() {
     let carried = start_proxy(port.parse().unwrap(), &HOLDS).to_string();
     let url = format!("{} sslmode=disable", url.replace(port, &carried));
     let timeout = Duration::from_millis(500);
-    let options = PostgresOptions { statement_timeout: timeout, connect_timeout: timeout, ..options(&name) };
+    let options = changed(options(&name), |options| {
+        options.statement_timeout = timeout;
+        options.connect_timeout = timeout;
+    });
     run(async {
         let source = PostgresSource::connect(&url, &Catalog::cases(), &options).await.unwrap();
         let request = all(source.catalog());
@@ -741,7 +747,7 @@ fn a_silent_server_is_waited_for_up_to_the_connect_timeout() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://u@{}/d?sslmode=disable", silent.local_addr().unwrap());
     let options =
-        PostgresOptions { connect_timeout: Duration::from_millis(300), ..PostgresOptions::default() };
+        changed(PostgresOptions::default(), |options| options.connect_timeout = Duration::from_millis(300));
     let start = Instant::now();
     assert_eq!(run(refused(&url, &options)).kind(), PostgresErrorKind::Unavailable);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
@@ -754,8 +760,9 @@ fn tls_verifies_the_certificate_and_the_host_name() {
     let name = unique("tls");
     let table = Table::new(&Catalog::cases()).named(&name).unwrap();
     load(&url, &table, [r#"{"id":"a"}"#].into_iter());
-    let own =
-        PostgresOptions { root_certificates: Some(data("tls/cert.pem").into_bytes()), ..options(&name) };
+    let own = changed(options(&name), |options| {
+        options.root_certificates = Some(data("tls/cert.pem").into_bytes());
+    });
     run(async {
         for (mode, expected) in [("require", "t"), ("prefer", "t"), ("disable", "f")] {
             let encrypted = format!(
@@ -790,7 +797,7 @@ fn many_searches_at_once_are_all_answered() {
     let engine = small();
     let name = table_of(&engine);
     run(async {
-        let options = PostgresOptions { max_connections: 3, ..options(&name) };
+        let options = changed(options(&name), |options| options.max_connections = 3);
         let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
         let expected = engine.search(&all(engine.catalog())).unwrap().to_json();
         let searches: Vec<_> = (0..100)

@@ -8,7 +8,7 @@ use std::io::Cursor as Reader;
 use casefilter::{
     CancelToken, Catalog, Cursor, Deadline, Engine, Error, ErrorKind, Facet, FacetsRequest, Filter,
     FilterBuilder, ImportError, ImportMode, ImportReport, Limits, Order, Scan, ScanAnswer, ScanError,
-    Scanned, SearchAnswer, SearchParams, SearchRequest,
+    ScanOutcome, SearchAnswer, SearchParams, SearchRequest,
 };
 use proptest::prelude::*;
 
@@ -50,8 +50,8 @@ fn by_scan(mut scan: Scan, sources: &Sources<'_>, chunk: usize) -> Result<(ScanA
             bytes.chunks(chunk).try_for_each(|part| scan.push(part))?;
         }
         match scan.finish()? {
-            Scanned::Answer(answer) => return Ok((answer, pass)),
-            Scanned::ReadAgain(again) => scan = again,
+            ScanOutcome::Answer(answer) => return Ok((answer, pass)),
+            ScanOutcome::ReadAgain(again) => scan = again,
         }
         assert!(pass < 3, "unchanged sources are read twice at most");
     }
@@ -115,7 +115,7 @@ fn check_within(
     Some(own)
 }
 
-/// Checks a request, and up to three pages behind its page.
+/// Checks a request, and up to three pages after its page.
 #[track_caller]
 fn check_pages(
     catalog: &Catalog,
@@ -550,7 +550,7 @@ fn documents_that_the_caller_splits_are_scanned() {
         scan.push_document(line * 3, document).unwrap();
     }
     let report = import.commit().unwrap();
-    let Scanned::Answer(found) = scan.finish().unwrap() else { panic!("no id is repeated") };
+    let ScanOutcome::Answer(found) = scan.finish().unwrap() else { panic!("no id is repeated") };
     assert_eq!(found.report, report);
     assert_eq!(parts(&found.answer), parts(&engine.search(&request).unwrap()));
 }

@@ -480,6 +480,7 @@ fn no_file_name_ends_a_comment_or_a_string() {
             Dialect::DuckDb => "'a\nDROP TABLE cases; --''`\"'",
             Dialect::ClickHouse => "'a\nDROP TABLE cases; --\\'\\`\"'",
             Dialect::Spark => "`a\nDROP TABLE cases; --'``\"`",
+            _ => panic!("no test of {dialect}"),
         };
         assert!(code.contains(quoted), "{script}");
         assert_eq!(code.matches("DROP TABLE").count(), 1, "{script}");
@@ -958,6 +959,7 @@ fn element_columns_number_the_elements_of_a_document() {
             Dialect::DuckDb => r#""legs_bank_element" BIGINT[] NOT NULL"#,
             Dialect::ClickHouse => "`legs_bank_element` Array(Int64)",
             Dialect::Spark => "`legs_bank_element` ARRAY<BIGINT>",
+            _ => panic!("no test of {dialect}"),
         };
         assert!(script.contains(kind), "{script}");
     }

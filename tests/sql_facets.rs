@@ -140,7 +140,7 @@ fn rows(facet: &casefilter::FacetAnswer) -> Value {
         }
         FacetCounts::Stats(stats) => json!({
             "stats": [stats.count, stats.min.as_ref().map(text), stats.max.as_ref().map(text)],
-            "sum": stats.sum.map(casefilter::Sum::to_f64),
+            "sum": stats.sum.map(casefilter::FacetSum::to_f64),
             "absent": facet.absent,
         }),
         other => panic!("{other:?}"),

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use casefilter::{
-    Catalog, Document, ErrorKind, Field, FieldType, Filter, FilterBuilder, FilterSet, Inserted, Matches,
-    StandingFilter, Timestamp, reference,
+    Catalog, Document, ErrorKind, Field, FieldType, Filter, FilterBuilder, FilterMatches, FilterSet,
+    InsertOutcome, StandingFilter, Timestamp, reference,
 };
 use proptest::prelude::*;
 
@@ -85,7 +85,7 @@ fn finds(texts: &[&str], documents: &[&str]) {
         });
         set.insert_many(others).unwrap();
         for text in texts {
-            assert_eq!(set.insert(standing(&catalog, text, text)), Ok(Inserted::New));
+            assert_eq!(set.insert(standing(&catalog, text, text)), Ok(InsertOutcome::New));
         }
         for document in documents {
             let expected: BTreeSet<&str> = texts
@@ -95,7 +95,7 @@ fn finds(texts: &[&str], documents: &[&str]) {
                 })
                 .copied()
                 .collect();
-            let mut matches = Matches::new();
+            let mut matches = FilterMatches::new();
             set.matching_json(document.as_bytes(), &mut matches).unwrap();
             assert_eq!(matches.len(), expected.len(), "a name is repeated: {matches:?}");
             assert_eq!(matches.iter().collect::<BTreeSet<_>>(), expected, "{document}");
@@ -244,7 +244,7 @@ fn nested_texts_are_found_in_linear_time() {
         standing(&catalog, &format!("{len}"), &format!("a includes {value} or a starts with y{value}"))
     });
     set.insert_many(filters).unwrap();
-    let mut matches = Matches::new();
+    let mut matches = FilterMatches::new();
     let case = |text: &str| format!(r#"{{"id":"1","a":"{text}"}}"#);
     set.matching_json(case(&"x".repeat(100_000)).as_bytes(), &mut matches).unwrap();
     assert_eq!(matches.len(), 1999);
@@ -267,7 +267,7 @@ fn replaced_and_removed_filters_are_not_found() {
     for number in 0..500 {
         let name = format!("{number}");
         match number % 3 {
-            0 => assert_eq!(set.insert(standing(&catalog, &name, "a = y")), Ok(Inserted::Replaced)),
+            0 => assert_eq!(set.insert(standing(&catalog, &name, "a = y")), Ok(InsertOutcome::Replaced)),
             1 => assert!(set.remove(&name) && !set.remove(&name) && !set.contains(&name)),
             _ => {}
         }
@@ -330,7 +330,7 @@ fn bad_filters_and_names_are_refused() {
 
     set.insert(StandingFilter::new("second", &all)).unwrap();
     assert_eq!(refusal(StandingFilter::new("third", &all)).kind, ErrorKind::TooManyFilters);
-    assert_eq!(set.insert(StandingFilter::new("second", &all)), Ok(Inserted::Replaced));
+    assert_eq!(set.insert(StandingFilter::new("second", &all)), Ok(InsertOutcome::Replaced));
     let many = ["a", ""].map(|name| StandingFilter::new(name, &all));
     assert_eq!(set.insert_many(many).unwrap_err().path, "filters[1].name");
     assert_eq!(set.len(), 2);

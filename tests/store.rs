@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use casefilter::{
-    Catalog, Durability, EventKind, Field, FieldType, Filter, ImportMode, Order, RecordWrite, SearchRequest,
+    Catalog, Durability, EventKind, Field, FieldType, Filter, ImportMode, Order, RecordWriter, SearchRequest,
     StandingFilter, Store, StoreError, StoreErrorKind, StoreOptions, UpsertOutcome, explain,
 };
 use redb::ReadableDatabase;
@@ -174,7 +174,7 @@ fn a_new_file_has_version_3_and_copies_have_all_records() {
     drop(store);
     assert_eq!(format_of(&path), [3, 0, 0, 0]);
     store = open(&path);
-    let put = |records: &mut RecordWrite<'_>| {
+    let put = |records: &mut RecordWriter<'_>| {
         for key in ["a", "a/1", "a/2", "b"] {
             records.put("kind", key, &key.repeat(3))?;
         }

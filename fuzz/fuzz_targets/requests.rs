@@ -6,7 +6,7 @@
 
 use casefilter::{
     Catalog, Cursor, Engine, Errors, Facet, FacetsAnswer, FacetsRequest, Filter, FilterBuilder, Order,
-    SearchRequest, Sum, reference,
+    SearchRequest, FacetSum, reference,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -70,8 +70,8 @@ fn compare_counts(request: &FacetsRequest) {
 /// Compares two answers. A sum of doubles may differ in its last digits.
 fn is_same(found: &FacetsAnswer, expected: &FacetsAnswer) -> bool {
     use casefilter::FacetCounts::Stats;
-    let is_near = |one: Option<Sum>, other: Option<Sum>| match (one, other) {
-        (Some(Sum::Number(one)), Some(Sum::Number(other))) => {
+    let is_near = |one: Option<FacetSum>, other: Option<FacetSum>| match (one, other) {
+        (Some(FacetSum::Number(one)), Some(FacetSum::Number(other))) => {
             (one.get() - other.get()).abs() <= 1e-9 * one.get().abs().max(1e-300)
         }
         (one, other) => one == other,

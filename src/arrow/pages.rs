@@ -38,7 +38,7 @@ pub(super) fn begin_with_rows(file: &ParquetMetaData) -> bool {
 }
 
 /// Returns true if the lists of pages of all columns fit into their bytes. The library reserves memory for as many pages as a list
-/// claims, which can be more than there is.
+/// claims, which can be more than there is. Returns false if the lists cannot be read, or exceed [`MOST_INDEX_BYTES`] together.
 pub(super) fn have_fitting_lists(reader: &impl ChunkReader, file: &ParquetMetaData) -> bool {
     let columns = file.row_groups().iter().flat_map(RowGroupMetaData::columns);
     let read = || Ok::<_, ParquetError>(columns.map(ColumnChunkMetaData::offset_index_range).collect());
@@ -70,7 +70,8 @@ fn has_fitting_list(bytes: &[u8]) -> bool {
     claimed.is_some_and(|claimed| claimed <= bytes.len() as u64)
 }
 
-/// Reads a number of groups of seven bits, the lowest first.
+/// Reads a number that is stored as groups of seven bits, the lowest group first. Returns `None` if it does not end within five
+/// groups.
 fn varint(bytes: &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for (byte, shift) in bytes.iter().zip([0, 7, 14, 21, 28]) {

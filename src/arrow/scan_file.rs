@@ -234,8 +234,9 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         !texts.is_empty() && !filters().any(|filter| zone.may_select(filter))
     }
 
-    /// Returns the metadata for reading some rows. With the positions of pages, the pages of other rows are not read. They are left out
-    /// if they are damaged, or if the columns have lists whose pages may begin within a row.
+    /// Returns the metadata for reading some rows. With the positions of pages, the pages of other rows are not read. The
+    /// positions are left out if they are damaged or too large. They are also left out if the columns have lists whose pages may
+    /// begin within a row.
     fn metadata_for_rows(&self, has_list: bool) -> &ArrowReaderMetadata {
         if has_list && !begin_with_rows(self.metadata.metadata()) {
             return &self.metadata;
@@ -374,7 +375,9 @@ impl ChunkReader for Chunks {
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let rest = self.at(start)?;
         if length > rest.len() {
-            return Err(ParquetError::EOF(format!("a page of {length} bytes ends behind its column")));
+            return Err(ParquetError::EOF(format!(
+                "a page of {length} bytes is longer than the rest of its column"
+            )));
         }
         Ok(rest.slice(..length))
     }

@@ -80,7 +80,7 @@ struct GroupReader<'r> {
     numbers: RowNumbers,
 }
 
-/// Reads a row group. No row behind `bound` is on the page.
+/// Reads a row group. No row after `bound` is on the page.
 pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
     let Group { rows, is_skipped, is_checked, .. } = group;
     let mut block = request.block(bound, if is_checked { 0 } else { rows });
@@ -117,7 +117,8 @@ fn complement(ranges: &[Range<usize>], rows: usize) -> Vec<Range<usize>> {
     starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
 }
 
-/// Reads some columns of some rows of a group. The rows are ascending ranges. If `is_skipped` is true, the filters select none of them.
+/// Reads some columns of some rows of a group. The rows are ascending ranges. If `is_skipped` is true, the filters select none of
+/// them.
 fn read_rows(
     group: &Group,
     (leaves, is_skipped): (&[usize], bool),
@@ -210,7 +211,8 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Adds the ids of all rows. Returns their column, or `None` if the rows are checked and the ids were not read.
+    /// Adds all rows. If they need a check, adds their ids. Otherwise, only notes the ids that the scan looks for. Returns the
+    /// column of the ids, or `None` if the rows need no check and the ids were not read.
     fn ids<'b>(
         &self,
         case: &'b Object<'b>,

@@ -1,11 +1,11 @@
-//! Parses the names of field types, timestamp forms and operators.
+//! Parses the names of field types, types of ids and timestamp forms. Other types with names share the error.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::timestamp_form::TimestampForm;
 use crate::error::{nearest, quote, quote_all};
-use crate::value::{FieldType, MAX_SCALE};
+use crate::value::{FieldType, IdType, MAX_SCALE};
 
 /// The error of parsing an unknown name, such as the name of a field type that does not exist.
 ///
@@ -87,6 +87,27 @@ impl FromStr for TimestampForm {
     /// ```
     fn from_str(name: &str) -> Result<Self, ParseNameError> {
         ParseNameError::find(name, Self::ALL, Self::name)
+    }
+}
+
+impl FromStr for IdType {
+    type Err = ParseNameError;
+
+    /// Parses a [name](IdType::name).
+    ///
+    /// ```
+    /// use casefilter::IdType;
+    /// assert_eq!("uuid".parse(), Ok(IdType::Uuid));
+    /// assert!("guid".parse::<IdType>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        ParseNameError::find(name, Self::ALL, Self::name)
+    }
+}
+
+impl fmt::Display for IdType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_values_as_there_may_be_are_found() {
+    fn values_of_a_full_batch_are_found() {
         let values: Vec<i64> = (0..65_535).collect();
         let samples = FenceKeys::new(values);
         assert_eq!(

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_each_code_come_back_whatever_their_number() {
+    fn rows_of_codes_of_every_frequency_come_back() {
         for rows in [1_usize, 63, 64, 65, 1000, 65_536] {
             // Every row has code 0. Every second row has code 1, twice. Every 500th row has code 2. Code 3 does not occur.
             let all: Vec<(u32, u32)> = (0..rows as u32)

@@ -141,7 +141,7 @@ mod tests {
     use crate::rows::flip_rows;
 
     #[test]
-    fn the_rows_of_any_range_are_written_whatever_lies_between_the_fences() {
+    fn rows_of_any_range_are_written_at_every_distance_from_a_fence() {
         for (batch, every) in [(65_536_usize, 1_usize), (65_536, 3), (40_000, 2), (FENCE, 1), (100, 1)] {
             // Some of the rows, in pseudo-random order.
             let rows: Vec<u16> = (0..batch)

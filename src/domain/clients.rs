@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::check::is_id;
 use super::records::{APPLICANTS, PAGE_BYTES, PAGE_RECORDS};
-use crate::store::{RecordWrite, Records, Store, StoreError};
+use crate::store::{RecordWriter, Records, Store, StoreError};
 
 /// The record kind of the index. The key of an entry is that of [`entry_key`].
 const CLIENT_APPLICANTS: &str = "client-applicant";
@@ -46,7 +46,7 @@ impl Clients<'_> {
     /// Like [`list`](Self::list) and [`get`](Self::get), in a transaction that writes.
     pub(super) fn find(
         self,
-        records: &mut RecordWrite<'_>,
+        records: &mut RecordWriter<'_>,
         applicant_id: &str,
     ) -> Result<Option<String>, StoreError> {
         if !self.is_listed(applicant_id, |key| records.get(CLIENT_APPLICANTS, key))? {
@@ -55,7 +55,8 @@ impl Clients<'_> {
         Ok(records.get(APPLICANTS, applicant_id)?.filter(|text| self.include(text)))
     }
 
-    /// Returns true if the index has an entry of the applicant and one of the clients. `get` reads an entry.
+    /// Returns true if the index has an entry of the applicant and one of the clients. `get` reads an entry. For
+    /// [`All`](Self::All), reads nothing and returns true.
     fn is_listed(
         self,
         applicant_id: &str,
@@ -117,7 +118,7 @@ pub(super) fn client_of(applicant: &str) -> Option<String> {
 
 /// Changes the index for an applicant that is about to be stored. `stored` is its present record.
 pub(super) fn index_applicant(
-    records: &mut RecordWrite<'_>,
+    records: &mut RecordWriter<'_>,
     applicant_id: &str,
     stored: Option<&str>,
     new: &str,
@@ -133,7 +134,7 @@ pub(super) fn index_applicant(
 }
 
 /// Adds all stored applicants to the index, unless it is complete.
-pub(super) fn complete_index(records: &mut RecordWrite<'_>) -> Result<(), StoreError> {
+pub(super) fn complete_index(records: &mut RecordWriter<'_>) -> Result<(), StoreError> {
     if records.get(CLIENT_APPLICANTS, IS_COMPLETE)?.is_some() {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use super::schemas::COPIED_FROM;
 use super::share_token::{MadeCopy, MayShare, find, hex};
 use crate::error::{Error, ErrorKind, Errors, Found};
 use crate::json;
-use crate::store::{RecordWrite, Store};
+use crate::store::{RecordWriter, Store};
 
 /// The body of a copy. All members are optional.
 static BODY: BodySchema =
@@ -126,7 +126,7 @@ pub(crate) fn copy_profile_in(
 
 /// Returns an error if the records of a profile are too large, or too many, for a copy.
 fn check_size(
-    records: &mut RecordWrite<'_>,
+    records: &mut RecordWriter<'_>,
     applicant_id: &str,
     applicant: usize,
 ) -> Result<(), DomainError> {
@@ -194,7 +194,7 @@ struct CopyOfRecords<'c, 'w> {
     store: &'c Store,
     applicant_id: &'c str,
     copy_id: &'c str,
-    records: &'c mut RecordWrite<'w>,
+    records: &'c mut RecordWriter<'w>,
     /// The number of reserved bytes that are not in use.
     reserved: usize,
 }

@@ -8,7 +8,7 @@ use super::clients::{Clients, client_of};
 use super::error::DomainError;
 use super::records::{CLIENT_SHARE_TOKENS, PAGE_BYTES, SHARE_TOKENS, SHARE_TOKENS_BY_MAKER};
 use super::share_token::{ShareToken, hash, hex, write};
-use crate::store::{RecordWrite, Store};
+use crate::store::{RecordWriter, Store};
 
 /// The default lifetime of a share token that a client creates, in seconds.
 const DEFAULT_LIFETIME_S: u64 = 3600;
@@ -20,7 +20,8 @@ const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 /// used and created within a day.
 const MOST_TOKENS: usize = 1000;
 
-/// The number of share tokens of all makers that each creation looks at, to remove those that have expired.
+/// The number of share tokens of each record kind that a creation looks at, to remove those that have expired. Their makers do not
+/// matter.
 const SWEPT: usize = 64;
 
 /// The body with which a client creates a share token. All members are optional.
@@ -120,9 +121,10 @@ fn entry_key(maker: &str, key: &str) -> String {
     format!("{maker}{key}")
 }
 
-/// Returns the number of share tokens of an app token that count. If they seem to be too many, removes those that no longer count.
+/// Returns the number of share tokens of an app token that count. A result below [`MOST_TOKENS`] may include some that no longer
+/// count. If they seem to be too many, removes those that no longer count.
 /// Reads no share token of another app token.
-fn count_of(records: &mut RecordWrite<'_>, maker: &str, now: DateTime<Utc>) -> Result<usize, DomainError> {
+fn count_of(records: &mut RecordWriter<'_>, maker: &str, now: DateTime<Utc>) -> Result<usize, DomainError> {
     let count = records.sizes(SHARE_TOKENS_BY_MAKER, maker)?.count;
     if count < MOST_TOKENS {
         return Ok(count);
@@ -142,7 +144,7 @@ fn count_of(records: &mut RecordWrite<'_>, maker: &str, now: DateTime<Utc>) -> R
 /// Removes share tokens that no longer count. Looks at the [`SWEPT`] share tokens after a random key. After the last one, continues
 /// with the first one. So in the course of time, each expired token is removed.
 fn remove_expired(
-    records: &mut RecordWrite<'_>,
+    records: &mut RecordWriter<'_>,
     kind: &str,
     random_key: &str,
     now: DateTime<Utc>,
@@ -169,7 +171,7 @@ fn is_expired(text: &str, now: DateTime<Utc>) -> bool {
 
 /// Removes the record of a share token, and its index entry.
 fn remove(
-    records: &mut RecordWrite<'_>,
+    records: &mut RecordWriter<'_>,
     kind: &str,
     key: &str,
     maker: Option<&str>,
@@ -188,8 +190,8 @@ fn remove(
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant and for one of another client. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`TooMany`](super::DomainErrorKind::TooMany) if `maker`
-/// has too many share tokens that count: that have not expired, or were used within a day of their creation. Returns an error if the
-/// store cannot be read or written, or if the system cannot provide random numbers.
+/// has too many share tokens that count: those that have not expired, and used ones that were created in the last 24 hours. Returns
+/// an error if the store cannot be read or written, or if the system cannot provide random numbers.
 pub(crate) fn share_profile_in(
     store: &Store,
     applicant_id: &str,

@@ -18,14 +18,14 @@ use crate::engine::{ImportError, ImportMode};
 use crate::error::{Error, ErrorKind, Found, quote};
 use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, trim};
-use crate::store::{RecordWrite, Store, StoreError};
+use crate::store::{RecordWriter, Store, StoreError};
 
 /// The state of an import. The splitter, which divides sources into records, is separate.
 pub(super) struct Importer<'i, 's> {
     pub(super) store: &'i Store,
     pub(super) kind: RecordKind,
     pub(super) mode: ImportMode,
-    pub(super) records: &'i mut RecordWrite<'s>,
+    pub(super) records: &'i mut RecordWriter<'s>,
     pub(super) source: String,
     /// The id of the applicant of the previous record. It is known to be stored, so consecutive records of one applicant need one
     /// lookup.

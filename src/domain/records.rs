@@ -14,7 +14,7 @@ use super::error::DomainError;
 use super::members::Members;
 use super::schemas::{ACTIONS_LEVEL, PARTS};
 use crate::limits::Limits;
-use crate::store::{RecordWrite, Store};
+use crate::store::{RecordWriter, Store};
 
 /// The step that only levels for applicant actions may have.
 pub(super) const PAYMENT_METHODS: &str = "PAYMENT_METHODS";
@@ -81,7 +81,7 @@ struct Questionnaire {
 /// # Errors
 /// Returns [`Invalid`](super::DomainErrorKind::Invalid) for a text that is too large. Returns an error if the file cannot be written.
 pub(super) fn put_within_limit(
-    records: &mut RecordWrite<'_>,
+    records: &mut RecordWriter<'_>,
     kind: &str,
     key: &str,
     text: &str,

@@ -9,7 +9,7 @@ use super::levels::{excluded_steps, sentence};
 use super::records::{APPLICANTS, ApplicantHead, ApplicantKind, Level};
 use super::report::{ImportNote, ImportNoteKind};
 use crate::error::quote;
-use crate::store::{RecordWrite, Store, StoreError};
+use crate::store::{RecordWriter, Store, StoreError};
 
 /// The maximum number of levels that one import compares with the stored applicants. If an import replaces more levels, a note says
 /// that the others were not compared.
@@ -70,7 +70,7 @@ impl ReplacedLevels {
     pub(super) fn notes(
         mut self,
         store: &Store,
-        records: &mut RecordWrite<'_>,
+        records: &mut RecordWriter<'_>,
     ) -> Result<Vec<ImportNote>, StoreError> {
         if self.levels.is_empty() {
             return Ok(Vec::new());

@@ -1,7 +1,7 @@
 //! The schema types of records. Imports check records against schemas (`check`), and answers copy records by schemas (`copy`).
 //!
-//! A schema lists the members that this library knows, with their types. Other members are kept, and served in their spelling.
-//! Schemas are constants, so code that follows a schema recurses to a bounded depth.
+//! A schema lists the members that this library knows, with their types. Other members are kept. An answer contains them only if
+//! its `View` (in `copy`) includes them. Schemas are constants, so code that follows a schema recurses to a bounded depth.
 
 /// The known members of an object.
 pub(super) struct Schema {

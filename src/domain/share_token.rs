@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::clients::{Clients, client_of};
 use super::error::DomainError;
 use super::records::{APPLICANTS, CLIENT_SHARE_TOKENS, SHARE_TOKENS, read};
-use crate::store::{RecordWrite, Store, StoreError};
+use crate::store::{RecordWriter, Store, StoreError};
 
 /// The time after its creation for which a used share token counts for the maximum number of share tokens, even if it has expired: a day, in
 /// milliseconds. Without this time, an app token could make any number of copies with short-lived share tokens.
@@ -116,7 +116,7 @@ impl Found {
     pub(super) fn use_up(
         self,
         store: &Store,
-        records: &mut RecordWrite<'_>,
+        records: &mut RecordWriter<'_>,
         copy: Option<MadeCopy>,
     ) -> Result<String, DomainError> {
         let share = ShareToken { is_used: true, copy, ..self.share };

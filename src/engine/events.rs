@@ -8,18 +8,18 @@ use super::watching::Clock;
 use super::watching::{WatchSettings, Watching};
 use crate::error::{Error, ErrorKind};
 use crate::filter::SearchRequest;
-use crate::standing::{Event, EventRing, EventsGone, FilterSet, StandingFilter, WriteEvents};
+use crate::standing::{Event, EventRing, EventsGoneError, FilterSet, StandingFilter, WriteEvents};
 use crate::value::Timestamp;
 
 impl EngineBuilder {
-    /// Lets the writes of the engine give [events](Event): which of these standing filters a case enters and leaves. The engine keeps
-    /// the latest `most` events in memory. `clock` returns the time of a write.
+    /// Lets the writes of the engine give [events](Event): which of these standing filters a document enters and leaves. The engine
+    /// keeps the latest `most` events in memory. `clock` returns the time of a write.
     ///
-    /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted and
-    /// removed at any time. To give a new filter the events of all writes that later searches see, use
-    /// [`Engine::insert_standing`], which waits for the write in progress. Inserting into the set does not wait. A new filter gives no
-    /// events for the cases that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter gives no
-    /// events. Several engines may share one set.
+    /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted
+    /// and removed at any time. To give a new filter the events of all writes that later searches see, use
+    /// [`Engine::insert_standing`], which waits for the write in progress. Inserting into the set does not wait. A new filter gives
+    /// no events for the documents that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter
+    /// gives no events. Several engines may share one set.
     ///
     /// `clock` runs while the engine is locked for writing. So a clock that writes to the engine waits for itself, for ever. While a
     /// write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.
@@ -59,8 +59,8 @@ impl EngineBuilder {
         Ok(self)
     }
 
-    /// Lets the writes of the engine find events, of which a store keeps the last `most`. The filters must have the catalogue of the
-    /// engine.
+    /// Lets the writes of the engine find events, of which a store keeps the last `most`. The filters must have the catalogue of
+    /// the engine.
     #[cfg(feature = "store")]
     #[must_use]
     pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, most: u64, clock: Clock) -> Self {
@@ -70,24 +70,24 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0. An event is visible
-    /// as soon as searches see the write that caused it.
+    /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0. An event is
+    /// visible as soon as searches see the write that caused it.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
     /// let engine = Engine::new(Catalog::cases());
     /// assert!(engine.events_after(0, 100)?.is_empty());
     /// assert!(engine.events_after(1, 100).is_err());
-    /// # Ok::<(), casefilter::EventsGone>(())
+    /// # Ok::<(), casefilter::EventsGoneError>(())
     /// ```
     ///
     /// # Errors
     /// Returns an error if an event after `after` is not kept any more. Also returns an error if the event `after` has not happened
     /// yet.
-    pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, EventsGone> {
+    pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, EventsGoneError> {
         match self.ring() {
             Some(ring) => ring.after(after, most, &self.catalog),
-            None => EventsGone::check(after, 1, 0).map(|()| Vec::new()),
+            None => EventsGoneError::check(after, 1, 0).map(|()| Vec::new()),
         }
     }
 
@@ -117,8 +117,8 @@ impl Engine {
     }
 
     /// Inserts standing filters, or replaces those of the same names, after the write in progress. So a search after this call and
-    /// the events together miss no case: each later write gives its events, and the search sees all earlier writes. Gives no events
-    /// for the cases that the filters select already. Returns the number of names that the set had before.
+    /// the events together miss no document: each later write gives its events, and the search sees all earlier writes. Gives no
+    /// events for the documents that the filters select already. Returns the number of names that the set had before.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -143,8 +143,9 @@ impl Engine {
         watching.filters.insert_many(filters)
     }
 
-    /// Removes the standing filter of this name after the write in progress. Gives no events, also not for the cases that the filter
-    /// selects. When the call has returned, the filter gives no events any more. Returns false if the engine has no such filter.
+    /// Removes the standing filter of this name after the write in progress. Gives no events, also not for the documents that the
+    /// filter selects. When the call has returned, the filter gives no events any more. Returns false if the engine has no such
+    /// filter.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -158,11 +159,11 @@ impl Engine {
     }
 
     /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
-    /// each case that one of them selects now. Returns the number of names that the set had before.
+    /// each document that one of them selects now. Returns the number of names that the set had before.
     ///
     /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one also
-    /// gives `Entered` for the cases that the other one selected, and gives no `Left`. To insert filters without such events, call
-    /// [`insert_standing`](Self::insert_standing).
+    /// gives `Entered` for the documents that the other one selected, and gives no `Left`. To insert filters without such events,
+    /// call [`insert_standing`](Self::insert_standing).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -193,8 +194,8 @@ impl Engine {
         Ok(replaced)
     }
 
-    /// Returns an `Entered` event for each case that these filters select: by filter, and then in insertion order. May leave out
-    /// events before the last `most`.
+    /// Returns an `Entered` event for each document that these filters select: by filter, and then in insertion order. May leave
+    /// out events before the last `most`.
     pub(crate) fn find_entering(
         &self,
         filters: &[StandingFilter],

@@ -1,4 +1,5 @@
-//! The table of error codes. Every error response of the service has an entry in the table.
+//! The table of error codes. Every error response of the service has an entry in the table, except some on the admin socket.
+//! These have a kind of store error instead.
 //!
 //! Tests compare the table with the responses, with the docs of the module `service`, and with the schema in the OpenAPI document.
 

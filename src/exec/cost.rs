@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_all_numbers_stays_at_the_greatest() {
+    fn costs_saturate_at_the_maximum() {
         let most = Cost::of_words(usize::MAX);
         assert_eq!((most + Cost::of_words(1), most * 2, [most, most].into_iter().sum()), (most, most, most));
         assert_eq!(Cost::of_words(10).pays(Cost::of_words(3)), 3);

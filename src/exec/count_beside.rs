@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn sorted_rows_are_counted_beside_bits_whatever_lies_between_the_fences() {
+    fn sorted_rows_are_counted_at_every_distance_from_a_fence() {
         for (rows, every) in [(9_000_usize, 1_usize), (9_000, 2), (2_048, 1), (700, 3)] {
             let order: Vec<u16> = (0..rows).map(|row| row * 4_001 % rows).map(|row| row as u16).collect();
             let order: Vec<u16> = order.into_iter().filter(|row| usize::from(*row) % every == 0).collect();

@@ -38,7 +38,7 @@ pub enum FacetCounts {
     /// The number of documents of each value.
     Values(ValueCounts),
     /// The buckets of a histogram in ascending order, with the empty buckets between them.
-    Histogram(Vec<Bucket>),
+    Histogram(Vec<FacetBucket>),
     /// Statistics of all values.
     Stats(FacetStats),
 }
@@ -63,7 +63,7 @@ pub struct ValueCounts {
 /// A bucket of a histogram. It includes `from` and excludes `to`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Bucket {
+pub struct FacetBucket {
     /// The lower edge. `None` for the bucket below the first given edge.
     pub from: Option<Value<'static>>,
     /// The upper edge. `None` for the bucket from the last given edge on.
@@ -83,7 +83,7 @@ pub struct FacetStats {
     /// The greatest value.
     pub max: Option<Value<'static>>,
     /// The sum. `None` for timestamps, and for a sum of doubles beyond the largest double.
-    pub sum: Option<Sum>,
+    pub sum: Option<FacetSum>,
     /// The mean. A number or, for timestamps, a timestamp that is rounded down to a millisecond.
     pub mean: Option<Value<'static>>,
 }
@@ -91,7 +91,7 @@ pub struct FacetStats {
 /// A sum of values. It does not depend on the order of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Sum {
+pub enum FacetSum {
     /// A sum of doubles: the exact sum, rounded once to a double.
     Number(Number),
     /// An exact sum of integers.
@@ -105,7 +105,7 @@ pub enum Sum {
     },
 }
 
-impl fmt::Display for Sum {
+impl fmt::Display for FacetSum {
     /// Prints the sum as a JSON number with all its digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,13 +125,13 @@ impl fmt::Display for Sum {
     }
 }
 
-impl Sum {
+impl FacetSum {
     /// Returns the sum as a double. A sum of integers is rounded to the nearest double. A sum of decimals may be one double away
     /// from the nearest.
     ///
     /// ```
-    /// use casefilter::Sum;
-    /// assert_eq!(Sum::Decimal { unscaled: 250, scale: 2 }.to_f64(), 2.5);
+    /// use casefilter::FacetSum;
+    /// assert_eq!(FacetSum::Decimal { unscaled: 250, scale: 2 }.to_f64(), 2.5);
     /// ```
     #[must_use]
     pub fn to_f64(self) -> f64 {
@@ -144,7 +144,7 @@ impl Sum {
     }
 }
 
-impl From<Decimal> for Sum {
+impl From<Decimal> for FacetSum {
     fn from(decimal: Decimal) -> Self {
         Self::Decimal { unscaled: decimal.unscaled().into(), scale: decimal.scale() }
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn sums_of_decimals_are_printed_with_all_digits() {
-        let of = |unscaled: i128, scale: u8| Sum::Decimal { unscaled, scale }.to_string();
+        let of = |unscaled: i128, scale: u8| FacetSum::Decimal { unscaled, scale }.to_string();
         assert_eq!([of(5, 2), of(-5, 2), of(1234, 0), of(-1234, 3)], ["0.05", "-0.05", "1234", "-1.234"]);
         assert_eq!(of(i128::from(i64::MAX) * 10, 2), "922337203685477580.70");
     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::definition::{DEFAULT_FACET_VALUES, Facet, FacetForm};
-use super::interval::Interval;
+use super::interval::FacetInterval;
 use super::parse::{bad_utc_offset, utc_offset};
 use super::request::{FacetsRequest, too_many_facets};
 use crate::catalog::Catalog;
@@ -143,7 +143,7 @@ struct OpenFacet<'a> {
     broken: bool,
     field: Option<(Cow<'a, str>, usize)>,
     limit: Option<(u64, usize)>,
-    interval: Option<(Interval, usize)>,
+    interval: Option<(FacetInterval, usize)>,
     utc_offset: Option<(chrono::FixedOffset, usize)>,
     edges: Option<(Vec<(&'a str, usize)>, usize)>,
     width: Option<(&'a str, usize)>,
@@ -321,10 +321,10 @@ impl Parser<'_> {
             }
             2 => {
                 let name = reader.string()?;
-                match Interval::from_name(&name) {
+                match FacetInterval::from_name(&name) {
                     Some(interval) => open.interval = Some((interval, offset)),
                     None => {
-                        let names = Interval::ALL.map(Interval::name);
+                        let names = FacetInterval::ALL.map(FacetInterval::name);
                         let expected = format!("one of {}", quote_all(names));
                         let error = Error::new(ErrorKind::BadValue, offset, quote(&name), expected);
                         self.errors.push(error.suggest(nearest(&name, names.into_iter()).map(quote)));

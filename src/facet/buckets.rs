@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::interval::Interval;
+use super::interval::FacetInterval;
 use crate::value::{Number, OrderedType};
 
 /// The buckets of a histogram of ordinals.
@@ -13,7 +13,7 @@ use crate::value::{Number, OrderedType};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Buckets {
     /// Intervals of the calendar, in local time with a fixed offset from UTC.
-    Calendar { interval: Interval, offset_s: i32 },
+    Calendar { interval: FacetInterval, offset_s: i32 },
     /// Strictly ascending edges, at least one. Bucket `n` starts at edge `n - 1`. Bucket 0 is below the first edge, and the last
     /// bucket has no end.
     Edges(Arc<[i64]>),

@@ -3,7 +3,7 @@
 use chrono::FixedOffset;
 
 use super::buckets::Buckets;
-use super::interval::Interval;
+use super::interval::FacetInterval;
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, Suggestion, quote};
 use crate::limits::Limits;
@@ -18,10 +18,10 @@ pub const DEFAULT_FACET_VALUES: u64 = 10;
 /// its values. A document without a value counts as *absent*. A field with a [default](crate::Field::with_default) is never absent.
 ///
 /// ```
-/// use casefilter::{Catalog, Facet, Interval};
+/// use casefilter::{Catalog, Facet, FacetInterval};
 /// let catalog = Catalog::cases();
 /// let by_status = Facet::values(&catalog, "status")?.with_limit(3);
-/// let by_month = Facet::histogram(&catalog, "createdAt", Interval::Month)?;
+/// let by_month = Facet::histogram(&catalog, "createdAt", FacetInterval::Month)?;
 /// let amounts = Facet::stats(&catalog, "totalAmountInDefaultCurrency")?;
 /// assert_eq!(Facet::parse(&catalog, "createdAt:month")?, by_month);
 /// assert_eq!(by_status.field().name(), "caseReview.status");
@@ -64,7 +64,7 @@ impl Facet {
     /// # Errors
     /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
     /// another type.
-    pub fn histogram(catalog: &Catalog, field: &str, interval: Interval) -> Result<Self, Error> {
+    pub fn histogram(catalog: &Catalog, field: &str, interval: FacetInterval) -> Result<Self, Error> {
         let field = resolve(catalog, field)?;
         match ValueClass::of_field(catalog.field(field).field_type()) {
             ValueClass::Ordered(OrderedType::Timestamp) => {
@@ -190,8 +190,8 @@ impl Facet {
     /// Sets the offset from UTC of the local time in which intervals start. It has an effect only on histograms of timestamps.
     ///
     /// ```
-    /// use casefilter::{Catalog, Facet, Interval};
-    /// let by_day = Facet::histogram(&Catalog::cases(), "createdAt", Interval::Day)?;
+    /// use casefilter::{Catalog, Facet, FacetInterval};
+    /// let by_day = Facet::histogram(&Catalog::cases(), "createdAt", FacetInterval::Day)?;
     /// let in_berlin = by_day.with_utc_offset(chrono::FixedOffset::east_opt(3600).unwrap());
     /// assert_eq!(Facet::parse(&Catalog::cases(), "createdAt:day@+01:00")?, in_berlin);
     /// # Ok::<(), casefilter::Error>(())

@@ -38,7 +38,7 @@ pub fn parse_facet(catalog: &Catalog, text: &str, defaults: &FacetDefaults) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facet::Interval;
+    use crate::facet::FacetInterval;
 
     #[test]
     fn a_text_wins_over_the_defaults() {
@@ -49,7 +49,7 @@ mod tests {
         let values = Facet::values(&catalog, "tags").unwrap().with_own_criteria_apart(true);
         assert_eq!(parse("tags"), values.clone().with_limit(3));
         assert_eq!(parse("tags:limit=5"), values.with_limit(5));
-        let months = Facet::histogram(&catalog, "createdAt", Interval::Month).unwrap();
+        let months = Facet::histogram(&catalog, "createdAt", FacetInterval::Month).unwrap();
         let months = months.with_own_criteria_apart(true);
         assert_eq!(parse("createdAt:month"), months.clone().with_utc_offset(east.unwrap()));
         assert_eq!(parse("createdAt:month@+00:00"), months);

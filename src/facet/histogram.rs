@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::answer::Bucket;
+use super::answer::FacetBucket;
 use super::buckets::Buckets;
 use crate::catalog::Field;
 use crate::error::{Error, ErrorKind, Suggestion, quote};
@@ -49,13 +49,13 @@ impl HistogramCounts {
     /// given edges are always listed.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::TooManyBuckets`], without a place, if the list exceeds [`Limits::facet_buckets`].
+    /// Returns [`ErrorKind::TooManyBuckets`] if the list exceeds [`Limits::facet_buckets`]. The error has no path.
     pub(crate) fn into_buckets(
         self,
         buckets: &Buckets,
         (field, kind): (&Field, OrderedType),
         limits: &Limits,
-    ) -> Result<Vec<Bucket>, Error> {
+    ) -> Result<Vec<FacetBucket>, Error> {
         let used = self.counts.keys().fold(None, |range: Option<(i64, i64)>, number| {
             let (first, last) = range.unwrap_or((*number, *number));
             Some((first.min(*number), last.max(*number)))
@@ -71,7 +71,7 @@ impl HistogramCounts {
         let Some((first, last)) = range else { return Ok(Vec::new()) };
         let edge = |number: i64| buckets.edge(number).map(|edge| kind.value(edge));
         Ok((first..=last)
-            .map(|number| Bucket {
+            .map(|number| FacetBucket {
                 from: edge(number),
                 to: edge(number.saturating_add(1)),
                 count: self.counts.get(&number).copied().unwrap_or(0),

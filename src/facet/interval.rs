@@ -5,6 +5,9 @@
 )]
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::catalog::ParseNameError;
 
 /// An interval of the calendar, for histograms of timestamps.
 ///
@@ -13,7 +16,7 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
-pub enum Interval {
+pub enum FacetInterval {
     /// 60 minutes, from the full hour.
     Hour,
     /// 24 hours, from midnight.
@@ -37,15 +40,15 @@ const DAYS_FROM_MARCH_OF_0: i128 = 719_468;
 /// The number of days in 400 years.
 const DAYS_OF_ERA: i128 = 146_097;
 
-impl Interval {
+impl FacetInterval {
     /// All intervals, the shortest first.
     pub const ALL: [Self; 6] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Quarter, Self::Year];
 
     /// Returns the name in request bodies and texts, such as `month`.
     ///
     /// ```
-    /// use casefilter::Interval;
-    /// assert_eq!(Interval::ALL.map(Interval::name).join(" "), "hour day week month quarter year");
+    /// use casefilter::FacetInterval;
+    /// assert_eq!(FacetInterval::ALL.map(FacetInterval::name).join(" "), "hour day week month quarter year");
     /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -60,14 +63,7 @@ impl Interval {
     }
 
     /// Returns the interval with this [name](Self::name).
-    ///
-    /// ```
-    /// use casefilter::Interval;
-    /// assert_eq!(Interval::from_name("week"), Some(Interval::Week));
-    /// assert_eq!(Interval::from_name("Week"), None);
-    /// ```
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|interval| interval.name() == name)
     }
 
@@ -103,7 +99,22 @@ impl Interval {
     }
 }
 
-impl fmt::Display for Interval {
+impl FromStr for FacetInterval {
+    type Err = ParseNameError;
+
+    /// Parses a [name](FacetInterval::name).
+    ///
+    /// ```
+    /// use casefilter::FacetInterval;
+    /// assert_eq!("week".parse(), Ok(FacetInterval::Week));
+    /// assert!("Week".parse::<FacetInterval>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        ParseNameError::find(name, Self::ALL, Self::name)
+    }
+}
+
+impl fmt::Display for FacetInterval {
     /// Prints the [name](Self::name).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -142,7 +153,7 @@ mod tests {
     fn intervals_start_where_the_calendar_says() {
         let ms = |text: &str| Timestamp::parse(text).unwrap().as_millis();
         let starts = |text: &str, offset_min: i64| {
-            Interval::ALL.map(|interval| {
+            FacetInterval::ALL.map(|interval| {
                 let offset_ms = offset_min * 60_000;
                 let number = interval.number(ms(text), offset_ms);
                 Timestamp::from_millis(interval.start(number, offset_ms).unwrap()).to_string()
@@ -168,7 +179,7 @@ mod tests {
             (state as i64) >> (state % 40)
         });
         for instant in spread.chain([i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX]) {
-            for interval in Interval::ALL {
+            for interval in FacetInterval::ALL {
                 for offset_ms in [0, 5_400_000, -64_800_000] {
                     let number = interval.number(instant, offset_ms);
                     assert!(interval.start(number, offset_ms).is_none_or(|start| start <= instant));

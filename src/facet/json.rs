@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, ValueCounts};
+use super::answer::{FacetAnswer, FacetBucket, FacetCounts, FacetStats, FacetsAnswer, ValueCounts};
 use crate::predicate::json_string;
 use crate::value::Value;
 
 impl FacetsAnswer {
     /// Prints the answer as one line of JSON, in the form of the service.
     ///
-    /// Strings and timestamps are JSON strings. Numbers of all types are JSON numbers with all their digits. A facet that was
-    /// counted [with some of its own criteria](FacetAnswer::with_own_criteria) has the member `"withOwnCriteria": true`.
+    /// Strings and timestamps are JSON strings. Numbers of all types are JSON numbers with all their digits. A facet has the
+    /// member `"withOwnCriteria": true` if [`with_own_criteria`](FacetAnswer::with_own_criteria) is true.
     ///
     /// ```text
     /// {"totalItems": n, "facets": [
@@ -56,7 +56,7 @@ fn facet(facet: &FacetAnswer, out: &mut String) {
         }
         FacetCounts::Histogram(buckets) => {
             out.push_str(r#","buckets":["#);
-            list(buckets, out, |Bucket { from, to, count }, out| {
+            list(buckets, out, |FacetBucket { from, to, count }, out| {
                 out.push('{');
                 for (name, edge) in [("from", from), ("to", to)] {
                     if let Some(edge) = edge {

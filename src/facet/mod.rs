@@ -5,7 +5,7 @@
 //! | form | answer | file of its arithmetic |
 //! |---|---|---|
 //! | counts by value | [`ValueCounts`] | |
-//! | histogram | [`Bucket`]s | `buckets`, and `interval` for the calendar |
+//! | histogram | [`FacetBucket`]s | `buckets`, and `interval` for the calendar |
 //! | statistics | [`FacetStats`] | `stats`, with [`ExactSum`](crate::value::ExactSum) |
 //!
 //! `definition` builds facets. `parse` parses their text form, and `given` applies the arguments of a command line. `body` parses
@@ -28,7 +28,9 @@ mod ranking;
 mod request;
 mod stats;
 
-pub use self::answer::{Bucket, FacetAnswer, FacetCounts, FacetStats, FacetsAnswer, Sum, ValueCounts};
+pub use self::answer::{
+    FacetAnswer, FacetBucket, FacetCounts, FacetStats, FacetSum, FacetsAnswer, ValueCounts,
+};
 pub(crate) use self::buckets::Buckets;
 #[cfg(feature = "sql")]
 pub(crate) use self::buckets::MOST_STEPS;
@@ -36,7 +38,7 @@ pub(crate) use self::definition::FacetForm;
 pub use self::definition::{DEFAULT_FACET_VALUES, Facet};
 pub use self::given::{FacetDefaults, parse_facet};
 pub(crate) use self::histogram::HistogramCounts;
-pub use self::interval::Interval;
+pub use self::interval::FacetInterval;
 pub(crate) use self::ranking::ranked;
 pub use self::request::FacetsRequest;
 pub(crate) use self::request::{FacetGroup, place_of};

@@ -3,7 +3,7 @@
 use chrono::FixedOffset;
 
 use super::definition::{Facet, FacetForm};
-use super::interval::Interval;
+use super::interval::FacetInterval;
 use crate::catalog::{Catalog, FieldId};
 use crate::error::{Error, ErrorKind, Suggestion, nearest, quote, quote_all};
 use crate::value::{OrderedType, Timestamp, ValueClass};
@@ -100,13 +100,13 @@ fn of_form(catalog: &Catalog, field: FieldId, form: &str, offset: usize) -> Resu
             Facet::of_edges(catalog, field, edges)
         }
         (word, None) => match word.split_once('@') {
-            None => match Interval::from_name(word) {
+            None => match FacetInterval::from_name(word) {
                 Some(interval) => Facet::histogram(catalog, name, interval),
                 None => Err(unknown_form(catalog, field, form, offset)),
             },
             Some((own, zone)) => {
                 let at_zone = offset.saturating_add(own.len()).saturating_add(1);
-                let Some(interval) = Interval::from_name(own) else {
+                let Some(interval) = FacetInterval::from_name(own) else {
                     return Err(unknown_form(catalog, field, own, offset));
                 };
                 let zone = utc_offset(zone).ok_or_else(|| bad_utc_offset(zone, at_zone))?;
@@ -133,14 +133,14 @@ pub(super) fn bad_utc_offset(text: &str, offset: usize) -> Error {
 fn unknown_form(catalog: &Catalog, field: FieldId, form: &str, offset: usize) -> Error {
     let class = ValueClass::of_field(catalog.field(field).field_type());
     let mut forms: Vec<&str> = match class {
-        ValueClass::Ordered(OrderedType::Timestamp) => Interval::ALL.map(Interval::name).to_vec(),
+        ValueClass::Ordered(OrderedType::Timestamp) => FacetInterval::ALL.map(FacetInterval::name).to_vec(),
         ValueClass::Ordered(_) => vec!["width=W", "edges=A,B,…"],
         ValueClass::Strings | ValueClass::Booleans => Vec::new(),
     };
     if matches!(class, ValueClass::Ordered(_)) {
         forms.push("stats");
     }
-    let all: Vec<&str> = Interval::ALL.map(Interval::name).into_iter().chain(WORDS).collect();
+    let all: Vec<&str> = FacetInterval::ALL.map(FacetInterval::name).into_iter().chain(WORDS).collect();
     let word = form.split(['=', '@']).next().unwrap_or(form);
     let near = nearest(word, all.into_iter());
     let suggestion = near.map(|near| match near {

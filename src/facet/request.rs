@@ -47,7 +47,7 @@ pub(crate) struct FacetSelection {
 /// The facets of a request that count the same documents.
 pub(crate) struct FacetGroup {
     pub(crate) filter: Filter,
-    /// The index of each facet in the request, and true if the facet was counted with some of its own criteria.
+    /// The index of each facet in the request, and its [`with_own_criteria`](FacetSelection::with_own_criteria).
     pub(crate) facets: Vec<(usize, bool)>,
 }
 

@@ -4,7 +4,7 @@
     reason = "counts of values in 64 bits, and sums of 64-bit ordinals of at most 2^48 values in 128 bits"
 )]
 
-use super::answer::{FacetStats, Sum};
+use super::answer::{FacetStats, FacetSum};
 use crate::value::{ExactSum, Number, OrderedType, OrdinalRange, Timestamp, Value, mean_of_ordinals};
 
 /// The statistics of one field so far.
@@ -62,7 +62,7 @@ impl StatsCounts {
 impl FacetStats {
     /// Returns the statistics of doubles. `range` has the smallest and the greatest ordinal.
     pub(crate) fn of_numbers(count: u64, range: OrdinalRange, (sum, mean): (Option<Number>, Number)) -> Self {
-        Self::new(OrderedType::Number, count, range, (sum.map(Sum::Number), Value::Number(mean)))
+        Self::new(OrderedType::Number, count, range, (sum.map(FacetSum::Number), Value::Number(mean)))
     }
 
     /// Returns the statistics of integers, decimals or timestamps, from the sum of their ordinals.
@@ -73,8 +73,8 @@ impl FacetStats {
                 let mean = i64::try_from(sum.div_euclid(i128::from(count.max(1)))).unwrap_or(0);
                 (None, Value::Timestamp(Timestamp::from_millis(mean)))
             }
-            OrderedType::Decimal(scale) => (Some(Sum::Decimal { unscaled: sum, scale }), mean(scale)),
-            OrderedType::Integer | OrderedType::Number => (Some(Sum::Integer(sum)), mean(0)),
+            OrderedType::Decimal(scale) => (Some(FacetSum::Decimal { unscaled: sum, scale }), mean(scale)),
+            OrderedType::Integer | OrderedType::Number => (Some(FacetSum::Integer(sum)), mean(0)),
         };
         Self::new(kind, count, range, sum_and_mean)
     }
@@ -83,7 +83,7 @@ impl FacetStats {
         kind: OrderedType,
         count: u64,
         (least, greatest): OrdinalRange,
-        (sum, mean): (Option<Sum>, Value<'static>),
+        (sum, mean): (Option<FacetSum>, Value<'static>),
     ) -> Self {
         if count == 0 {
             return Self::default();

@@ -53,7 +53,7 @@ pub(super) struct Inner {
     /// The program of the normal form, which tests parsed documents. The first such test compiles it. `None` if it would be too
     /// large.
     pub(super) program: OnceLock<Option<Program>>,
-    /// The printed filter, as the first record of an audit log has it.
+    /// The members of an audit record that contain the printed filter. The first record of this filter makes them.
     #[cfg(feature = "service")]
     pub(super) printed: OnceLock<Box<str>>,
 }

@@ -61,7 +61,7 @@ pub enum CompletionKind {
 
 impl Completions {
     /// Returns the completions at the byte offset `cursor` of a text: names of visible fields, operators, known values and
-    /// connectives. [`Engine::completions`](crate::Engine::completions) also returns values of cases.
+    /// connectives. [`Engine::completions`](crate::Engine::completions) also returns values of documents.
     ///
     /// Returns no candidates if the text before the cursor has an error. A cursor inside a character moves to the start of that
     /// character. A cursor after the text moves to the end of the text.

@@ -10,7 +10,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// No searchers: patterns are searched for value by value.
+    /// No searchers: each string is tested by [`TextPattern::contains`](crate::predicate::TextPattern::contains) instead.
     pub(super) const NONE: Self = Self { matchers: Vec::new() };
 
     /// Builds the searchers of a tree, which must not be moved while they are used.

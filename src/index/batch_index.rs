@@ -61,7 +61,8 @@ pub(super) enum Use {
 impl KeyWork {
     /// Moves at most `budget` entries, and subtracts their count from `budget`. Returns true when all entries have been moved.
     ///
-    /// Moves the entries that the index had when the work was created. Drops entries of batches that have been retired since then.
+    /// Moves the entries that the index had when the work was created. Drops entries of all batches that have been retired, also of
+    /// those that were retired since then.
     pub(crate) fn step(&mut self, index: &BatchIndex, budget: &mut usize) -> bool {
         let is_kept = |row: GlobalRow| index.covers(split(row).0);
         self.merge.step(is_kept, budget)
@@ -241,7 +242,7 @@ impl BatchIndex {
     /// An unbuilt index would be built from the columns of all batches. Batches of a store have filters of their keys, so this
     /// method reads the columns of few batches. Deleted rows are included. `texts` are ascending and distinct.
     pub(crate) fn find_unindexed(&self, field: FieldId, texts: &[impl AsRef<str>]) -> Option<Vec<GlobalRow>> {
-        /// The maximum number of strings. If there are more, most batches pass their filters.
+        /// The maximum number of strings. The more strings there are, the more batches have a filter that lets one of them pass.
         const MOST: usize = 8;
         if texts.len() > MOST || !self.fields.get(field.index())?.can_do_without() {
             return None;

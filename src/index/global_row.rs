@@ -15,6 +15,7 @@ pub(crate) fn split(row: GlobalRow) -> (usize, u16) {
 }
 
 /// Returns the address of row `row` in batch `batch`. Returns `None` if one of the two exceeds 16 bits.
+/// `join(2, 5)` is `Some(0x0002_0005)`.
 #[inline]
 pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     let batch = u16::try_from(batch).ok()?;

@@ -21,6 +21,8 @@ use crate::column::{Column, ColumnData, sort_from_bit};
 /// The entries are in runs, in the order in which batches were added. Neighbouring runs of similar size are [merged](RunMerge), so
 /// that there are few runs. A value takes 8 bytes, and at most one byte for fences. A *fence* is the index at which a hash bucket
 /// of a run starts.
+///
+/// Invariant: each row of a covered batch that has a string is in exactly one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyIndex {
     /// The runs, oldest first.
@@ -36,7 +38,8 @@ pub(crate) struct BatchKeys {
 }
 
 impl BatchKeys {
-    /// Creates the entries of a single-valued string column.
+    /// Creates the entries of a single-valued string column. The strings `a`, `b`, `a` give three entries: two of the same hash, ascending
+    /// by row, and one of another hash.
     pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
         // Each distinct string is hashed once, in memory order.
         let hashes: Vec<u64> = match &column.data {
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_added_is_found_whatever_the_runs() {
+    fn every_key_is_found_in_every_arrangement_of_runs() {
         let many = (1..40).map(|number| number * 997).collect();
         for sizes in [vec![0], vec![1], vec![10_000], vec![1; 300], vec![5000, 3, 4, 2000, 1, 1, 1, 7], many]
         {

@@ -14,6 +14,8 @@ use crate::slice::Slice;
 type Hasher = foldhash::quality::RandomState;
 
 /// The strings of one field, each with its postings and its string number.
+///
+/// Invariant: a string has postings exactly while a covered batch has the string.
 #[derive(Clone, Debug)]
 pub(crate) struct StringIndex {
     by_text: HashMap<Arc<str>, StringPostings, Hasher>,
@@ -40,8 +42,8 @@ pub(crate) struct StringPostings {
 
 /// The rows of a batch that have a string, if they are many.
 ///
-/// The postings of the batch have the same bits. The index stores this copy next to the bitmaps of other batches. So a search
-/// over all batches finds the bitmap without cache misses for the column, its postings and their table.
+/// The bits are those of the postings of the batch, in the same memory. The index lists the addresses of these bits for all
+/// batches. So a search over all batches finds a bitmap without cache misses for the column, its postings and their table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BatchBitmap {
     /// The batch number.
@@ -101,7 +103,8 @@ impl StringPostings {
 }
 
 impl StringIndex {
-    /// Creates an empty index of a field.
+    /// Creates an empty index of a field. If `open` then is the string with code 3 in batch 0 and with code 0 in batch 2, its postings
+    /// have the codes `[(0, 3), (2, 0)]`.
     pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }

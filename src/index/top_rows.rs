@@ -59,6 +59,8 @@ fn unknown_strings(fields: usize) -> Box<[OnceLock<StringNumbers>]> {
 }
 
 impl TopRows {
+    /// Creates a list without rows. Further rows are added in the order of the field: if the rows 0, 1, 2 have the values 3, 1, 1, the
+    /// ascending list is row 1, row 2, row 0.
     fn new(fields: usize) -> Self {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rows_of_all_batches_are_there_whatever_comes_and_goes() {
+    fn top_rows_stay_correct_as_batches_come_and_go() {
         let spreads: [fn(i64) -> Option<i64>; 5] = [
             |n| Some(n * 7919 % 10_007),
             |n| Some(n * 7919 % 7),

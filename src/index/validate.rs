@@ -50,13 +50,13 @@ impl BatchIndex {
                 }
             };
             if !sound {
-                return Err(format!("an index that does not say what field {at} holds"));
+                return Err(format!("the index of field {at} differs from the columns"));
             }
             if let FieldIndex::Ordered(_) = index {
                 let columns: Vec<(usize, &Column)> =
                     columns().map(|(number, column)| (number as usize, column)).collect();
                 if !self.top_rows.get(at).is_some_and(|rows| rows.validate(&columns)) {
-                    return Err(format!("first rows of field {at} that are not the first"));
+                    return Err(format!("the top rows of field {at} are not the first rows in its order"));
                 }
                 let string = |field, row| match self.field(field) {
                     FieldIndex::Strings(strings) => {
@@ -67,7 +67,7 @@ impl BatchIndex {
                     _ => None,
                 };
                 if !self.top_rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {
-                    return Err(format!("first rows of field {at} with strings of others"));
+                    return Err(format!("the top rows of field {at} have strings of other rows"));
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::error::escaped;
 /// element that is open there. A member is open after its key was read. An element is open after its first byte was read, even if
 /// that byte is wrong.
 ///
-/// The function parses the text a second time. This happens only for requests with errors.
+/// The function parses the text a second time. This happens only for requests, documents and records with errors.
 pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     let mut walk = PathWalk {
         reader: Reader::new(text),
@@ -34,7 +34,7 @@ pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
     walk.paths
 }
 
-/// A segment of a path: the current or most recent member of an open object, or element of an open array.
+/// A segment of a path: the current member of an open object, or the current element of an open array.
 enum Segment<'a> {
     Key(Cow<'a, str>),
     Index(usize),

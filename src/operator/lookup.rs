@@ -42,7 +42,8 @@ impl Operator {
         self.row().arity
     }
 
-    /// Returns true if criteria may use the operator on a field.
+    /// Returns true if the operator applies to the values of a field. Does not check that `grammar` allows the operator: `grammar`
+    /// only decides if the field [compares by rank](Field::is_ranked).
     pub(crate) fn applies_to(self, field: &Field, grammar: Grammar) -> bool {
         self.fits(ValueClass::of_field(field.field_type()), field.is_ranked(grammar))
     }
@@ -58,8 +59,8 @@ impl Operator {
     }
 
     /// Returns the spellings, in backquotes, of the operators that requests in this language may use on a field. `class` is a pair:
-    /// the class of the field's values, and true if they [compare by rank](Field::is_ranked). If `class` is `None`, returns the
-    /// operators for all fields.
+    /// the class of the field's values, and true if they [compare by rank](Field::is_ranked). If `class` is `None`, returns all
+    /// operators of the language.
     pub(crate) fn listed(language: Language, class: Option<(ValueClass, bool)>) -> Vec<String> {
         let mut listed = Vec::new();
         for operator in Self::allowed(language.grammar()) {
@@ -121,7 +122,8 @@ impl Operator {
 
     /// Evaluates a criterion with these operands on a case whose values in the field are `set`.
     ///
-    /// The evaluation follows the table in section 2 of the specification literally. It does not use the [shape](Self::shape).
+    /// For the operators of the interface document, the evaluation follows the table in its section 2 literally. It never uses the
+    /// [shape](Self::shape).
     pub(crate) fn holds(self, operands: &[Operand<'_>], set: &ValueSet<'_>) -> bool {
         (self.row().holds)(operands, set)
     }

@@ -359,7 +359,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
                         "isnotblank",
                         "known",
                         "filled",
-                        "any value",
+                        "anyvalue",
                     ],
                     arity: Arity::One,
                     types: Types::All,

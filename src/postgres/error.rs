@@ -25,8 +25,9 @@ pub enum PostgresErrorKind {
     Table,
     /// The server rejected a statement, or sent an invalid response.
     Rejected,
-    /// The filter or the order was built with a different catalogue than that of the table: a bug in the host program. Errors of
-    /// histograms with too many buckets and of cursors that are too long also have this kind.
+    /// The request does not fit the table. For example, its filter or order was built with a different catalogue: a bug in the
+    /// host program. Other examples are a cursor of another order, and facets over a limit. Errors of histograms with too many
+    /// buckets and of cursors that are too long also have this kind.
     Request,
     /// The filter needs a folded column or element columns that the table does not have.
     Unsupported,

@@ -6,10 +6,12 @@ use std::time::Duration;
 ///
 /// ```
 /// use casefilter::postgres::PostgresOptions;
-/// let options = PostgresOptions { table: "compliance.cases".to_owned(), ..PostgresOptions::default() };
+/// let mut options = PostgresOptions::default();
+/// options.table = "compliance.cases".to_owned();
 /// assert_eq!(options.statement_timeout.as_secs(), 5);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PostgresOptions {
     /// The name of the table, with or without its schema, such as `compliance.cases`. It is the name that the table got from
     /// `casefilter ddl`. Default: `cases`.

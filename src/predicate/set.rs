@@ -51,7 +51,7 @@ pub(crate) enum Set {
     Matching(Box<TextPattern>),
 }
 
-/// Applies an operation to two sets of the same type. Sets of different types are a bug.
+/// Applies an operation to two sets of the same type, neither of which is a pattern. Other sets are a bug.
 macro_rules! pairwise {
     ($left:expr, $right:expr, $method:ident, $wrap:expr) => {
         match ($left, $right) {
@@ -68,6 +68,8 @@ macro_rules! pairwise {
 
 impl Set {
     /// Returns the set of these operands, which have the same type. Returns `None` if there are no operands.
+    ///
+    /// The strings `b`, `a`, `b` give `Strings([a, b])`. The integers 2 and 1 give the ranges 1 to 1 and 2 to 2.
     pub(crate) fn from_values(values: &[Operand<'_>], is_many: bool) -> Option<Self> {
         fn all<T>(values: &[Operand<'_>], take: impl Fn(&Operand<'_>) -> Option<T>) -> SmallVec<[T; 1]> {
             let mut all = SmallVec::with_capacity(values.len());
@@ -122,7 +124,7 @@ impl Set {
     }
 
     /// Parses these texts as operands of a field of the type, and returns their set. Returns `None` if there are no texts, or if a
-    /// text is malformed.
+    /// text is malformed. For numbers, `2` and `1e0` give the ranges of 1 and of 2, and `x` gives `None`.
     pub(crate) fn from_texts<'t>(
         kind: FieldType,
         reading: Reading,
@@ -173,7 +175,8 @@ impl Set {
         }
     }
 
-    /// Returns the set of all values of a field type.
+    /// Returns the set of all values of a field type: `Matching(Every)` for strings, one range from the least to the greatest ordinal
+    /// for ordered types, and `Booleans([false, true])`.
     pub(crate) fn every(kind: FieldType) -> Self {
         match ValueClass::of_field(kind) {
             ValueClass::Strings => TextPattern::Every.into(),
@@ -354,6 +357,7 @@ impl Set {
 }
 
 impl From<TextPattern> for Set {
+    /// Returns the set of the strings that the pattern matches: `Matching(pattern)`.
     fn from(pattern: TextPattern) -> Self {
         Self::Matching(Box::new(pattern))
     }

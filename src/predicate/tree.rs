@@ -64,11 +64,14 @@ pub(crate) type Written<'a> = Tree<Comparison<'a>, Complex>;
 pub(crate) type TreeNodes<L, B = Connective> = SmallVec<[Node<L, B>; 1]>;
 
 impl<L, B> Tree<L, B> {
+    /// Returns a tree of one node, which is true for every case, or false for every case: the normal form of `status = a and
+    /// status = b` is `constant(false)`.
     pub(crate) fn constant(value: bool) -> Self {
         Self { nodes: smallvec![Node::Constant(value)] }
     }
 
-    /// Returns the tree of these nodes. They must satisfy the invariants; debug builds check that.
+    /// Returns the tree of these nodes. They must satisfy the invariants; debug builds check that. The nodes
+    /// `[Leaf(a), Leaf(b), Branch(And, [0, 1])]` make the tree of `a and b`.
     pub(crate) fn from_nodes(nodes: impl Into<TreeNodes<L, B>>) -> Self {
         let tree = Self { nodes: nodes.into() };
         debug_assert_eq!(tree.validate(), Ok(()));

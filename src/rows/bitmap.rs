@@ -15,18 +15,18 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Creates a bitmap of `rows` rows with no bit set.
+    /// Creates a bitmap of `rows` rows with no bit set: `zeros(70)` has the words `[0, 0]`.
     pub(crate) fn zeros(rows: usize) -> Self {
         Self { words: vec![0; rows.div_ceil(LANES)].into(), rows }
     }
 
-    /// Creates a bitmap of `rows` rows with every row's bit set.
+    /// Creates a bitmap of `rows` rows with every row's bit set: `ones(70)` has the words `[u64::MAX, 0x3f]`.
     pub(crate) fn ones(rows: usize) -> Self {
         Self::filled_by(rows, |words| words.fill(u64::MAX))
     }
 
     /// Creates a bitmap of `rows` rows. `kernel` writes its words, which are zero at first. Bits after the last row are then
-    /// cleared.
+    /// cleared: `filled_by(3, |words| words.fill(u64::MAX))` has the word `0b111`.
     pub(crate) fn filled_by(rows: usize, kernel: impl FnOnce(&mut [u64])) -> Self {
         let mut words = vec![0; rows.div_ceil(LANES)];
         kernel(&mut words);
@@ -84,7 +84,7 @@ impl Bitmap {
         match self.words.len() == self.rows.div_ceil(LANES) && is_clean {
             true => Ok(()),
             false => Err(format!(
-                "a bitmap of {} rows with {} words or bits behind its end",
+                "a bitmap of {} rows with {} words or bits after its end",
                 self.rows,
                 self.words.len()
             )),

@@ -14,12 +14,13 @@ pub(crate) enum Selection {
     None,
     /// Every row.
     All,
-    /// The rows whose bit is set.
+    /// The rows whose bit is set. The bitmap has one bit for each row of the batch.
     Bitmap(Bitmap),
 }
 
 impl Selection {
     /// Converts a bitmap. Returns `Self::None` if no bit is set, and `Self::All` if every bit is set.
+    /// Of three rows, the bits `000` give `None`, `111` gives `All`, and `101` gives `Bitmap`.
     pub(crate) fn from_bitmap(bitmap: Bitmap) -> Self {
         match bitmap.count() {
             0 => Self::None,

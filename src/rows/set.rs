@@ -22,17 +22,18 @@ pub(crate) enum RowSet<'b> {
 }
 
 impl<'b> RowSet<'b> {
-    /// Creates a set from an owned list of rows, in ascending order and without duplicates.
+    /// Creates a set from an owned list of rows, in ascending order and without duplicates. An empty list gives `None`, and `[1, 5]`
+    /// gives `List([1, 5])`.
     pub(crate) fn from_list(list: Vec<u16>) -> Self {
         if list.is_empty() { Self::None } else { Self::List(Cow::Owned(list)) }
     }
 
-    /// Creates a set from a borrowed list of rows, in ascending order and without duplicates.
+    /// Creates a set from a borrowed list of rows, in ascending order and without duplicates. An empty list gives `None`.
     pub(crate) fn listed(list: &'b [u16]) -> Self {
         if list.is_empty() { Self::None } else { Self::List(Cow::Borrowed(list)) }
     }
 
-    /// Creates a set of the rows whose bit is set in `words`, which are borrowed.
+    /// Creates a set of the rows whose bit is set in `words`, which are borrowed: `[0b101]` gives the rows 0 and 2.
     pub(crate) fn bits(words: &'b [u64]) -> Self {
         Self::Bitmap(Cow::Borrowed(words))
     }

@@ -29,7 +29,8 @@ impl Cases {
         Self { count, seed, next: 0 }
     }
 
-    /// Returns the case number of the case at `index`. It increases strictly with the index.
+    /// Returns the case number of the case at `index`. It increases strictly with the index. If there is no case at `index`,
+    /// returns `index`.
     #[must_use]
     pub fn number(&self, index: u64) -> u64 {
         if self.count >= CASES_IN_THREE_YEARS || self.count == 0 || index >= self.count {

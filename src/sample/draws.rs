@@ -24,7 +24,7 @@ impl Draws {
         mix(self.0)
     }
 
-    /// Draws a number from `0..bound`. All numbers have the same probability. `bound` is at most 2³².
+    /// Draws a number from `0..bound`. All numbers have about the same probability if `bound` is far below 2³², its maximum.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((self.next() >> 32) * bound) >> 32
     }

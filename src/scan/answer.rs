@@ -52,7 +52,7 @@ pub struct RowGroups {
 pub enum ScanError {
     /// A document or a source was rejected, as by an [`Import`](crate::Import).
     Refused(ImportError),
-    /// The search was stopped, the cursor behind its page would be too long, or a histogram has too many buckets.
+    /// The search was stopped, the cursor after its page would be too long, or a histogram has too many buckets.
     Search(Error),
     /// The source could not be read.
     Read(io::Error),
@@ -99,7 +99,7 @@ impl std::error::Error for ScanError {
 /// Returns the answer of a complete scan.
 ///
 /// # Errors
-/// Returns an error if the cursor behind the page would be too long, or if a histogram has too many buckets.
+/// Returns an error if the cursor after the page would be too long, or if a histogram has too many buckets.
 pub(super) fn answer(
     request: &SearchRequest,
     settings: &Settings,

@@ -45,7 +45,7 @@ pub(super) struct ReadBlock {
     pub(super) ids: Box<[u64]>,
     /// The number of selected documents, apart from `repeated`.
     pub(super) selected: u64,
-    /// The selected documents that may be on the page, in any order.
+    /// The selected documents that may be on the page, ascending by place.
     pub(super) found: Vec<(Rank, Box<str>)>,
     /// The documents whose id may be repeated, in order.
     pub(super) repeated: Vec<RepeatedDocument>,
@@ -103,7 +103,7 @@ impl Block {
         self.documents.push(SplitDocument { line: piece.line, number, end });
     }
 
-    /// Reads the documents, and tests the filter on them. No document behind `bound` is on the page.
+    /// Reads the documents, and tests the filter on them. No document after `bound` is on the page.
     pub(super) fn read(self, settings: &Settings, bound: Option<Arc<Rank>>) -> ReadBlock {
         let mut reader = settings.take_reader();
         let read = self.read_with(settings, bound, &mut reader);

@@ -29,7 +29,7 @@ pub(super) struct Merged {
     pub(super) report: ImportReport,
 }
 
-/// The part of the last document with an id that is kept until the end.
+/// The last document of an id that may be repeated: the parts of it that are kept until the end.
 struct LastDocument {
     /// The insertion-order number of the first document with the id.
     place: u64,
@@ -63,7 +63,7 @@ impl Merged {
         }
     }
 
-    /// Returns a document behind which no document is on the page.
+    /// Returns a document after which no document is on the page.
     pub(super) fn bound(&self) -> Option<Arc<Rank>> {
         self.top.bound().cloned()
     }

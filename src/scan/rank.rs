@@ -51,7 +51,7 @@ impl Rank {
         Self { values: keys.iter().map(RankValue::new).collect(), id: id.into(), place }
     }
 
-    /// Returns the position directly behind the document.
+    /// Returns the position directly after the document.
     pub(super) fn position(&self) -> Position {
         if self.values.is_empty() {
             return Position::Inserted(self.place);
@@ -61,7 +61,7 @@ impl Rank {
     }
 }
 
-/// The order of an answer: the sort keys of its request, and the position behind which its page begins.
+/// The order of an answer: the sort keys of its request, and the position after which its page begins.
 #[derive(Clone, Debug)]
 pub(super) struct Ranking {
     catalog: Catalog,
@@ -93,7 +93,7 @@ impl Ranking {
         self.keys.is_empty()
     }
 
-    /// Returns true if the page begins behind a place in the insertion order.
+    /// Returns true if the page begins after a place in the insertion order.
     pub(super) fn is_behind_place(&self) -> bool {
         self.is_by_place() && self.after.is_some()
     }
@@ -136,7 +136,7 @@ impl Ranking {
         decided.unwrap_or_else(|| a.id.cmp(&b.id))
     }
 
-    /// Returns true if a document with these keys may be on the page: it is behind the position of the page, and before `bound`.
+    /// Returns true if a document with these keys may be on the page: it is after the position of the page, and before `bound`.
     /// Must not be called for the insertion order, because the place of the document is not known yet.
     pub(super) fn takes_keys(&self, keys: &[Key<'_>], id: &str, bound: Option<&Rank>) -> bool {
         let document = (keys, id, 0);
@@ -144,7 +144,7 @@ impl Ranking {
             && self.after.as_ref().is_none_or(|after| self.compare_keys(document, after).is_gt())
     }
 
-    /// Returns true if a document may be on the page: it is behind the position of the page, and before `bound`.
+    /// Returns true if a document may be on the page: it is after the position of the page, and before `bound`.
     pub(super) fn takes(&self, rank: &Rank, bound: Option<&Rank>) -> bool {
         bound.is_none_or(|bound| self.compare(rank, bound).is_lt())
             && self.after.as_ref().is_none_or(|after| self.compare(rank, after).is_gt())

@@ -36,7 +36,7 @@ pub(crate) struct RowScan {
     merged: Merged,
 }
 
-/// A row behind which no row is on the page.
+/// A row after which no row is on the page.
 #[derive(Clone)]
 pub(crate) struct RowBound(Option<Arc<Rank>>);
 
@@ -111,7 +111,7 @@ impl RowRequest {
         counting.map_or(Ok(()), |counting| counting.request().stop.verdict_now())
     }
 
-    /// Starts a block, with room for the hashes of `ids` ids. No row behind `bound` is on the page.
+    /// Starts a block, with room for the hashes of `ids` ids. No row after `bound` is on the page.
     pub(crate) fn block(&self, bound: RowBound, ids: usize) -> RowBlock<'_> {
         let settings = &*self.settings;
         let RowBound(bound) = bound;
@@ -156,7 +156,7 @@ impl RowScan {
     /// Returns `None` if an id may be repeated, or if `documents` returns `None`.
     ///
     /// # Errors
-    /// Returns an error if the cursor behind the page would be too long, or if a histogram has too many buckets.
+    /// Returns an error if the cursor after the page would be too long, or if a histogram has too many buckets.
     pub(crate) fn finish(
         self,
         (bytes, row_groups): (u64, RowGroups),

@@ -69,7 +69,7 @@ pub struct Scan {
 #[derive(Debug)]
 #[must_use]
 #[expect(clippy::large_enum_variant, reason = "a scan ends once")]
-pub enum Scanned {
+pub enum ScanOutcome {
     /// The scan is complete.
     Answer(ScanAnswer),
     /// Ids may be repeated, so the scan needs the same sources once more. See [`Scan::finish`].
@@ -118,8 +118,9 @@ impl Scan {
         }
     }
 
-    /// Makes the scan keep only the ids of the page, like [`EngineBuilder::without_documents`](crate::EngineBuilder::without_documents).
-    /// A long page then takes less memory. Call this before the first source.
+    /// Makes the scan keep only the ids of the page, like
+    /// [`EngineBuilder::without_documents`](crate::EngineBuilder::without_documents). A long page then takes less memory. Call this
+    /// before the first source.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};
@@ -199,8 +200,8 @@ impl Scan {
     /// - [`ScanError::Refused`] in the cases in which [`Import::push`](crate::Import::push) returns an error.
     /// - [`ScanError::Search`] if the request was cancelled or its deadline has passed.
     ///
-    /// The scan has then failed: every later call returns the same error. With the feature `parallel`, the error of a document may be
-    /// returned by a later call.
+    /// The scan has then failed: every later call returns the same error. With the feature `parallel`, the error of a document may
+    /// be returned by a later call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ScanError> {
         self.check()?;
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
@@ -230,7 +231,7 @@ impl Scan {
     /// first byte of the first source, and calls this method again. This happens once, unless the sources change.
     ///
     /// ```
-    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, Scanned, SearchRequest};
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, ScanOutcome, SearchRequest};
     /// let request = SearchRequest::new(Filter::all(&Catalog::cases()));
     /// let mut scan = Scan::new(&Catalog::cases(), &Limits::default(), ImportMode::Lenient, &request)?;
     /// let found = loop {
@@ -238,8 +239,8 @@ impl Scan {
     ///     scan.push(br#"[{"id":"a"},{"id":"b"},"#)?;
     ///     scan.push(br#"{"name":"no id"},{"id":"a","name":"the last one"}]"#)?;
     ///     match scan.finish()? {
-    ///         Scanned::Answer(found) => break found,
-    ///         Scanned::ReadAgain(again) => scan = again,
+    ///         ScanOutcome::Answer(found) => break found,
+    ///         ScanOutcome::ReadAgain(again) => scan = again,
     ///     }
     /// };
     /// assert_eq!(found.answer.documents().next(), Some(r#"{"id":"a","name":"the last one"}"#));
@@ -250,17 +251,17 @@ impl Scan {
     /// # Errors
     /// - The errors of [`push`](Self::push), for the end of the last source.
     /// - [`ScanError::Search`] if the cursor that the request asks for would be too long, or if a histogram has too many buckets.
-    pub fn finish(mut self) -> Result<Scanned, ScanError> {
+    pub fn finish(mut self) -> Result<ScanOutcome, ScanError> {
         self.finish_source()?;
         let drained = self.drain().map_err(SplitError::from);
         self.note(drained)?;
         self.check_stop()?;
         let Self { request, settings, sought, merged, bytes, .. } = self;
         match merged.finish(&settings) {
-            Ok(complete) => Ok(Scanned::Answer(answer(&request, &settings, sought, complete, bytes)?)),
+            Ok(complete) => Ok(ScanOutcome::Answer(answer(&request, &settings, sought, complete, bytes)?)),
             Err(mut repeated) => {
                 repeated.extend(&settings.repeated);
-                Ok(Scanned::ReadAgain(Self::of_settings(request, settings.again(repeated), sought)))
+                Ok(ScanOutcome::ReadAgain(Self::of_settings(request, settings.again(repeated), sought)))
             }
         }
     }
@@ -281,8 +282,8 @@ impl Scan {
                 }
             }
             match self.finish()? {
-                Scanned::Answer(answer) => return Ok(answer),
-                Scanned::ReadAgain(again) => self = again,
+                ScanOutcome::Answer(answer) => return Ok(answer),
+                ScanOutcome::ReadAgain(again) => self = again,
             }
             source.rewind()?;
         }
@@ -294,7 +295,7 @@ impl Scan {
         RowScan::new(self.request, self.settings, self.sought)
     }
 
-    /// Adds a document, or its error, to the block that is being filled. Starts the block if it is full.
+    /// Adds a document, or its error, to the block that is being filled. If the block is then full, starts to read it.
     fn take(&mut self, piece: Piece<'_>) -> Result<(), Failed> {
         self.split = self.split.saturating_add(1);
         if self.filling.is_empty() {

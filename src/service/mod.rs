@@ -133,8 +133,8 @@
 //! - **Request size.** A head of much more than 64 KiB, or with more than 100 headers, gets 431. The response to a rejected head
 //!   has no error envelope. A body over the limit gets 413.
 //! - **Connections.** A connection over [`connections`](ServiceOptions::connections) or
-//!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503. So does a request on an HTTP/2 connection, if another
-//!   request runs on it. See [HTTP/2](#http2).
+//!   [`connections_per_peer`](ServiceOptions::connections_per_peer) gets 503. While a request runs on an HTTP/2 connection, each
+//!   further request on it counts as a connection. See [HTTP/2](#http2).
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
 //!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
 //!   gets at most half of `concurrency`.
@@ -262,9 +262,9 @@
 //! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
 //! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
-//! without a service. These commands are `search`, `stats`, `explain`, `why`, `import`, `delete`, `erase`, `filters`, `watch`,
-//! `token share`, `token shares`, `backup` and `compact`. The commands `verify`, `export` and `bench` get a copy of the database through the
-//! socket. The socket uses HTTP/1.1 with the error envelope:
+//! without a service. These commands are `search`, `stats`, `explain`, `why`, `match`, `import`, `delete`, `erase`, `filters`,
+//! `watch`, `audit replay`, `token share`, `token shares`, `backup` and `compact`. The commands `verify`, `export` and `bench` get
+//! a copy of the database through the socket. The socket uses HTTP/1.1 with the error envelope:
 //!
 //! | request | meaning |
 //! |---|---|

@@ -9,10 +9,13 @@ use crate::limits::Limits;
 ///
 /// ```
 /// use casefilter::service::ServiceOptions;
-/// let options = ServiceOptions { connections: 10_000, reject_replays: true, ..ServiceOptions::default() };
+/// let mut options = ServiceOptions::default();
+/// options.connections = 10_000;
+/// options.reject_replays = true;
 /// assert_eq!(options.clock_window.as_secs(), 60);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServiceOptions {
     /// The limits on request bodies and on pages.
     pub limits: Limits,
@@ -27,8 +30,8 @@ pub struct ServiceOptions {
     pub http2: bool,
     /// The maximum number of simultaneous connections. Further connections get 503.
     ///
-    /// On an HTTP/2 connection, each request beside the first one at the same time counts as a further connection. It gets 503, but
-    /// the connection stays open.
+    /// While a request runs on an HTTP/2 connection, each further request on it counts as a further connection. Over the limit,
+    /// such a request gets 503, but its connection stays open.
     pub connections: usize,
     /// The maximum number of simultaneous connections from one IPv4 address or IPv6 /64 network. Further connections get 503.
     ///

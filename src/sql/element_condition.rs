@@ -333,7 +333,8 @@ fn write_with(wanted: Wanted, numbers: &str, values: &str, statement: &mut State
     statement.push(&after);
 }
 
-/// The name that [`Syntax`](super::dialect::Syntax) uses for a single value of a list. No column name starts with an underscore.
+/// The name that `elements_with` and `elements_with_every` of [`Syntax`](super::dialect::Syntax) use for the tested value. No
+/// column name starts with an underscore.
 const VALUE: &str = "_x";
 
 /// Appends the set of the elements that have every value in `set`. For few values, intersects one set for each value. For more

@@ -11,7 +11,7 @@ use super::statement::Statement;
 use super::table::{PLACE, Table};
 use crate::catalog::{Field, FieldType};
 use crate::error::{Error, ErrorKind};
-use crate::facet::{Buckets, Facet, FacetForm, FacetsRequest, Interval, MOST_STEPS};
+use crate::facet::{Buckets, Facet, FacetForm, FacetInterval, FacetsRequest, MOST_STEPS};
 use crate::filter::Filter;
 use crate::limits::Limits;
 use crate::value::OrderedType;
@@ -241,9 +241,13 @@ impl Writer<'_> {
                 const HOUR: i64 = 3_600_000;
                 const DAY: i64 = 24 * HOUR;
                 match interval {
-                    Interval::Hour => vec![format!("{} AS _b", floor("_t", HOUR)), format!("{local} AS _t")],
-                    Interval::Day => vec![format!("{} AS _b", floor("_t", DAY)), format!("{local} AS _t")],
-                    Interval::Week => {
+                    FacetInterval::Hour => {
+                        vec![format!("{} AS _b", floor("_t", HOUR)), format!("{local} AS _t")]
+                    }
+                    FacetInterval::Day => {
+                        vec![format!("{} AS _b", floor("_t", DAY)), format!("{local} AS _t")]
+                    }
+                    FacetInterval::Week => {
                         // 1969-12-29 was a Monday.
                         let from_monday = 3 * DAY;
                         vec![
@@ -251,10 +255,10 @@ impl Writer<'_> {
                             format!("{local} AS _t"),
                         ]
                     }
-                    Interval::Month | Interval::Quarter | Interval::Year => {
+                    FacetInterval::Month | FacetInterval::Quarter | FacetInterval::Year => {
                         let months = match interval {
-                            Interval::Month => "_m".to_owned(),
-                            Interval::Quarter => floor("_m", 3),
+                            FacetInterval::Month => "_m".to_owned(),
+                            FacetInterval::Quarter => floor("_m", 3),
                             _ => floor("_m", 12),
                         };
                         let mut stages = vec![format!("{months} AS _b")];

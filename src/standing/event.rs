@@ -1,4 +1,4 @@
-//! Events: a case enters or leaves a standing filter, or changes while the filter selects it.
+//! Events: a document enters or leaves a standing filter, or changes while the filter selects it.
 
 use std::fmt;
 
@@ -6,17 +6,18 @@ use super::key::split_key;
 use crate::catalog::{Catalog, FieldId};
 use crate::value::Timestamp;
 
-/// A change of the answer of a standing filter, caused by one write of a case.
+/// A change of the answer of a standing filter, caused by one write of a document.
 ///
-/// A write gives an event [`Entered`](EventKind::Entered) for each filter that selects the case only after the write. It gives
-/// [`Left`](EventKind::Left) for each filter that selects the case only before the write. A filter may have
-/// [fields](crate::StandingFilter::with_fields), and select the case before and after the write. Then the write gives
-/// [`Changed`](EventKind::Changed) if the set of values of one of these fields has changed. A write that stores a case several
+/// A write gives an event [`Entered`](EventKind::Entered) for each filter that selects the document only after the write. It gives
+/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. A filter may have
+/// [fields](crate::StandingFilter::with_fields), and select the document before and after the write. Then the write gives
+/// [`Changed`](EventKind::Changed) if the set of values of one of these fields has changed. A write that stores a document several
 /// times gives the difference between before and after the whole write.
 ///
-/// The events of a write follow each other. They are in the order of its cases, where a case that is stored several times has its
-/// last place. The events of one case are in no particular order. The events of [`insert_entering`](crate::Engine::insert_entering)
-/// are in the order of the filters, and then in insertion order of the cases.
+/// The events of a write follow each other. They are in the order of its documents, where a document that is stored several times
+/// has its last place. The events of one document are in no particular order. The events of
+/// [`insert_entering`](crate::Engine::insert_entering) are in the order of the filters, and then in insertion order of the
+/// documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -30,8 +31,8 @@ pub struct Event {
     /// The [owner](crate::StandingFilter::owner) of the standing filter, if it has one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub owner: Option<String>,
-    /// The id of the case. Empty if the case was erased (`Store::erase`), and in the event `restrictions changed` of a
-    /// [service](crate::guide::service). That event marks that the filters of an owner select other cases from now on.
+    /// The id of the document. Empty if the document was erased (`Store::erase`), and in the event `restrictions changed` of a
+    /// [service](crate::guide::service). That event marks that the filters of an owner select other documents from now on.
     pub id: String,
     /// The kind of the change.
     pub kind: EventKind,
@@ -43,11 +44,11 @@ pub struct Event {
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The filter selects the case now, and did not before the write.
+    /// The filter selects the document now, and did not before the write.
     Entered,
-    /// The filter does not select the case any more, or the case was deleted.
+    /// The filter does not select the document any more, or the document was deleted.
     Left,
-    /// The filter selects the case before and after the write. These are the names of its fields whose values have changed.
+    /// The filter selects the document before and after the write. These are the names of its fields whose values have changed.
     Changed(Vec<String>),
 }
 
@@ -86,14 +87,15 @@ impl EventKind {
 /// The error for events that are not kept any more, or that have not happened yet.
 ///
 /// ```
-/// use casefilter::EventsGone;
-/// let error = EventsGone { after: 7, oldest: 12, last: 20 };
-/// assert_eq!(error.to_string(), "the events after number 7 are not all kept; the oldest one that is kept has number 12");
-/// let error = EventsGone { after: 30, ..error };
-/// assert_eq!(error.to_string(), "no event has number 30 yet; the last one has number 20");
+/// use casefilter::{Catalog, Engine};
+/// let engine = Engine::new(Catalog::cases());
+/// let error = engine.events_after(7, 10).unwrap_err();
+/// assert_eq!((error.after, error.oldest, error.last), (7, 1, 0));
+/// assert_eq!(error.to_string(), "no event has number 7 yet; the last one has number 0");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventsGone {
+#[non_exhaustive]
+pub struct EventsGoneError {
     /// The number after which events were asked for.
     pub after: u64,
     /// The number of the oldest event that is kept. If none is kept, the number of the next event.
@@ -102,7 +104,7 @@ pub struct EventsGone {
     pub last: u64,
 }
 
-impl EventsGone {
+impl EventsGoneError {
     /// Checks that all events after `after` are kept, and that `after` is the number of an event, or 0.
     pub(crate) fn check(after: u64, oldest: u64, last: u64) -> Result<(), Self> {
         if after > last || after.saturating_add(1) < oldest {
@@ -112,7 +114,7 @@ impl EventsGone {
     }
 }
 
-impl fmt::Display for EventsGone {
+impl fmt::Display for EventsGoneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { after, oldest, last } = self;
         if after > last {
@@ -125,4 +127,24 @@ impl fmt::Display for EventsGone {
     }
 }
 
-impl std::error::Error for EventsGone {}
+impl std::error::Error for EventsGoneError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_for_missing_events_names_the_numbers() {
+        let text = |after, oldest, last| {
+            EventsGoneError::check(after, oldest, last).map_err(|error| error.to_string())
+        };
+        assert_eq!(text(11, 12, 20), Ok(()));
+        assert_eq!(text(20, 12, 20), Ok(()));
+        let gone = "the events after number 10 are not all kept; the oldest one that is kept has number 12";
+        assert_eq!(text(10, 12, 20), Err(gone.to_owned()));
+        assert_eq!(
+            text(21, 12, 20),
+            Err("no event has number 21 yet; the last one has number 20".to_owned())
+        );
+    }
+}

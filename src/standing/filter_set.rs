@@ -1,11 +1,11 @@
-//! The type [`FilterSet`]: named filters, and which of them select a case.
+//! The type [`FilterSet`]: named filters, and which of them select a document.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
 use super::hasher::Hasher;
-use super::matches::Matches;
+use super::matches::FilterMatches;
 use super::segment::Watched;
 use super::shared::Shared;
 use super::snapshot::{Place, Snapshot};
@@ -15,12 +15,13 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::filter::{Document, Filter};
 
-/// A set of named filters, which finds the filters that select a case.
+/// A set of named filters, which finds the filters that select a document.
 ///
 /// To ask many filters one by one takes a time that grows with their number. A set has an index of the values that its filters ask
-/// for, so that a case is tested by few of them. All filters of a set belong to one catalogue.
+/// for, so that a document is tested by few of them. All filters of a set belong to one catalogue.
 ///
-/// A set is `Send + Sync`. Filters are inserted and removed while other threads match cases: each match sees the set at one moment.
+/// A set is `Send + Sync`. Filters are inserted and removed while other threads match documents: each match sees the set at one
+/// moment.
 ///
 /// ```
 /// use casefilter::{Catalog, Document, Filter, FilterSet, StandingFilter};
@@ -50,7 +51,7 @@ pub struct FilterSet {
 
 /// The result of [`FilterSet::insert`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Inserted {
+pub enum InsertOutcome {
     /// The set had no filter of this name.
     New,
     /// The set had a filter of this name, which was replaced.
@@ -120,16 +121,16 @@ impl FilterSet {
     ///
     /// # Errors
     /// - [`ErrorKind::BadValue`] for an empty name, [`ErrorKind::StringTooLong`] for a name of more than 128 bytes
-    /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: a case would leave such a filter without being
+    /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: a document would leave such a filter without being
     ///   written
     /// - [`ErrorKind::CatalogMismatch`] for a filter whose catalogue is not [within](Catalog::is_within) that of the set
     /// - [`ErrorKind::CatalogMismatch`] for [fields](StandingFilter::with_fields) that the set's catalogue does not have
     /// - [`ErrorKind::TooManyFilters`] if the set is full
-    pub fn insert(&self, filter: StandingFilter) -> Result<Inserted, Error> {
+    pub fn insert(&self, filter: StandingFilter) -> Result<InsertOutcome, Error> {
         self.check(&filter)?;
         match self.insert_checked(vec![filter])? {
-            0 => Ok(Inserted::New),
-            _ => Ok(Inserted::Replaced),
+            0 => Ok(InsertOutcome::New),
+            _ => Ok(InsertOutcome::Replaced),
         }
     }
 
@@ -239,8 +240,8 @@ impl FilterSet {
         self.exchange(&[], filters)
     }
 
-    /// Removes the filters with these keys, and inserts filters with different names, which were [checked](Self::checked). Matches see
-    /// either none of this or all. Returns the number of filters of the set that were removed or replaced.
+    /// Removes the filters with these keys, and inserts filters with different names, which were [checked](Self::checked). Matches
+    /// see either none of this or all. Returns the number of filters of the set that were removed or replaced.
     ///
     /// # Errors
     /// Returns [`ErrorKind::TooManyFilters`], and then changes nothing.
@@ -384,8 +385,8 @@ impl FilterSet {
     /// # Errors
     /// Returns an error of kind [`CatalogMismatch`](ErrorKind::CatalogMismatch) if the catalogue of the set is not
     /// [within](Catalog::is_within) the catalogue of the document.
-    pub fn matching(&self, document: &Document) -> Result<Matches, Error> {
-        let mut matches = Matches::new();
+    pub fn matching(&self, document: &Document) -> Result<FilterMatches, Error> {
+        let mut matches = FilterMatches::new();
         self.matching_into(document, &mut matches)?;
         Ok(matches)
     }
@@ -393,11 +394,11 @@ impl FilterSet {
     /// Replaces the names in `matches` by those of the filters that select a document. Its memory is reused.
     ///
     /// ```
-    /// use casefilter::{Catalog, Document, Filter, FilterSet, Matches, StandingFilter};
+    /// use casefilter::{Catalog, Document, Filter, FilterSet, FilterMatches, StandingFilter};
     /// let cases = Catalog::cases();
     /// let set = FilterSet::new(&cases);
     /// set.insert(StandingFilter::new("vip", &Filter::compile_text(&cases, "tags = vip")?))?;
-    /// let mut matches = Matches::new();
+    /// let mut matches = FilterMatches::new();
     /// let mut found = 0;
     /// for document in [r#"{"id":"1","tags":["vip"]}"#, r#"{"id":"2"}"#] {
     ///     set.matching_into(&Document::parse(&cases, document.as_bytes())?, &mut matches)?;
@@ -409,20 +410,20 @@ impl FilterSet {
     ///
     /// # Errors
     /// Returns the error of [`matching`](Self::matching), and then leaves `matches` unchanged.
-    pub fn matching_into(&self, document: &Document, matches: &mut Matches) -> Result<(), Error> {
+    pub fn matching_into(&self, document: &Document, matches: &mut FilterMatches) -> Result<(), Error> {
         self.catalog.check_within(document.catalog(), "document")?;
         self.matching_row(document.row(), document.catalog(), matches);
         Ok(())
     }
 
-    /// Replaces the names in `matches` by those of the filters that select a case in JSON.
+    /// Replaces the names in `matches` by those of the filters that select a document in JSON.
     ///
     /// ```
-    /// use casefilter::{Catalog, Filter, FilterSet, Matches, StandingFilter};
+    /// use casefilter::{Catalog, Filter, FilterSet, FilterMatches, StandingFilter};
     /// let cases = Catalog::cases();
     /// let set = FilterSet::new(&cases);
     /// set.insert(StandingFilter::new("vip", &Filter::compile_text(&cases, "tags = vip")?))?;
-    /// let mut matches = Matches::new();
+    /// let mut matches = FilterMatches::new();
     /// set.matching_json(br#"{"id":"1","tags":["vip"]}"#, &mut matches)?;
     /// assert!(matches.iter().eq(["vip"]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -430,7 +431,7 @@ impl FilterSet {
     ///
     /// # Errors
     /// Returns the errors of [`Document::parse`], and then leaves `matches` unchanged.
-    pub fn matching_json(&self, json: &[u8], matches: &mut Matches) -> Result<(), Errors> {
+    pub fn matching_json(&self, json: &[u8], matches: &mut FilterMatches) -> Result<(), Errors> {
         let document = Document::parse(&self.catalog, json)?;
         self.matching_row(document.row(), &self.catalog, matches);
         Ok(())
@@ -438,7 +439,7 @@ impl FilterSet {
 
     /// Replaces the names in `matches` by those of the filters that select a row. `catalog` is the catalogue that the row was read
     /// for; the catalogue of the set must be within it.
-    pub(crate) fn matching_row(&self, row: &OwnedRow, catalog: &Catalog, matches: &mut Matches) {
+    pub(crate) fn matching_row(&self, row: &OwnedRow, catalog: &Catalog, matches: &mut FilterMatches) {
         matches.fill(self.shared.load(), |snapshot, scratch, found| {
             snapshot.matching(row, catalog, &self.hasher, scratch, |place| found.push(place));
         });

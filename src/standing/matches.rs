@@ -1,4 +1,4 @@
-//! The type [`Matches`]: the names of the filters that select a case.
+//! The type [`FilterMatches`]: the names of the filters that select a document.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use super::segment::Scratch;
 use super::snapshot::{Place, Snapshot};
 
-/// The names of the standing filters that select a case.
+/// The names of the standing filters that select a document.
 ///
-/// [`FilterSet::matching`](crate::FilterSet::matching) creates one for each case. To test many cases,
-/// [`FilterSet::matching_into`](crate::FilterSet::matching_into) reuses the memory of one `Matches`.
+/// [`FilterSet::matching`](crate::FilterSet::matching) creates one for each document. To test many documents,
+/// [`FilterSet::matching_into`](crate::FilterSet::matching_into) reuses the memory of one `FilterMatches`.
 ///
 /// The names are in no particular order, and none is repeated.
 #[derive(Default)]
-pub struct Matches {
+pub struct FilterMatches {
     snapshot: Arc<Snapshot>,
     found: Vec<Place>,
     scratch: Scratch,
 }
 
-impl Matches {
-    /// Creates an empty `Matches`, to be filled by [`FilterSet::matching_into`](crate::FilterSet::matching_into).
+impl FilterMatches {
+    /// Creates an empty `FilterMatches`, to be filled by [`FilterSet::matching_into`](crate::FilterSet::matching_into).
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -40,15 +40,15 @@ impl Matches {
     /// Returns the number of names.
     ///
     /// ```
-    /// use casefilter::Matches;
-    /// assert_eq!((Matches::new().len(), Matches::new().is_empty()), (0, true));
+    /// use casefilter::FilterMatches;
+    /// assert_eq!((FilterMatches::new().len(), FilterMatches::new().is_empty()), (0, true));
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// Returns true if no filter selects the case.
+    /// Returns true if no filter selects the document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
@@ -80,7 +80,7 @@ impl Matches {
     }
 }
 
-impl fmt::Debug for Matches {
+impl fmt::Debug for FilterMatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }

@@ -1,4 +1,4 @@
-//! Standing filters: which of many named filters select one case.
+//! Standing filters: which of many named filters select one document.
 //!
 //! A [`FilterSet`] has the filters. Its current state is a snapshot, which never changes: a write builds the next snapshot and
 //! swaps a pointer, as in an engine. So a match never waits for a write.
@@ -22,7 +22,7 @@
 //! | removed names of a segment | `removed` |
 //! | the index | `segment` |
 //! | events of writes: their kinds; finding them; those of one write; the latest ones | `event`; `watch`; `write_events`; `ring` |
-//! | the fields that filters read of a case | `reads` |
+//! | the fields that filters read of a document | `reads` |
 
 mod event;
 mod filter_set;
@@ -41,13 +41,13 @@ mod standing_filter;
 mod watch;
 mod write_events;
 
-pub use self::event::{Event, EventKind, EventsGone};
-pub use self::filter_set::{FilterSet, FilterSetMemory, Inserted};
+pub use self::event::{Event, EventKind, EventsGoneError};
+pub use self::filter_set::{FilterSet, FilterSetMemory, InsertOutcome};
 #[cfg(feature = "service")]
 pub(crate) use self::key::MARK;
 #[cfg(feature = "store")]
 pub(crate) use self::key::{has_form, key_of, split_key};
-pub use self::matches::Matches;
+pub use self::matches::FilterMatches;
 pub(crate) use self::ring::EventRing;
 pub use self::standing_filter::StandingFilter;
 pub(crate) use self::watch::{Watch, WatchRoom};

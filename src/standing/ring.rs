@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::event::{Event, EventKind, EventsGone};
+use super::event::{Event, EventKind, EventsGoneError};
 use super::write_events::{CaseEventKind, CaseEvents, Change, WriteEvents};
 use crate::catalog::{Catalog, FieldId};
 use crate::value::Timestamp;
@@ -147,14 +147,14 @@ impl EventRing {
         number: u64,
         most: usize,
         catalog: &Catalog,
-    ) -> Result<Vec<Event>, EventsGone> {
+    ) -> Result<Vec<Event>, EventsGoneError> {
         let mut found = Vec::new();
         let mut after = number;
         // The events that there are when the first piece is copied are the last ones that the answer has.
         let mut last = u64::MAX;
         loop {
             let kept = self.kept.lock();
-            match EventsGone::check(after, self.oldest(&kept), kept.last) {
+            match EventsGoneError::check(after, self.oldest(&kept), kept.last) {
                 Err(gone) if found.is_empty() => return Err(gone),
                 // Writes have removed the next events meanwhile. The next call returns this error.
                 Err(_) => return Ok(found),
@@ -199,7 +199,7 @@ mod tests {
                 for most in [0, 1, 999, 1_000, 1_001, 2_000, usize::MAX] {
                     let events = ring.after(after, most, &catalog);
                     if after + 1 < oldest || after > 3_500 {
-                        assert_eq!(events, Err(EventsGone { after, oldest, last: 3_500 }));
+                        assert_eq!(events, Err(EventsGoneError { after, oldest, last: 3_500 }));
                         continue;
                     }
                     let events = events.unwrap();

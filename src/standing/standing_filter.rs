@@ -46,7 +46,7 @@ impl StandingFilter {
         Self { owner: owner.map(Into::into), ..Self::new(name, filter) }
     }
 
-    /// Sets the fields whose changes are of interest while the filter selects a case.
+    /// Sets the fields whose changes are of interest while the filter selects a document.
     ///
     /// Writes of an engine or store give an event [`Changed`](crate::EventKind::Changed) for them. Matches do not use them.
     ///

@@ -21,6 +21,7 @@ use crate::value::{Clock, Timestamp};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum AsOf {
     /// The moment after the write with this number. 0 is the moment before the first write.
     Write(u64),
@@ -90,7 +91,7 @@ impl std::error::Error for ParseAsOfError {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HistoryGone {
+pub struct HistoryGoneError {
     /// The moment that was asked for.
     pub asked: AsOf,
     /// The number and the time of the oldest write after which the documents are known. `None` if the store keeps no history: only the
@@ -102,7 +103,7 @@ pub struct HistoryGone {
     pub is_future: bool,
 }
 
-impl fmt::Display for HistoryGone {
+impl fmt::Display for HistoryGoneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked, oldest, last, is_future } = self;
         let asked = match asked {
@@ -126,4 +127,4 @@ impl fmt::Display for HistoryGone {
     }
 }
 
-impl std::error::Error for HistoryGone {}
+impl std::error::Error for HistoryGoneError {}

@@ -11,7 +11,7 @@ use super::columns::KeptSources;
 use super::database::Store;
 use super::documents::Documents;
 use super::erase_copy::{Selected, copy_without};
-use super::erasure::{Erased, Erasure};
+use super::erasure::{Erasure, ErasureReport};
 use super::error::{Fault, StoreError, guarded};
 use super::exchange::NewFile;
 use super::file::File;
@@ -55,7 +55,7 @@ impl Store {
     /// # Errors
     /// Returns the errors of [`compact_online`](Self::compact_online), and those of [`count`](Self::count) for the filter. Then nothing is
     /// erased, with the exceptions that `compact_online` names.
-    pub fn erase(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+    pub fn erase(&self, erasure: &Erasure) -> Result<ErasureReport, StoreError> {
         self.erase_into(erasure, || self.new_file())
     }
 
@@ -64,13 +64,13 @@ impl Store {
         &self,
         erasure: &Erasure,
         new_file: impl FnOnce() -> Result<NewFile, Fault>,
-    ) -> Result<Erased, StoreError> {
+    ) -> Result<ErasureReport, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
         let selected = self.prepared(&mut log, || {
             self.select(erasure).map_err(|error| StoreError::request(&self.name, error))
         })?;
-        let mut erased = Erased::default();
+        let mut erased = ErasureReport::default();
         let exchanged = guarded(|| {
             // Searches in progress may still read columns of the old file.
             let mut kept = KeptSources::default();

@@ -6,7 +6,7 @@ use redb::{ReadableTable, ReadableTableMetadata, TableError, WriteTransaction};
 
 use super::database::Store;
 use super::dictionary::{self, Dictionaries, Dictionary};
-use super::erasure::{Erased, Erasure};
+use super::erasure::{Erasure, ErasureReport};
 use super::error::Fault;
 use super::file::{File, Reading};
 use super::history_bytes::{WriteCounters, WriteRow, entry_to_bytes};
@@ -35,14 +35,14 @@ pub(super) fn copy_without(
     to: &File,
     erasure: &Erasure,
     mut selected: Selected,
-) -> Result<Erased, Fault> {
+) -> Result<ErasureReport, Fault> {
     let read = store.file.read()?;
     let dictionaries = store.file.dictionaries(&read)?;
     let old = old_documents(store, &read, &dictionaries, erasure, &mut selected)?;
     let write = to.write(true)?;
     let mut copy = Copy { store, read: &read, write: &write, dictionaries: &dictionaries, dictionary: None };
     copy.train(&selected)?;
-    let mut erased = Erased { history: old.len() as u64, ..Erased::default() };
+    let mut erased = ErasureReport { history: old.len() as u64, ..ErasureReport::default() };
     let gone = copy.documents(&selected)?;
     erased.cases = gone.len() as u64;
     erased.records = copy.records(erasure)?;
@@ -100,7 +100,7 @@ struct Fewer {
     born: Vec<u64>,
     /// The numbers of the writes that removed erased documents, the greatest one first.
     gone: Vec<u64>,
-    /// The count of erased cases after a write.
+    /// The count of erased cases that existed directly after the last write that `row` has handled.
     cases: u64,
 }
 
@@ -142,8 +142,8 @@ struct Copy<'c> {
 }
 
 impl Copy<'_> {
-    /// Trains the dictionary of the copy on documents that remain. A value of the erased person that many of their documents share may
-    /// be in the dictionaries of the file.
+    /// Trains the dictionary of the copy on documents that remain. A value of the erased person that many of their documents share
+    /// may be in the dictionaries of the file.
     fn train(&mut self, selected: &Selected) -> Result<(), Fault> {
         if !self.store.is_packed {
             return Ok(());
@@ -238,8 +238,8 @@ impl Copy<'_> {
         Ok(erased)
     }
 
-    /// Copies the history without the documents `old`. Counts the erasure as a write, if it changes the cases of now: if it erases the
-    /// documents `gone`.
+    /// Copies the history without the documents `old`. Counts the erasure as a write, if it changes the cases of now: if it erases
+    /// the documents `gone`.
     fn history(&self, old: &HashSet<(u64, u64)>, gone: &[u64]) -> Result<WriteCounters, Fault> {
         let is_write = !gone.is_empty();
         let mut counters = read_writes(&self.read.open_table(META)?)?;

@@ -62,7 +62,7 @@ impl std::fmt::Debug for Erasure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
-pub struct Erased {
+pub struct ErasureReport {
     /// The number of cases.
     pub cases: u64,
     /// The number of records.

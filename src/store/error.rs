@@ -6,10 +6,10 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::as_of::HistoryGone;
+use super::as_of::HistoryGoneError;
 use crate::engine::ImportError;
 use crate::error::Error;
-use crate::standing::EventsGone;
+use crate::standing::EventsGoneError;
 
 /// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,8 +95,8 @@ pub struct StoreError {
 /// The events or the moment that are not kept any more.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
-    Events(EventsGone),
-    History(HistoryGone),
+    Events(EventsGoneError),
+    History(HistoryGoneError),
 }
 
 impl StoreError {
@@ -137,7 +137,7 @@ impl StoreError {
 
     /// Returns the numbers of the events that there are, if the kind is [`EventsGone`](StoreErrorKind::EventsGone).
     #[must_use]
-    pub fn events_gone(&self) -> Option<EventsGone> {
+    pub fn events_gone(&self) -> Option<EventsGoneError> {
         match self.gone.as_deref() {
             Some(Gone::Events(gone)) => Some(*gone),
             Some(Gone::History(_)) | None => None,
@@ -146,7 +146,7 @@ impl StoreError {
 
     /// Returns the moments whose documents are known, if the kind is [`HistoryGone`](StoreErrorKind::HistoryGone).
     #[must_use]
-    pub fn history_gone(&self) -> Option<HistoryGone> {
+    pub fn history_gone(&self) -> Option<HistoryGoneError> {
         match self.gone.as_deref() {
             Some(Gone::History(gone)) => Some(*gone),
             Some(Gone::Events(_)) | None => None,
@@ -215,13 +215,13 @@ impl Fault {
     }
 
     /// Creates the fault for events that are not there.
-    pub(super) fn events_gone(gone: EventsGone) -> Self {
+    pub(super) fn events_gone(gone: EventsGoneError) -> Self {
         let gone = Some(Box::new(Gone::Events(gone)));
         Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that are not there") }
     }
 
     /// Creates the fault for a moment that is not kept.
-    pub(super) fn history_gone(gone: HistoryGone) -> Self {
+    pub(super) fn history_gone(gone: HistoryGoneError) -> Self {
         let gone = Some(Box::new(Gone::History(gone)));
         Self { gone, ..Self::new(StoreErrorKind::HistoryGone, "a moment that is not kept") }
     }

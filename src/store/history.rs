@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use redb::WriteTransaction;
 
-use super::as_of::{AsOf, HistoryGone};
+use super::as_of::{AsOf, HistoryGoneError};
 use super::database::Store;
 use super::documents::{Documents, OldDocuments, no_documents};
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
@@ -274,7 +274,7 @@ fn find_write(moment: AsOf, (last, now): (u64, Timestamp), history: Option<&Hist
             Ok::<_, Fault>((oldest, history.row(oldest)?.time))
         });
         match oldest.transpose() {
-            Ok(oldest) => Fault::history_gone(HistoryGone { asked: moment, oldest, last, is_future }),
+            Ok(oldest) => Fault::history_gone(HistoryGoneError { asked: moment, oldest, last, is_future }),
             Err(fault) => fault,
         }
     };

@@ -38,7 +38,7 @@ pub(super) struct Loaded {
     pub(super) state: StoreCounters,
     pub(super) standing: StandingCounters,
     pub(super) writes: WriteCounters,
-    /// The events that are kept, if the file says it.
+    /// The number and the age of the events that are kept, if the file has this setting.
     pub(super) kept_events: Option<KeptEvents>,
     /// The standing filters, which the engine has too.
     pub(super) filters: Arc<FilterSet>,

@@ -169,13 +169,13 @@ mod training;
 mod verify;
 mod write;
 
-pub use as_of::{AsOf, HistoryGone, ParseAsOfError};
+pub use as_of::{AsOf, HistoryGoneError, ParseAsOfError};
 pub use atomic::AtomicFile;
 #[cfg(feature = "service")]
 pub(crate) use atomic::unnamed_in;
 pub use compact::CompactReport;
 pub use database::Store;
-pub use erasure::{Erased, Erasure};
+pub use erasure::{Erasure, ErasureReport};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "service")]
 pub(crate) use history::OldLimit;
@@ -187,7 +187,7 @@ pub(crate) use owned_standing::{Exchange, NewOwnedFilter, OwnedEvents, OwnedFilt
 pub(crate) use page::FoundPage;
 #[cfg(all(test, feature = "service"))]
 pub(crate) use record_table::reads;
-pub use records::{RecordWrite, Records};
+pub use records::{RecordWriter, Records};
 pub use search::StoredDocuments;
 pub use snapshot::StoreSnapshot;
 #[doc(hidden)]

@@ -43,7 +43,7 @@ pub(super) struct KeptEvents {
 const MOST_AGE_MS: u64 = u64::MAX >> 1;
 
 impl StoreOptions {
-    /// Returns the events that are kept: what is set, otherwise what the file says.
+    /// Returns the number and the age of the events that are kept: what is set, otherwise what the file says.
     pub(super) fn kept_events(&self, stored: Option<KeptEvents>) -> KeptEvents {
         let stored = stored.unwrap_or_default();
         KeptEvents {

@@ -146,7 +146,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Returns the size of a record in bytes, or 0 if the record does not exist.
+/// Returns the size of a stored record in bytes, including its checksum. Returns 0 if the record does not exist.
 #[cfg(feature = "service")]
 pub(super) fn size(table: &impl ReadableTable<Key, Bytes>, kind: &str, key: &str) -> Result<usize, Fault> {
     #[cfg(all(test, feature = "service"))]

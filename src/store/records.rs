@@ -27,7 +27,7 @@ pub struct Records<'s> {
 }
 
 /// A transaction that writes records; see [`Store::write_records`].
-pub struct RecordWrite<'t> {
+pub struct RecordWriter<'t> {
     name: &'t str,
     table: Guarded<Table<'t, Key, Bytes>>,
     log: &'t mut Log,
@@ -81,7 +81,7 @@ impl Store {
     /// Returns the error of the closure. Returns an error if the file cannot be read or written, as [`upsert`](Self::upsert) does.
     pub fn write_records<T, E: From<StoreError>>(
         &self,
-        write: impl FnOnce(&mut RecordWrite<'_>) -> Result<T, E>,
+        write: impl FnOnce(&mut RecordWriter<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -90,7 +90,7 @@ impl Store {
         let outcome = {
             let table = guarded(|| Ok(transaction.get()?.open_table(RECORDS)?));
             let table = Guarded::new(self.settle(&mut log, table)?);
-            let mut records = RecordWrite { name: &self.name, table, log: &mut log, is_changed: false };
+            let mut records = RecordWriter { name: &self.name, table, log: &mut log, is_changed: false };
             let outcome = catch_unwind(AssertUnwindSafe(|| write(&mut records)));
             let is_changed = records.is_changed;
             drop(records);
@@ -195,7 +195,7 @@ impl Records<'_> {
     }
 }
 
-impl RecordWrite<'_> {
+impl RecordWriter<'_> {
     /// Calls redb. If the call fails, marks the store as failed, so that the whole transaction is dropped.
     fn run<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, StoreError> {
         guarded(|| call(self)).map_err(|fault| {
@@ -290,8 +290,8 @@ impl fmt::Debug for Records<'_> {
     }
 }
 
-impl fmt::Debug for RecordWrite<'_> {
+impl fmt::Debug for RecordWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordWrite").field("file", &self.name).finish_non_exhaustive()
+        f.debug_struct("RecordWriter").field("file", &self.name).finish_non_exhaustive()
     }
 }

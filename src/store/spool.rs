@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_in_the_file_is_not_read_back() {
+    fn changed_bytes_of_the_temporary_file_are_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let sizes = [600_000, 30];
         for at in [0, 8, 16, 24, 1_000_000, 1_200_023] {

@@ -20,12 +20,12 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Store {
-    /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event): which
-    /// of the filters a case enters and leaves. The filters are in the file, and on disk when the call returns: all of them, or none.
-    /// Returns the number of filters that were replaced.
+    /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event):
+    /// which of the filters a document enters and leaves. The filters are in the file, and on disk when the call returns: all of
+    /// them, or none. Returns the number of filters that were replaced.
     ///
-    /// Gives no events for the cases that the filters select already; [`insert_entering`](Self::insert_entering) does. A filter that
-    /// is replaced gives no events either: later writes use the new one.
+    /// Gives no events for the documents that the filters select already; [`insert_entering`](Self::insert_entering) does. A filter
+    /// that is replaced gives no events either: later writes use the new one.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, EventKind, Filter, StandingFilter, Store, StoreOptions};
@@ -52,10 +52,10 @@ impl Store {
     }
 
     /// Inserts standing filters as [`insert_standing`](Self::insert_standing) does, and gives an event
-    /// [`Entered`](crate::EventKind::Entered) for each case that one of them selects now.
+    /// [`Entered`](crate::EventKind::Entered) for each document that one of them selects now.
     ///
     /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one gives
-    /// `Entered` also for cases that both select. It gives no `Left` for cases that only the replaced filter selected.
+    /// `Entered` also for documents that both select. It gives no `Left` for documents that only the replaced filter selected.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, StandingFilter, Store, StoreOptions};
@@ -108,9 +108,9 @@ impl Store {
         )
     }
 
-    /// Removes the standing filter of this name. Returns false if there is none. Gives no events, also not for the cases that the
-    /// filter selects: if it is inserted again by [`insert_entering`](Self::insert_entering), they enter again. On disk when the call
-    /// returns.
+    /// Removes the standing filter of this name. Returns false if there is none. Gives no events, also not for the documents that
+    /// the filter selects: if it is inserted again by [`insert_entering`](Self::insert_entering), they enter again. On disk when
+    /// the call returns.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -127,8 +127,8 @@ impl Store {
         Ok(is_name(name) && self.remove_key(name)?)
     }
 
-    /// Like [`remove_standing`](Self::remove_standing), for a filter that has an [owner](StandingFilter::owner), such as a token of a
-    /// service that was revoked.
+    /// Like [`remove_standing`](Self::remove_standing), for a filter that has an [owner](StandingFilter::owner), such as a token of
+    /// a service that was revoked.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -221,8 +221,8 @@ impl Store {
 
     /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0.
     ///
-    /// Returns only events that are on disk. So after a crash, no event has disappeared, and none has another number. The events of a
-    /// [grouped](super::Durability::Grouped) write are returned after the next synced write or [`sync`](Self::sync).
+    /// Returns only events that are on disk. So after a crash, no event has disappeared, and none has another number. The events of
+    /// a [grouped](super::Durability::Grouped) write are returned after the next synced write or [`sync`](Self::sync).
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreErrorKind, StoreOptions};
@@ -234,9 +234,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`EventsGone`](StoreErrorKind::EventsGone) if an event after `after` is not kept any more, or if the event `after` has
-    /// not happened yet; [`StoreError::events_gone`] names the oldest and the last event. Returns an error if the file cannot be read,
-    /// or if an event is damaged.
+    /// Returns [`EventsGone`](StoreErrorKind::EventsGone) if an event after `after` is not kept any more, or if the event `after`
+    /// has not happened yet; [`StoreError::events_gone`] names the oldest and the last event. Returns an error if the file cannot
+    /// be read, or if an event is damaged.
     pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, StoreError> {
         // The number is read before the file, so that the file has the event.
         self.read_events((after, self.bell.last()), most)

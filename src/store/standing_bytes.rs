@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back_and_what_is_changed_does_not() {
+    fn bytes_are_read_back_and_changed_bytes_are_rejected() {
         let catalog = catalog();
         let fields = Fields::of(&catalog);
         let counters = StandingCounters { filters: 2, changes: 3, first_event: 4, next_event: 9, entries: 1 };

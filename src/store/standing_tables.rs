@@ -18,7 +18,7 @@ use super::standing_bytes::{
 use super::tables::{EVENTS, META, STANDING, STANDING_COUNTERS, read_standing};
 use crate::catalog::Catalog;
 use crate::engine::Clock;
-use crate::standing::{Event, EventsGone, StandingFilter, WriteEvents};
+use crate::standing::{Event, EventsGoneError, StandingFilter, WriteEvents};
 use crate::value::Timestamp;
 
 /// Returns the clock of events: the time of the system.
@@ -222,7 +222,7 @@ pub(super) fn each_event(
     // The file may have later events, which a crash can still undo. So neither the check nor its error may name their numbers.
     let last = last.min(counters.last_event());
     let oldest = counters.first_event.min(last.saturating_add(1));
-    EventsGone::check(after, oldest, last).map_err(Fault::events_gone)?;
+    EventsGoneError::check(after, oldest, last).map_err(Fault::events_gone)?;
     if after >= last {
         return Ok(());
     }

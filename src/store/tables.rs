@@ -380,7 +380,7 @@ pub(super) struct Counted {
     pub(super) records: u64,
     pub(super) standing: StandingCounters,
     pub(super) writes: WriteCounters,
-    /// The events that are kept, if a program has set it.
+    /// The number and the age of the events that are kept, if a program has set them.
     pub(super) kept_events: Option<KeptEvents>,
 }
 
@@ -450,7 +450,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_comes_back_and_what_is_changed_does_not() {
+    fn bytes_are_read_back_and_changed_bytes_are_rejected() {
         let state = StoreCounters { next_place: 3, cases: 1, released: u64::MAX, ..StoreCounters::default() };
         let document = Stored { place: 9, body: Body::Plain("{\"id\":\"é\"}".as_bytes()) };
         let packed = Stored { place: 9, body: Body::Packed { dictionary: 3, frame: b"frame" } };

@@ -25,7 +25,7 @@ pub(super) struct EqualKeys<'b, 's> {
 }
 
 impl EqualKeys<'_, '_> {
-    /// Returns the `wanted` rows with the smallest ids on the page, in any order.
+    /// Returns the `wanted` rows with the smallest ids, in any order. Chooses only among rows whose id code is in `id_codes`.
     pub(super) fn first(&self, wanted: usize, pace: &Pace<'_>) -> Vec<u16> {
         let Self { batch, sets: [one, other], id_codes } = self;
         let count = one.count_both(other, batch.rows());

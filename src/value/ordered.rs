@@ -12,8 +12,8 @@ use super::number::Number;
 
 /// A type whose values have *ordinals*: 64-bit integers that sort like the values. Neighbouring values have consecutive ordinals.
 ///
-/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys store ordinals and this type. Ordinals are
-/// converted back to values where values are printed, stored or sent.
+/// Lowering and ingest convert values to ordinals. Sets, columns, indexes and sort keys store ordinals. Sets and columns also store
+/// this type. Ordinals are converted back to values where values are printed, stored or sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum OrderedType {
     /// [`Number`]. The ordinal is [`Number::ordinal`].

@@ -100,6 +100,27 @@ fn every_relative_link_of_a_document_resolves() {
 }
 
 #[test]
+fn short_pages_stay_short() {
+    // A published package lacks some of the pages.
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap_or_default();
+    for (path, lines) in [("README.md", 219), ("ARCHITECTURE.md", 180)] {
+        let found = read(path).lines().count();
+        assert!(found <= lines, "{path} has {found} lines, more than {lines}");
+    }
+    for (path, bytes) in [("benches/README.md", 16 << 10), ("benches/HISTORY.md", 8 << 10)] {
+        let found = read(path).len();
+        assert!(found < bytes, "{path} has {found} bytes, not less than {bytes}");
+    }
+    let examples: Vec<_> =
+        fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(examples.len() >= 7, "{examples:?}");
+    for example in examples {
+        let found = fs::read_to_string(&example).unwrap().lines().count();
+        assert!(found < 80, "{} has {found} lines", example.display());
+    }
+}
+
+#[test]
 fn links_and_headings_are_recognised() {
     let text = "# One\n\n[a](b.md) and [`c`](d.md#e-f), `[x](y)`\n```sh\n# [no](link)\n```\n## Sizes, and `memory`\n";
     assert_eq!(links(text), ["b.md", "d.md#e-f"]);

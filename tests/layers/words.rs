@@ -192,6 +192,11 @@ fn is_clean(file: &Path) -> bool {
 
 /// Returns the Rust files of the package with their comments. Their paths are relative to the package.
 fn files() -> Vec<(PathBuf, Vec<Comment>)> {
+    texts().into_iter().map(|(path, text)| (path, comments(&text))).collect()
+}
+
+/// Returns the Rust files of the package with their texts. Their paths are relative to the package.
+fn texts() -> Vec<(PathBuf, String)> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut open: Vec<PathBuf> = FOLDERS.iter().map(|folder| package.join(folder)).collect();
     let mut files = Vec::new();
@@ -200,7 +205,7 @@ fn files() -> Vec<(PathBuf, Vec<Comment>)> {
             open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            files.push((path.strip_prefix(package).unwrap().to_owned(), comments(&text)));
+            files.push((path.strip_prefix(package).unwrap().to_owned(), text));
         }
     }
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -219,6 +224,32 @@ fn clean_rooms_have_plain_words() {
         }
     }
     super::report(&broken);
+}
+
+/// Returns the names of functions that begin with a clause, or contain a word that hides the subject.
+fn vague_names(text: &str) -> impl Iterator<Item = &str> {
+    let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")?.split('(').next());
+    names.filter(|name| {
+        name.starts_with("what_")
+            || name.split('_').any(|word| ["whatever", "nobody", "whoever"].contains(&word))
+    })
+}
+
+#[test]
+fn names_of_functions_are_plain() {
+    assert_eq!(
+        vague_names("fn what_is() {}\n    fn f_whatever_comes() {}\nfn somewhat_large() {}")
+            .collect::<Vec<_>>(),
+        ["what_is", "f_whatever_comes"]
+    );
+    let files = texts();
+    let own = Path::new(file!());
+    let vague: Vec<(&Path, &str)> = files
+        .iter()
+        .filter(|(path, _)| path != own)
+        .flat_map(|(path, text)| vague_names(text).map(move |name| (&**path, name)))
+        .collect();
+    assert!(vague.is_empty(), "{vague:?}");
 }
 
 #[test]

@@ -14,16 +14,21 @@ pub(crate) fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set: tests/postgres/run does that"))
 }
 
+/// Returns options that a function has changed.
+pub(crate) fn changed<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut options);
+    options
+}
+
 /// Returns options for a table, with timeouts that are long enough on a busy machine.
 pub(crate) fn options(table: &str) -> PostgresOptions {
-    PostgresOptions {
-        table: table.to_owned(),
-        max_waiting_searches: 1000,
-        statement_timeout: Duration::from_secs(60),
-        acquire_timeout: Duration::from_secs(30),
-        connect_timeout: Duration::from_secs(20),
-        ..PostgresOptions::default()
-    }
+    changed(PostgresOptions::default(), |options| {
+        options.table = table.to_owned();
+        options.max_waiting_searches = 1000;
+        options.statement_timeout = Duration::from_secs(60);
+        options.acquire_timeout = Duration::from_secs(30);
+        options.connect_timeout = Duration::from_secs(20);
+    })
 }
 
 /// Returns a unique table name.

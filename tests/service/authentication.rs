@@ -6,8 +6,8 @@ use casefilter::service::ServiceOptions;
 
 use super::client::{Client, Key, Response, now_s, sign};
 use super::server::{
-    COPY, EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, company_of, comparison_of,
-    info_of, key, review_of, share_tokens_of, status_of,
+    COPY, EVENTS, FILTERS, PERMISSIONS, PREVIEW, SEARCH, STANDING, Server, aml_of, changed, company_of,
+    comparison_of, info_of, key, review_of, share_tokens_of, status_of,
 };
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
@@ -151,8 +151,10 @@ fn the_signature_covers_the_bytes_as_sent_without_normalization() {
 #[test]
 fn a_signature_can_be_reused_unless_replays_are_rejected() {
     for reject_replays in [false, true] {
-        let options =
-            ServiceOptions { reject_replays, remembered_signatures: 3, ..ServiceOptions::default() };
+        let options = changed(ServiceOptions::default(), |options| {
+            options.reject_replays = reject_replays;
+            options.remembered_signatures = 3;
+        });
         let server = Server::with("plain.cases.ndjson", options);
         let (mut client, all) = (server.client(), key("all"));
         let now = now_s().to_string();
@@ -217,7 +219,7 @@ fn each_operation_needs_its_permission() {
 
 #[test]
 fn the_clock_window_is_configurable() {
-    let options = ServiceOptions { clock_window: Duration::from_secs(5), ..ServiceOptions::default() };
+    let options = changed(ServiceOptions::default(), |options| options.clock_window = Duration::from_secs(5));
     let server = Server::with("plain.cases.ndjson", options);
     let (mut client, all) = (server.client(), key("all"));
     for (seconds, expected) in [(-3, 200), (-8, 401), (8, 401)] {

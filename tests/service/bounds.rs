@@ -9,7 +9,7 @@ use casefilter::service::ServiceOptions;
 use serde_json::Value;
 
 use super::client::{Client, Key, head, now_s, sign};
-use super::server::{Database, FILTERS, SEARCH, Server, info_of, key, status_of};
+use super::server::{Database, FILTERS, SEARCH, Server, changed, info_of, key, status_of};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
 
@@ -23,7 +23,7 @@ fn with(options: ServiceOptions) -> Server {
 
 #[test]
 fn the_requests_of_a_token_per_second_are_limited() {
-    let options = ServiceOptions { requests_per_second: 5, ..ServiceOptions::default() };
+    let options = changed(ServiceOptions::default(), |options| options.requests_per_second = 5);
     let server = Server::with("plain.cases.ndjson", options);
     let mut client = server.client();
     let mut status = |name: &str| client.call(&key(name), "GET", FILTERS, b"");
@@ -99,7 +99,10 @@ fn a_client_with_expect_100_continue_gets_413_before_it_sends_the_body() {
 #[test]
 fn slow_clients_are_cut_off() {
     let timeout = Duration::from_millis(400);
-    let server = with(ServiceOptions { read_timeout: timeout, write_timeout: timeout, ..options() });
+    let server = with(changed(options(), |options| {
+        options.read_timeout = timeout;
+        options.write_timeout = timeout;
+    }));
     let all = key("all");
     let start = Instant::now();
     // A client that sends nothing, one with a slow head, and one with a slow body.
@@ -147,7 +150,7 @@ fn slow_clients_are_cut_off() {
 #[test]
 fn without_free_concurrency_requests_get_503() {
     // Concurrency 0: requests that need a blocking thread are rejected.
-    let server = with(ServiceOptions { concurrency: 0, ..options() });
+    let server = with(changed(options(), |options| options.concurrency = 0));
     let (mut client, all) = (server.client(), key("all"));
     for (method, target, body) in [
         ("POST", SEARCH, BODY),
@@ -162,7 +165,7 @@ fn without_free_concurrency_requests_get_503() {
     client.call(&all, "GET", super::server::FILTERS, b"").good();
     server.stop();
 
-    let server = with(ServiceOptions { buffered_bytes: 8, ..options() });
+    let server = with(changed(options(), |options| options.buffered_bytes = 8));
     let answer = server.client().call(&all, "POST", SEARCH, BODY);
     answer.failure(503);
     server.client().call(&all, "GET", &status_of("anna"), b"").good();
@@ -171,7 +174,7 @@ fn without_free_concurrency_requests_get_503() {
 
 #[test]
 fn overload_gets_503_and_acknowledged_updates_are_kept() {
-    let server = with(ServiceOptions { concurrency: 3, ..options() });
+    let server = with(changed(options(), |options| options.concurrency = 3));
     let all = key("all");
     let (done, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let fields = ["firstName", "lastName", "placeOfBirth", "stateOfBirth"];
@@ -216,7 +219,7 @@ fn overload_gets_503_and_acknowledged_updates_are_kept() {
 
 #[test]
 fn connections_over_the_limit_get_503() {
-    let server = with(ServiceOptions { connections: 2, ..options() });
+    let server = with(changed(options(), |options| options.connections = 2));
     let all = key("all");
     let mut kept = [server.client(), server.client()];
     for client in &mut kept {
@@ -299,7 +302,7 @@ fn requests_sent_at_the_moment_of_a_shutdown_are_answered() {
 fn a_shutdown_does_not_wait_forever() {
     let server = Server::on(
         Database::new("plain.cases.ndjson"),
-        ServiceOptions { shutdown_timeout: Duration::from_millis(300), ..options() },
+        changed(options(), |options| options.shutdown_timeout = Duration::from_millis(300)),
     );
     let mut half = Client::new(server.address);
     half.send(format!("{}\r\n{{", head(&key("all"), "POST", SEARCH, BODY)).as_bytes()).unwrap();
@@ -381,7 +384,10 @@ fn status_in_two_parts(server: &Server, key: &Key, body: &[u8]) -> u16 {
 fn bodies_with_an_unknown_token_or_an_old_timestamp_use_no_space() {
     // A token at one peer gets at most half, 1000 bytes, and only while nothing else is reserved. One byte of each body stays in
     // memory.
-    let server = with(ServiceOptions { buffered_bytes: 4000, spooled_bytes: 2000, ..options() });
+    let server = with(changed(options(), |options| {
+        options.buffered_bytes = 4000;
+        options.spooled_bytes = 2000;
+    }));
     let all = key("all");
     let body = [b' '; 900];
     let mut refused: Vec<Client> = (0..4).map(|_| server.client()).collect();
@@ -447,7 +453,7 @@ fn a_request_must_have_exactly_one_host_header() {
 #[test]
 fn a_request_disqualified_by_its_head_is_rejected_even_if_its_timestamp_becomes_valid() {
     let window = Duration::from_secs(1);
-    let server = with(ServiceOptions { clock_window: window, ..options() });
+    let server = with(changed(options(), |options| options.clock_window = window));
     let all = key("all");
     // The timestamp is too far in the future when the head arrives, and valid when the body is complete.
     let timestamp = (now_s() + 3).to_string();
@@ -497,7 +503,10 @@ fn chunked_is_the_only_accepted_transfer_encoding() {
 
 #[test]
 fn one_peer_cannot_use_all_connections() {
-    let server = with(ServiceOptions { connections: 10, connections_per_peer: 2, ..options() });
+    let server = with(changed(options(), |options| {
+        options.connections = 10;
+        options.connections_per_peer = 2;
+    }));
     let all = key("all");
     let mut kept = [server.client(), server.client()];
     for client in &mut kept {
@@ -511,7 +520,10 @@ fn one_peer_cannot_use_all_connections() {
 
 #[test]
 fn each_token_has_its_own_replay_cache() {
-    let server = with(ServiceOptions { reject_replays: true, remembered_signatures: 2, ..options() });
+    let server = with(changed(options(), |options| {
+        options.reject_replays = true;
+        options.remembered_signatures = 2;
+    }));
     let mut client = server.client();
     let call = |client: &mut Client, name: &str, number: usize| {
         let target = format!("{SEARCH}?limit={number}");

@@ -17,7 +17,8 @@ use super::http2_client::{
 use super::process::Process;
 use super::search_stop::{database, slow_body, stopped};
 use super::server::{
-    Database, EVENTS, FILTERS, PREVIEW, SEARCH, STREAM, Server, aml_of, data, info_of, key, status_of,
+    Database, EVENTS, FILTERS, PREVIEW, SEARCH, STREAM, Server, aml_of, changed, data, info_of, key,
+    status_of,
 };
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
@@ -165,7 +166,7 @@ fn the_protocol_is_chosen_in_the_tls_handshake() {
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     }
     server.stop();
-    let server = start(ServiceOptions { http2: false, ..options() });
+    let server = start(changed(options(), |options| options.http2 = false));
     assert_eq!(agreed(server.address, &["h2", "http/1.1"]).as_deref(), Some("http/1.1"));
     assert_eq!(agreed(server.address, &["h2"]), None);
     server.stop();
@@ -202,7 +203,10 @@ fn a_request_names_one_host() {
 
 #[test]
 fn each_further_request_at_the_same_time_counts_as_a_connection() {
-    let server = start(ServiceOptions { connections: 4, connections_per_peer: 4, ..options() });
+    let server = start(changed(options(), |options| {
+        options.connections = 4;
+        options.connections_per_peer = 4;
+    }));
     let all = key("all");
     let wait = format!("{EVENTS}?after=0&wait=30");
     let mut client = Http2::new(server.address);
@@ -233,7 +237,7 @@ fn each_further_request_at_the_same_time_counts_as_a_connection() {
 
 #[test]
 fn the_limits_of_a_token_hold() {
-    let server = start(ServiceOptions { requests_per_second: 5, ..options() });
+    let server = start(changed(options(), |options| options.requests_per_second = 5));
     let mut client = Http2::new(server.address);
     let sent: Vec<_> = (0..30).map(|_| client.begin(&key("all"), "GET", FILTERS, b"")).collect();
     let statuses: Vec<u16> = sent.into_iter().map(|sent| client.wait(sent).unwrap().status).collect();
@@ -274,7 +278,7 @@ fn a_request_that_is_too_large_is_rejected_and_the_connection_goes_on() {
 
 #[test]
 fn a_search_stops_when_its_stream_is_reset_or_its_client_has_gone() {
-    let server = on(database(), ServiceOptions { search_timeout: Duration::ZERO, ..options() });
+    let server = on(database(), changed(options(), |options| options.search_timeout = Duration::ZERO));
     let all = key("all");
     let count = format!("{SEARCH}?limit=0&countTotalItems=true");
     let start = Instant::now();
@@ -354,7 +358,7 @@ fn a_shutdown_answers_requests_in_flight_and_ends_streams() {
 
 #[test]
 fn a_service_that_drains_answers_and_asks_to_connect_anew() {
-    let server = start(ServiceOptions { shutdown_delay: Duration::from_secs(3), ..options() });
+    let server = start(changed(options(), |options| options.shutdown_delay = Duration::from_secs(3)));
     let (address, all) = (server.address, key("all"));
     let mut client = Http2::new(address);
     client.call(&all, "POST", SEARCH, BODY).good();

@@ -11,7 +11,7 @@ use super::http2_client::{
     RST_STREAM, SETTINGS, WINDOW_UPDATE, field, frame, on, plain_head, signed_head, start,
 };
 use super::large::{cases, database};
-use super::server::{EVENTS, SEARCH, Server, key};
+use super::server::{EVENTS, SEARCH, Server, changed, key};
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 
@@ -25,7 +25,10 @@ const TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Returns options with short times.
 fn impatient() -> ServiceOptions {
-    ServiceOptions { read_timeout: TIMEOUT, write_timeout: TIMEOUT, ..ServiceOptions::default() }
+    changed(ServiceOptions::default(), |options| {
+        options.read_timeout = TIMEOUT;
+        options.write_timeout = TIMEOUT;
+    })
 }
 
 /// Returns the number of open connections.
@@ -168,7 +171,7 @@ fn a_client_that_never_opens_its_window_is_cut_off() {
 #[test]
 fn unread_responses_on_one_connection_take_at_most_half_of_the_memory() {
     let most = 16 << 20;
-    let options = ServiceOptions { outgoing_bytes: most, ..ServiceOptions::default() };
+    let options = changed(ServiceOptions::default(), |options| options.outgoing_bytes = most);
     let (_folder, database) = database(&cases(3000, 8000, "x"));
     let server = on(database, options);
     let all = key("all");
@@ -200,7 +203,8 @@ fn unread_responses_on_one_connection_take_at_most_half_of_the_memory() {
 
 #[test]
 fn streams_over_the_limit_are_refused() {
-    let server = start(ServiceOptions { event_listeners_per_token: 1000, ..ServiceOptions::default() });
+    let server =
+        start(changed(ServiceOptions::default(), |options| options.event_listeners_per_token = 1000));
     let all = key("all");
     let mut client = Frames::new(server.address, &[]);
     let settings = client.receive_kind(SETTINGS).unwrap().payload;

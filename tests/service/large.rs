@@ -15,7 +15,7 @@ use casefilter::service::ServiceOptions;
 use tempfile::TempDir;
 
 use super::client::{Client, Key, Response, head};
-use super::server::{Database, SEARCH, Server, aml_of, info_of, key, status_of};
+use super::server::{Database, SEARCH, Server, aml_of, changed, info_of, key, status_of};
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 
@@ -70,7 +70,7 @@ fn send_unread_search(server: &Server, key: &Key, limit: usize) -> Client {
 
 #[test]
 fn the_bytes_of_a_token_in_flight_are_limited() {
-    let options = ServiceOptions { bytes_in_flight: 1 << 20, ..ServiceOptions::default() };
+    let options = changed(ServiceOptions::default(), |options| options.bytes_in_flight = 1 << 20);
     let (_folder, server) = serve(&cases(3000, 8000, "a"), options);
     let (all, other) = (key("all"), key("viewCases"));
     // Pages that are not read. Each takes 512 KiB.
@@ -176,7 +176,7 @@ fn a_page_over_the_limit_is_rejected_and_its_first_excess_item_is_named() {
     let text = cases(1200, 1000, "x");
     for most in [300, 100_000, 300_000, 700_000] {
         let (_folder, server) =
-            serve(&text, ServiceOptions { max_response_bytes: most, ..Default::default() });
+            serve(&text, changed(ServiceOptions::default(), |options| options.max_response_bytes = most));
         let (mut client, all) = (server.client(), key("all"));
         // The number of documents that fit, including the text around them.
         let mut bytes = BEGIN.len() + "],\"pageInfo\":{\"limit\":1200,\"offset\":0}}}".len() - 1;
@@ -215,8 +215,10 @@ fn a_page_over_the_limit_is_rejected_and_its_first_excess_item_is_named() {
 #[test]
 fn clients_that_do_not_read_occupy_at_most_half_of_the_memory() {
     let most = 16 << 20;
-    let (_folder, server) =
-        serve(&cases(3000, 8000, "x"), ServiceOptions { outgoing_bytes: most, ..Default::default() });
+    let (_folder, server) = serve(
+        &cases(3000, 8000, "x"),
+        changed(ServiceOptions::default(), |options| options.outgoing_bytes = most),
+    );
     let (all, other) = (key("all"), key("viewCases"));
     let mut held: Vec<Client> = (0..40).map(|_| send_unread_search(&server, &all, 3000)).collect();
     // Each large page reserves two chunks of 256 KiB: sixteen pages are half.
@@ -246,8 +248,10 @@ fn clients_that_do_not_read_occupy_at_most_half_of_the_memory() {
 
 #[test]
 fn responses_smaller_than_a_chunk_count_too() {
-    let (_folder, server) =
-        serve(&cases(200, 1000, "x"), ServiceOptions { outgoing_bytes: 200_000, ..Default::default() });
+    let (_folder, server) = serve(
+        &cases(200, 1000, "x"),
+        changed(ServiceOptions::default(), |options| options.outgoing_bytes = 200_000),
+    );
     let (mut client, all) = (server.client(), key("all"));
     // 32 KiB of each response do not count, and a token has half of the memory.
     for (limit, status) in [(20, 200), (100, 200), (150, 503), (30, 200), (200, 503)] {
@@ -261,8 +265,10 @@ fn responses_smaller_than_a_chunk_count_too() {
 #[test]
 fn a_client_that_reads_slowly_is_cut_off_after_the_write_timeout() {
     let timeout = Duration::from_secs(1);
-    let (_folder, server) =
-        serve(&cases(4000, 8000, "x"), ServiceOptions { write_timeout: timeout, ..Default::default() });
+    let (_folder, server) = serve(
+        &cases(4000, 8000, "x"),
+        changed(ServiceOptions::default(), |options| options.write_timeout = timeout),
+    );
     let all = key("all");
     let slow = send_unread_search(&server, &all, 4000);
     let start = Instant::now();
@@ -367,7 +373,7 @@ fn answers_made_of_records_have_room_before_these_are_read() {
         store.close().unwrap();
     }
     // A token gets half, less than three times the record.
-    let narrow = ServiceOptions { outgoing_bytes: 1_000_000, ..ServiceOptions::default() };
+    let narrow = changed(ServiceOptions::default(), |options| options.outgoing_bytes = 1_000_000);
     let server = Server::on(database, narrow);
     let (mut client, all) = (server.client(), key("all"));
     let answer = client.call(&all, "GET", &aml_of("anna"), b"");
@@ -377,15 +383,17 @@ fn answers_made_of_records_have_room_before_these_are_read() {
     let database = server.stop();
     // There is no room for the answer of an update, which changes nothing then.
     let server =
-        Server::on(database, ServiceOptions { outgoing_bytes: 300_000, ..ServiceOptions::default() });
+        Server::on(database, changed(ServiceOptions::default(), |options| options.outgoing_bytes = 300_000));
     let mut client = server.client();
     client.call(&all, "PATCH", &info_of("wide"), br#"{"firstName":"Zoe"}"#).failure(500);
     assert!(!server.client().get("/readyz").text().contains("failing"), "the file can be written");
     let database = server.stop();
     let wide = |store: &Store| store.records().unwrap().get("applicant", "wide").unwrap().unwrap();
     assert!(!wide(&database.open()).contains("Zoe"));
-    let server =
-        Server::on(database, ServiceOptions { outgoing_bytes: 2_000_000, ..ServiceOptions::default() });
+    let server = Server::on(
+        database,
+        changed(ServiceOptions::default(), |options| options.outgoing_bytes = 2_000_000),
+    );
     let mut client = server.client();
     for _ in 0..5 {
         let answer = client.call(&all, "GET", &aml_of("anna"), b"");

@@ -8,7 +8,7 @@ use casefilter::service::ServiceOptions;
 use casefilter::{ImportMode, Store};
 
 use super::client::{Client, head};
-use super::server::{Database, SEARCH, Server, key};
+use super::server::{Database, SEARCH, Server, changed, key};
 
 /// The number of cases that are added to the database: four batches.
 const CASES: usize = 200_000;
@@ -51,7 +51,7 @@ pub(super) fn slow_body(number: usize) -> Vec<u8> {
 
 /// Starts a service that searches its file, even if the tests run with PostgreSQL.
 fn server(database: Database, search_timeout: Duration) -> Server {
-    let options = ServiceOptions { search_timeout, ..ServiceOptions::default() };
+    let options = changed(ServiceOptions::default(), |options| options.search_timeout = search_timeout);
     Server::with_source(database, options, None, None)
 }
 

@@ -208,6 +208,12 @@ pub(crate) fn tokens() -> Value {
     json!({ "tokens": tokens })
 }
 
+/// Returns options that a function has changed.
+pub(crate) fn changed<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut options);
+    options
+}
+
 impl Server {
     pub(crate) fn start() -> Self {
         Self::with("plain.cases.ndjson", ServiceOptions::default())

@@ -4,13 +4,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use casefilter::Catalog;
-use casefilter::postgres::PostgresOptions;
 use casefilter::service::ServiceOptions;
 use casefilter::sql::Table;
 use serde_json::json;
 
 use super::process::Process;
-use super::server::{Database, SEARCH, Server, data, key, status_of, table_of};
+use super::server::{Database, SEARCH, Server, changed, data, key, status_of, table_of};
 use super::tables::{self, Locked, variable};
 
 const BODY: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
@@ -18,7 +17,10 @@ const BODY: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 fn server(url: &str, statement_timeout: Duration) -> (Server, String) {
     let database = Database::new("plain.cases.ndjson");
     let table = table_of(url, &data("plain.cases.ndjson"));
-    let options = PostgresOptions { statement_timeout, max_connections: 2, ..tables::options(&table) };
+    let options = changed(tables::options(&table), |options| {
+        options.statement_timeout = statement_timeout;
+        options.max_connections = 2;
+    });
     let source = Some((url.to_owned(), options));
     (Server::with_source(database, ServiceOptions::default(), None, source), table)
 }
@@ -68,13 +70,14 @@ fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
-fn what_takes_too_long_is_503() {
+fn a_statement_over_its_timeout_is_503() {
     let url = variable("CASEFILTER_TEST_POSTGRES");
     let database = Database::new("plain.cases.ndjson");
     // The test locks its table, so it uses a table of its own.
     let name = tables::unique("slow");
     tables::psql(&url, &format!("CREATE TABLE {name} (LIKE {} INCLUDING ALL)", database.source().unwrap().1));
-    let options = PostgresOptions { statement_timeout: Duration::from_millis(300), ..tables::options(&name) };
+    let options =
+        changed(tables::options(&name), |options| options.statement_timeout = Duration::from_millis(300));
     let server = Server::with_source(database, ServiceOptions::default(), None, Some((url.clone(), options)));
     let (mut client, all) = (server.client(), key("all"));
     client.call(&all, "POST", SEARCH, BODY).good();
@@ -102,7 +105,7 @@ fn pages_from_postgres_are_limited_too() {
         Server::with_source(Database::new("plain.cases.ndjson"), options, None, source)
     };
     let target = |limit: usize| format!("{SEARCH}?limit={limit}&order=id&countTotalItems=true");
-    let server = served(ServiceOptions { max_response_bytes: 50_000, ..ServiceOptions::default() });
+    let server = served(changed(ServiceOptions::default(), |options| options.max_response_bytes = 50_000));
     let (mut client, all) = (server.client(), key("all"));
     let told = client.call(&all, "POST", &target(700), BODY).failure(400);
     let (_, limit) = told.rsplit_once("`limit=").unwrap();
@@ -115,7 +118,7 @@ fn pages_from_postgres_are_limited_too() {
     client.call(&all, "POST", &target(limit + 1), BODY).failure(400);
     server.stop();
     // Memory remains for the page of another token, and all memory is released afterwards.
-    let server = served(ServiceOptions { outgoing_bytes: 400_000, ..ServiceOptions::default() });
+    let server = served(changed(ServiceOptions::default(), |options| options.outgoing_bytes = 400_000));
     let mut client = server.client();
     for _ in 0..5 {
         client.call(&all, "POST", &target(700), BODY).failure(503);

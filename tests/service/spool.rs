@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::client::{Client, Key, head};
 use super::process::Process;
-use super::server::{Database, SEARCH, Server, info_of, key};
+use super::server::{Database, SEARCH, Server, changed, info_of, key};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
 
@@ -49,7 +49,8 @@ fn client_at(address: [u8; 4], server: &Server) -> Client {
 #[test]
 fn forged_bodies_leave_space_for_the_same_token_at_other_peers() {
     // Half of it, eight bodies, is for a token at one peer.
-    let server = Server::with("plain.cases.ndjson", ServiceOptions { spooled_bytes: 64 << 20, ..options() });
+    let server =
+        Server::with("plain.cases.ndjson", changed(options(), |options| options.spooled_bytes = 64 << 20));
     let own = key("own");
     let forged = Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
     let large = vec![b' '; (4 << 20) - 1];

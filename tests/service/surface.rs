@@ -7,7 +7,7 @@ use casefilter::service::ServiceOptions;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::server::{COPY, FILTERS, PREVIEW, SEARCH, Server, aml_of, info_of, key, status_of};
+use super::server::{COPY, FILTERS, PREVIEW, SEARCH, Server, aml_of, changed, info_of, key, status_of};
 
 #[test]
 fn the_public_port_has_no_metrics() {
@@ -199,7 +199,7 @@ fn while_draining_it_is_not_ready_but_serves_new_connections() {
     let drain = Duration::from_millis(1_500);
     let server = Server::with(
         "plain.cases.ndjson",
-        ServiceOptions { shutdown_delay: drain, ..ServiceOptions::default() },
+        changed(ServiceOptions::default(), |options| options.shutdown_delay = drain),
     );
     let (address, metrics, all) = (server.address, server.metrics_address(), key("all"));
     assert_eq!(Client::new(address).get("/readyz").status, 200);

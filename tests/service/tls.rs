@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 
 use super::client::head;
 use super::process::Process;
-use super::server::{Database, SEARCH, Server, data, key};
+use super::server::{Database, SEARCH, Server, changed, data, key};
 
 pub(crate) fn pem(name: &str) -> Vec<u8> {
     fs::read(data(&format!("tls/{name}.pem"))).unwrap()
@@ -25,7 +25,8 @@ pub(crate) fn pem(name: &str) -> Vec<u8> {
 #[test]
 fn requests_work_over_tls_and_plain_http_is_rejected() {
     let tls = Tls::from_pem(&pem("cert"), &pem("key")).unwrap();
-    let options = ServiceOptions { read_timeout: Duration::from_millis(500), ..ServiceOptions::default() };
+    let options =
+        changed(ServiceOptions::default(), |options| options.read_timeout = Duration::from_millis(500));
     let server = Server::with_tls(Database::new("plain.cases.ndjson"), options, Some(tls));
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&pem("cert")).unwrap()).unwrap();

@@ -10,12 +10,12 @@ use casefilter::service::{AdminSocket, ServiceOptions};
 use serde_json::{Value, json};
 
 use super::client::{Client, Key, Response, head};
-use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key, status_of};
+use super::server::{Database, PREVIEW, SEARCH, Server, changed, info_of, key, status_of};
 
 /// Starts a service with a short `write_queue_timeout` that searches its file, even if the tests run with PostgreSQL.
 fn server_with_short_turn() -> Server {
     let options =
-        ServiceOptions { write_queue_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
+        changed(ServiceOptions::default(), |options| options.write_queue_timeout = Duration::from_millis(2));
     Server::with_source(Database::new("plain.cases.ndjson"), options, None, None)
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> 
     let name_quote = match dialect {
         Dialect::Postgres | Dialect::DuckDb => '"',
         Dialect::ClickHouse | Dialect::Spark => '`',
+        _ => panic!("no test of {dialect}"),
     };
     while let Some(c) = rest.next() {
         let next = rest.peek().copied();
@@ -225,6 +226,7 @@ pub(crate) fn check(statement: &Statement) {
             Dialect::Postgres | Dialect::DuckDb => assert_eq!(place, format!("${number}")),
             Dialect::ClickHouse => assert!(place.starts_with(&format!("{{p{number}:"))),
             Dialect::Spark => assert_eq!(place, "?"),
+            _ => panic!("no test of {dialect}"),
         }
     }
 

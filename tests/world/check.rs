@@ -432,7 +432,7 @@ fn check_references(
     let (page, _) = reference::search(texts, &behind).unwrap();
     let page: Vec<&str> = page.iter().map(|at| values[*at]["id"].as_str().unwrap()).collect();
     let found = engine.search(&behind).unwrap();
-    assert_eq!(found.ids().collect::<Vec<_>>(), page, "the reference behind a cursor: {}", note());
+    assert_eq!(found.ids().collect::<Vec<_>>(), page, "the reference after a cursor: {}", note());
 }
 
 /// Checks an explanation: its count for each criterion is that of a request with this criterion alone.

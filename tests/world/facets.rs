@@ -1,6 +1,6 @@
 //! Random requests for counts by value, and the comparison of their answers, for the tests of counts alone.
 
-use casefilter::{Catalog, FacetCounts, FacetsAnswer, FieldType, Interval, Sum, Value};
+use casefilter::{Catalog, FacetCounts, FacetInterval, FacetSum, FacetsAnswer, FieldType, Value};
 use serde_json::json;
 
 use crate::world::choices::Choices;
@@ -15,7 +15,7 @@ pub(crate) fn random_facets(catalog: &Catalog, choices: &mut Choices<'_>) -> Vec
         let mut facet = json!({ "field": name });
         match (field.field_type(), choices.below(4)) {
             (FieldType::Timestamp, 0 | 1) => {
-                facet["interval"] = json!(Interval::ALL[choices.below(6)].name());
+                facet["interval"] = json!(FacetInterval::ALL[choices.below(6)].name());
                 if choices.chance(1, 2) {
                     facet["utcOffset"] = json!(["+00:00", "+05:30", "-1800", "+0100"][choices.below(4)]);
                 }
@@ -68,7 +68,7 @@ pub(crate) fn rounded(mut answer: FacetsAnswer, exact: &FacetsAnswer, slack: f64
         let most = slack * ends[0].max(ends[1]);
         let is_near =
             |one: f64, other: f64| (one - other).abs() <= (1e-12 * one.abs().max(other.abs())).max(most);
-        if let (Some(Sum::Number(one)), Some(Sum::Number(other))) = (stats.sum, exact.sum)
+        if let (Some(FacetSum::Number(one)), Some(FacetSum::Number(other))) = (stats.sum, exact.sum)
             && is_near(one.get(), other.get())
         {
             stats.sum = exact.sum;

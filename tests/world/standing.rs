@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use casefilter::{Document, Filter, FilterSet, Inserted, Matches, StandingFilter, reference};
+use casefilter::{Document, Filter, FilterMatches, FilterSet, InsertOutcome, StandingFilter, reference};
 
 use super::world::choices::Choices;
 use super::world::generate::World;
@@ -57,7 +57,7 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>, writes: usize, fil
         .collect();
     let set = FilterSet::new(&world.catalog);
     let mut stored: BTreeMap<String, usize> = BTreeMap::new();
-    let mut matches = Matches::new();
+    let mut matches = FilterMatches::new();
     let mut check_all = |stored: &BTreeMap<String, usize>| {
         assert_eq!(set.len(), stored.len());
         for (at, document) in documents.iter().enumerate() {
@@ -102,7 +102,7 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>, writes: usize, fil
             _ => {
                 let candidate = choices.below(candidates.len());
                 let inserted = set.insert(standing(&name, candidate)).unwrap();
-                assert_eq!(inserted == Inserted::Replaced, stored.insert(name, candidate).is_some());
+                assert_eq!(inserted == InsertOutcome::Replaced, stored.insert(name, candidate).is_some());
             }
         }
         if choices.chance(1, 4) {
@@ -116,7 +116,7 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>, writes: usize, fil
             assert_eq!(set.remove(&name), stored.remove(&name).is_some());
         } else if let Entry::Vacant(entry) = stored.entry(name) {
             let candidate = choices.below(candidates.len());
-            assert_eq!(set.insert(standing(entry.key(), candidate)), Ok(Inserted::New));
+            assert_eq!(set.insert(standing(entry.key(), candidate)), Ok(InsertOutcome::New));
             entry.insert(candidate);
         }
         next += 1;

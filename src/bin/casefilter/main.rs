@@ -65,7 +65,7 @@ On a terminal the output is a table, in a pipe it is JSON; --format decides
 otherwise. Exit status: 0 done, also when no case is found; 1 could not be done;
 2 wrong usage or a filter that does not compile, a bad line of --requests only under
 --fail-on-error; 3 case data rejected, or left out under --lenient; 4 a filter with
-warnings under check --deny-warnings.";
+warnings under check --deny-warnings; 5 and 6 only of audit replay.";
 
 /// The source location of the last panic of this process, except for panics that the store catches.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);

@@ -74,7 +74,7 @@ fn every_key_has_its_effect_in_both_syntaxes() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_written_catalogue_is_read_again() {
     let cases = Catalog::cases();
     let odd = Catalog::new([Field::new("a\"\u{7}.b[][]", FieldType::Boolean).with_alias("ü \\")]).unwrap();
     for catalog in [orders(), cases.allow([]).unwrap(), cases.with_rfc3339(), cases, odd] {

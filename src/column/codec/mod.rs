@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_column_can_be_is_refused() {
+    fn impossible_columns_are_rejected() {
         let (number, time, flag, text) =
             (FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::String);
         let lengths = |distinct: u64, bytes: u64| [distinct.to_le_bytes(), bytes.to_le_bytes()].concat();

@@ -276,7 +276,7 @@ impl<'a> Parser<'a, '_> {
         self.arrays.last().map(String::as_str)
     }
 
-    /// Looks up a field by its name, which may be written from the array around it on.
+    /// Looks up a field by its name. In the parentheses after `has`, the name may omit the path of the array.
     pub(super) fn field(&self, name: &str) -> Option<Holds> {
         let within = self.arrays.last().and_then(|array| (self.fields)(&format!("{array}.{name}")));
         within.or_else(|| (self.fields)(name))

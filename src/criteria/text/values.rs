@@ -166,7 +166,7 @@ impl<'a> Parser<'a, '_> {
         if is_alone { Unsupported::Absence } else { Unsupported::Inside }
     }
 
-    /// Returns true if a criterion may follow the next word.
+    /// Returns true unless the next word is followed by the end of the text, `)`, a comma or a connective.
     fn is_followed(&self) -> Result<bool> {
         let mut ahead = self.lexer.clone();
         ahead.bump()?;

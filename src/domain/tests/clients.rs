@@ -153,7 +153,7 @@ fn a_file_of_an_earlier_version_is_indexed_once() {
     let world = World::new();
     let complete = index(&world);
     let forget = || {
-        let forget = |records: &mut crate::store::RecordWrite<'_>| {
+        let forget = |records: &mut crate::store::RecordWriter<'_>| {
             complete.iter().try_for_each(|key| records.remove("client-applicant", key).map(drop))
         };
         world.write_records::<(), StoreError>(forget).unwrap();
@@ -166,7 +166,7 @@ fn a_file_of_an_earlier_version_is_indexed_once() {
     forget();
     import(&world, RecordKind::Applicants, r#"{"id":"anna","type":"individual","clientId":"acme"}"#).unwrap();
     assert_eq!(index(&world), complete);
-    let is_unchanged = |records: &mut crate::store::RecordWrite<'_>| {
+    let is_unchanged = |records: &mut crate::store::RecordWriter<'_>| {
         reads::take();
         complete_index(records)
     };

@@ -309,7 +309,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     };
     let own = records_of(&world, "document", "anna").len() + records_of(&world, "aml-case", "anna").len() + 1;
     let add = |numbers: std::ops::Range<usize>, rest: &str| {
-        let write = |records: &mut crate::store::RecordWrite<'_>| {
+        let write = |records: &mut crate::store::RecordWriter<'_>| {
             for number in numbers {
                 records.put("document", &format!("anna\0new-{number}"), &document(number, rest))?;
             }

@@ -15,7 +15,7 @@ fn exported(store: &Store, kind: RecordKind) -> String {
 }
 
 #[test]
-fn what_is_exported_is_imported_again_as_it_was() {
+fn exported_records_import_unchanged() {
     let world = World::new();
     update_info(&world, "anna", r#"{"firstName":"Юлія","dob":null}"#.as_bytes(), now()).unwrap();
     let copy = World::empty();

@@ -98,7 +98,7 @@ fn a_body_of_another_form_is_rejected() {
 
 /// Stores the record of a share token that a client has created, and its index entry.
 fn put_of_client(
-    records: &mut crate::store::RecordWrite<'_>,
+    records: &mut crate::store::RecordWriter<'_>,
     key: &str,
     text: &str,
 ) -> Result<(), StoreError> {
@@ -124,7 +124,7 @@ fn counts(store: &Store) -> [usize; 3] {
 #[test]
 fn an_app_token_has_a_limited_number_of_live_share_tokens() {
     let world = World::new();
-    let fill = |records: &mut crate::store::RecordWrite<'_>| {
+    let fill = |records: &mut crate::store::RecordWriter<'_>| {
         for number in 0..1000 {
             let live = record("full:", now() + TimeDelta::seconds(1));
             put_of_client(records, &format!("live-{number}"), &live)?;
@@ -147,7 +147,7 @@ fn an_app_token_has_a_limited_number_of_live_share_tokens() {
 #[test]
 fn a_creation_reads_few_share_tokens_of_others_and_expired_ones_disappear() {
     let world = World::new();
-    let fill = |records: &mut crate::store::RecordWrite<'_>| {
+    let fill = |records: &mut crate::store::RecordWriter<'_>| {
         for number in 0..150 {
             put_of_client(records, &format!("{:02x}-{number}", number * 37 % 256), &record("gone:", now()))?;
         }
@@ -184,7 +184,7 @@ fn a_used_share_token_counts_for_a_day_although_it_has_expired() {
     assert_eq!(counts(&world), [2, 2, 0]);
     // The loop of short share tokens and copies ends.
     let text = get(&world, "client-share-token", &crate::domain::share_token::hash(&used));
-    let fill = |records: &mut crate::store::RecordWrite<'_>| {
+    let fill = |records: &mut crate::store::RecordWriter<'_>| {
         (0..999).try_for_each(|number| put_of_client(records, &format!("used-{number}"), &text))
     };
     world.write_records(fill).unwrap();

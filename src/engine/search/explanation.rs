@@ -29,6 +29,30 @@ pub struct Explanation {
     pub analysis: Option<Analysis>,
 }
 
+impl Explanation {
+    /// Adds the time that the caller took to compile the filter, as the first phase `compile`. Does nothing if this explanation has no
+    /// measured times.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use casefilter::{Catalog, Engine, Filter, SearchRequest};
+    /// let catalog = Catalog::cases();
+    /// let engine = Engine::new(catalog.clone());
+    /// let request = SearchRequest::new(Filter::all(&catalog));
+    /// let explanation = engine.analyze(&request, &|| Duration::ZERO)?.with_compile_time(Duration::from_micros(7));
+    /// assert_eq!(explanation.analysis.unwrap().phases[0].time, Duration::from_micros(7));
+    /// # Ok::<(), casefilter::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_compile_time(mut self, time: Duration) -> Self {
+        if let Some(analysis) = &mut self.analysis {
+            analysis.phases.insert(0, Phase { name: "compile", time });
+        }
+        self
+    }
+}
+
 /// The number of all batches of an engine, and the number of batches that a request need not evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -138,13 +162,14 @@ pub struct Analysis {
     pub page_by: PageStrategy,
     /// The work that the search did.
     pub work: Work,
-    /// The phases of the search and their times, in order. The caller may insert a phase for compiling the filter at the front.
+    /// The phases of the search and their times, in order. [`Explanation::with_compile_time`] adds a phase at the front.
     pub phases: Vec<Phase>,
 }
 
 /// A phase of a request and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Phase {
     /// The name of the phase.
     ///

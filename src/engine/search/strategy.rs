@@ -15,8 +15,8 @@
 //! | [scan](TotalStrategy::Scan) | [estimated](PageStrategy::Estimated) |
 //! | | [sorted](PageStrategy::Sorted) |
 //!
-//! If the total is [`WithPage`](TotalStrategy::WithPage), a page strategy that does not evaluate all batches must not apply, because
-//! it would not count all selected cases.
+//! If the total is [`WithPage`](TotalStrategy::WithPage), a page strategy that does not evaluate all batches must not apply,
+//! because it would not count all selected documents.
 //!
 //! For an order by several fields and for a page after a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]. This strategy
 //! searches by one field at a time, and each of these searches tries the strategies of the table.
@@ -27,7 +27,7 @@ use crate::batch::RowAddr;
 use crate::exec::{RangeCount, Scan};
 use crate::topk::{LEAST_SOUGHT, PageRows};
 
-/// A strategy for the total: the number of all selected cases.
+/// A strategy for the total: the number of all selected documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -85,8 +85,8 @@ pub enum PageStrategy {
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
     /// For an order by several fields, and for a page after a [cursor](crate::Cursor): several searches, each by one field, which
-    /// use the other strategies. The page by the first field shows the value at which it ends. Then the cases with this value are
-    /// searched in the order of the next fields (criterion bench `page/two fields`).
+    /// use the other strategies. The page by the first field shows the value at which it ends. Then the documents with this value
+    /// are searched in the order of the next fields (criterion bench `page/two fields`).
     KeyByKey,
     /// Top-k: batches are read in the order of their first possible key, and the first rows found so far are kept. The search ends
     /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (lines `p1`

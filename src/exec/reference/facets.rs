@@ -16,8 +16,8 @@ use crate::batch::Row;
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind};
 use crate::facet::{
-    Bucket, Buckets, Facet, FacetAnswer, FacetCounts, FacetForm, FacetStats, FacetsAnswer, FacetsRequest,
-    Interval, Sum, ValueCounts,
+    Buckets, Facet, FacetAnswer, FacetBucket, FacetCounts, FacetForm, FacetInterval, FacetStats, FacetSum,
+    FacetsAnswer, FacetsRequest, ValueCounts,
 };
 use crate::limits::Limits;
 use crate::operator::{Complex, Connective};
@@ -186,7 +186,7 @@ fn histogram(
     buckets: &Buckets,
     sets: &[BTreeSet<Value<'_>>],
     limits: &Limits,
-) -> Result<Vec<Bucket>, Error> {
+) -> Result<Vec<FacetBucket>, Error> {
     let too_many = || Error::new(ErrorKind::TooManyBuckets, 0, field.name(), "fewer buckets");
     let mut counts: BTreeMap<i128, u64> = BTreeMap::new();
     for set in sets {
@@ -213,7 +213,7 @@ fn histogram(
         FieldType::Timestamp => OrderedType::Timestamp,
         _ => OrderedType::Number,
     });
-    let bucket = |number: i128| Bucket {
+    let bucket = |number: i128| FacetBucket {
         from: edge(buckets, kind, number),
         to: edge(buckets, kind, number + 1),
         count: counts.get(&number).copied().unwrap_or(0),
@@ -249,13 +249,13 @@ fn number(buckets: &Buckets, value: &Value<'_>) -> Option<i128> {
             let (era, date) = (day.div_euclid(ERA), date(day.rem_euclid(ERA))?);
             let years = era * 400 + i128::from(date.year()) - 1970;
             Some(match interval {
-                Interval::Hour => day * 24 + hour,
-                Interval::Day => day,
+                FacetInterval::Hour => day * 24 + hour,
+                FacetInterval::Day => day,
                 // `chrono` counts the days from the Monday of the week to the date.
-                Interval::Week => (day - i128::from(date.weekday().num_days_from_monday()) + 3) / 7,
-                Interval::Month => years * 12 + i128::from(date.month0()),
-                Interval::Quarter => years * 4 + i128::from(date.month0() / 3),
-                Interval::Year => years,
+                FacetInterval::Week => (day - i128::from(date.weekday().num_days_from_monday()) + 3) / 7,
+                FacetInterval::Month => years * 12 + i128::from(date.month0()),
+                FacetInterval::Quarter => years * 4 + i128::from(date.month0() / 3),
+                FacetInterval::Year => years,
             })
         }
     }
@@ -286,12 +286,12 @@ fn edge(buckets: &Buckets, kind: OrderedType, number: i128) -> Option<Value<'sta
                 Some((era * ERA + i128::from(days.num_days())) * DAY)
             };
             let local = match interval {
-                Interval::Hour => number * 3_600_000,
-                Interval::Day => number * DAY,
-                Interval::Week => (number * 7 - 3) * DAY,
-                Interval::Month => first_of(number)?,
-                Interval::Quarter => first_of(number * 3)?,
-                Interval::Year => first_of(number * 12)?,
+                FacetInterval::Hour => number * 3_600_000,
+                FacetInterval::Day => number * DAY,
+                FacetInterval::Week => (number * 7 - 3) * DAY,
+                FacetInterval::Month => first_of(number)?,
+                FacetInterval::Quarter => first_of(number * 3)?,
+                FacetInterval::Year => first_of(number * 12)?,
             };
             i64::try_from(local - i128::from(*offset_s) * 1000).ok()?
         }
@@ -311,12 +311,13 @@ fn stats(field: &Field, sets: &[BTreeSet<Value<'_>>]) -> FacetStats {
             let mean = i64::try_from(ordinals.div_euclid(i128::from(count))).unwrap_or_default();
             (None, Some(Value::Timestamp(Timestamp::from_millis(mean))))
         }
-        FieldType::Integer => {
-            (Some(Sum::Integer(ordinals)), Number::new(ordinals as f64 / count as f64).map(Value::Number))
-        }
+        FieldType::Integer => (
+            Some(FacetSum::Integer(ordinals)),
+            Number::new(ordinals as f64 / count as f64).map(Value::Number),
+        ),
         FieldType::Decimal { scale } => {
             let mean = ordinals as f64 / count as f64 / f64::powi(10.0, scale.into());
-            (Some(Sum::Decimal { unscaled: ordinals, scale }), Number::new(mean).map(Value::Number))
+            (Some(FacetSum::Decimal { unscaled: ordinals, scale }), Number::new(mean).map(Value::Number))
         }
         _ => {
             // Scaled by 2^-20, a sum of great numbers does not overflow.
@@ -329,7 +330,7 @@ fn stats(field: &Field, sets: &[BTreeSet<Value<'_>>]) -> FacetStats {
             let unit = if is_great { SMALLER } else { 1.0 };
             let sum = exact_sum(numbers.iter().map(|number| number * unit));
             (
-                Number::new(sum / unit).map(Sum::Number),
+                Number::new(sum / unit).map(FacetSum::Number),
                 Number::new(sum / count as f64 / unit).map(Value::Number),
             )
         }

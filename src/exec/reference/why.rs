@@ -100,7 +100,7 @@ pub enum Test {
 pub struct Stored {
     /// The values of the field in the document, in document order, without repetitions.
     pub values: Vec<String>,
-    /// True if the document has no value in the field. `values` is then the default value of the field.
+    /// True if the document has no value in the field. Then `values` has the default value, or is empty if there is no default.
     pub absent: bool,
 }
 

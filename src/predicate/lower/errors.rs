@@ -75,7 +75,7 @@ pub(super) fn no_field(
         ),
         None => format!("a field below {}", quote(around)),
     };
-    // A text may write names from the array on.
+    // In a text, a name may omit the path of the array.
     let written = |field: &FieldId| {
         let full = catalog.field(*field).name();
         let rest = full.strip_prefix(around).and_then(|rest| rest.strip_prefix('.'));

@@ -24,7 +24,7 @@ use crate::service::audit::record::Note;
 use crate::service::http::errors::{Failure, json};
 use crate::service::state::ServiceState;
 use crate::standing::StandingFilter;
-use crate::store::{Erased, Erasure};
+use crate::store::{Erasure, ErasureReport};
 
 /// The JSON body of an erasure.
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ pub(super) struct AdminErasure {
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
-    erased: Erased,
+    erased: ErasureReport,
     standing_filters: Vec<Named>,
     copies: Vec<String>,
 }

@@ -43,7 +43,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
 use crate::catalog::Catalog;
-use crate::engine::explain::{Explanation, Phase};
+use crate::engine::explain::Explanation;
 use crate::error::Errors;
 use crate::filter::{Filter, FilterBuilder, SearchParams, SearchRequest};
 use crate::limits::Limits;
@@ -204,12 +204,9 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
             Kind::Explain => to_json(&explained(cases.explain(&request).map_err(failed)?)),
             Kind::Analyze => {
                 let start = Instant::now();
-                let mut explanation = cases.analyze(&request, &|| start.elapsed()).map_err(failed)?;
-                if let Some(analysis) = &mut explanation.analysis {
-                    let time = Duration::from_nanos(search.compile_ns);
-                    analysis.phases.insert(0, Phase { name: "compile", time });
-                }
-                to_json(&explained(explanation))
+                let explanation = cases.analyze(&request, &|| start.elapsed()).map_err(failed)?;
+                let time = Duration::from_nanos(search.compile_ns);
+                to_json(&explained(explanation.with_compile_time(time)))
             }
             Kind::Count | Kind::Page => {
                 let counting = request.clone().with_offset(0).with_limit(0).with_count(true);

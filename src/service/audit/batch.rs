@@ -18,7 +18,7 @@ pub(super) struct Pending {
 /// The outcome of a record, which the request that waits for it sees.
 pub(super) struct Ticket(Arc<AtomicU8>);
 
-/// The number of records from which abandoned ones are removed at each further one.
+/// The number of waiting records at which [`Batch::push`] first removes those whose requests no longer wait.
 const MOST_PENDING: usize = 64;
 
 /// The values of an outcome.
@@ -39,7 +39,8 @@ impl Batch {
         Ticket(outcome)
     }
 
-    /// Takes all records whose requests still wait. The caller has the writer, and must give each of them an outcome.
+    /// Takes all records whose requests still wait. The caller has the writer. It must give each of them an outcome, or
+    /// [put them back](Self::put_back).
     pub(super) fn take(&self) -> Vec<Pending> {
         let mut pending = std::mem::take(&mut *self.0.lock());
         pending.retain(is_awaited);

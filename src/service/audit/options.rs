@@ -4,10 +4,12 @@
 ///
 /// ```
 /// use casefilter::service::AuditOptions;
-/// let options = AuditOptions { is_best_effort: true, ..AuditOptions::default() };
+/// let mut options = AuditOptions::default();
+/// options.is_best_effort = true;
 /// assert_eq!(options.rotate_bytes, 256 << 20);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AuditOptions {
     /// The size in bytes that a file should not exceed: a record that would exceed it begins a new file. A file can be longer if a
     /// single record is, or by a record about the log itself.

@@ -10,12 +10,12 @@ use crate::domain::CopyIds;
 use crate::facet::FacetsRequest;
 use crate::filter::{Filter, SearchRequest};
 use crate::standing::Event;
-use crate::store::{AsOf, Erased};
+use crate::store::{AsOf, ErasureReport};
 
 /// The maximum size of a note in a record, in bytes. With the default limits, all notes are smaller.
 const MOST_NOTE_BYTES: usize = 32 << 20;
 
-/// The size of most notes is smaller, in bytes.
+/// The number of bytes that a note reserves at first. Most notes are smaller.
 const USUAL_BYTES: usize = 1024;
 
 /// The members that an operation adds to the record of a request: JSON text, with a comma before each member.
@@ -117,9 +117,14 @@ impl Note {
 
     /// Adds the counts of an erasure, and digests of the ids that it names. The record of an erasure must not contain the erased
     /// ids.
-    pub(in crate::service) fn erased(&self, erased: &Erased, applicant: Option<&str>, cases: &[String]) {
+    pub(in crate::service) fn erased(
+        &self,
+        erased: &ErasureReport,
+        applicant: Option<&str>,
+        cases: &[String],
+    ) {
         self.add(|out| {
-            let Erased { cases: count, records, history, events, .. } = *erased;
+            let ErasureReport { cases: count, records, history, events, .. } = *erased;
             number(out, "erasedCases", count);
             number(out, "erasedRecords", records);
             number(out, "erasedHistory", history);

@@ -19,7 +19,7 @@ use super::writer::Writer;
 /// records.
 pub(super) const SLOW_SYNC: Duration = Duration::from_millis(250);
 
-/// The maximum time that a request waits for another request that is appending records.
+/// The maximum time that a request blocks its thread to get the writer, which another request may have.
 const MOST_WAIT: Duration = Duration::from_micros(200);
 
 /// The time between two looks at a record that another request is writing.
@@ -83,8 +83,8 @@ impl State {
     /// thread of the log must handle it. The reason can be a new file to begin, or a file to open again. It can also be a slow disk,
     /// a writer that stays locked, or the end of the log.
     ///
-    /// Appends to a disk that hangs wait, too, once the memory for unwritten records is used up. A sync is begun twice a second, so
-    /// it shows earlier that the disk hangs.
+    /// On a disk that hangs, writing a record also waits, once the system has no more memory for unwritten records. A sync is begun
+    /// twice a second, so it shows earlier that the disk hangs.
     pub(super) async fn append_with_others(&self, members: Vec<u8>) -> Result<bool, Vec<u8>> {
         let ticket = self.batch.push(members);
         // Requests that are ready, too, add their records meanwhile. One write of many records costs less than many writes.

@@ -34,6 +34,7 @@ pub struct AuditReport {
 
 /// The record with which the files of an audit log may begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AuditBeginning {
     /// Record 1. Any other beginning is a fault.
     #[default]

@@ -1,6 +1,11 @@
 //! The permissions of app tokens.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
+
+use crate::catalog::ParseNameError;
 
 /// A permission of an app token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -78,5 +83,26 @@ impl Permission {
             | Self::ShareApplicants
             | Self::ReviewAmlHits => true,
         }
+    }
+}
+
+impl FromStr for Permission {
+    type Err = ParseNameError;
+
+    /// Parses a [name](Permission::name).
+    ///
+    /// ```
+    /// use casefilter::service::Permission;
+    /// assert_eq!("viewCases".parse(), Ok(Permission::ViewCases));
+    /// assert!("viewcases".parse::<Permission>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        ParseNameError::find(name, Self::ALL, Self::name)
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

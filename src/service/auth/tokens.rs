@@ -1,4 +1,5 @@
-//! App tokens that a service accepts: checks the entries of a token file, and compiles their permissions, visible fields and filters.
+//! App tokens that a service accepts: checks the entries of a token file, and compiles their permissions, visible fields and
+//! filters.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -74,9 +75,9 @@ pub(in crate::service) struct AppToken {
     pub(in crate::service) mac: Hmac<Sha256>,
     /// The marks of the secret, and of the previous secret if there is one.
     marks: (SecretMark, Option<SecretMark>),
-    /// The key of the previous secret, and the second from which it is no longer valid.
+    /// The key of the previous secret, and the Unix time in seconds from which it is no longer valid.
     previous: Option<(Hmac<Sha256>, i64)>,
-    /// The second from which the token is no longer valid.
+    /// The Unix time in seconds from which the token is no longer valid.
     expires_s: Option<i64>,
     permissions: Vec<Permission>,
     /// The members of the entry from which the cache was compiled.
@@ -446,8 +447,8 @@ impl TokenUpdater {
         Ok(count)
     }
 
-    /// Records that changed tokens could not be read, for the metric `casefilter_token_file_failing`. The service keeps its tokens. The
-    /// next successful [`replace`](Self::replace) ends this state.
+    /// Records that changed tokens could not be read, for the metric `casefilter_token_file_failing`. The service keeps its tokens.
+    /// The next successful [`replace`](Self::replace) ends this state.
     pub fn note_failure(&self) {
         self.shared.fails.store(true, Ordering::Relaxed);
     }

@@ -39,8 +39,8 @@ pub(in crate::service) struct EventHub {
 struct Seen {
     /// The number of the last event that was seen.
     last: u64,
-    /// The events up to this number were not seen: those before the start, those that were removed before they were read, and those
-    /// that could not be read.
+    /// The number up to which events may not have been seen. Such events were before the start, were removed before they were read,
+    /// or could not be read.
     unknown: u64,
     /// The number of the last event of each token. The key is the part of a filter's owner that identifies the token, with its `:`.
     by_token: HashMap<String, u64>,

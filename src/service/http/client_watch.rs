@@ -47,7 +47,7 @@ pub(in crate::service) struct ClientWatch {
 struct Watching<'w>(&'w AtomicU8);
 
 impl ClientWatch {
-    /// Begins to watch the client of a connection over HTTP/1.1.
+    /// Creates the state for the client of a connection over HTTP/1.1. The client is watched only while [`gone`](Self::gone) waits.
     pub(super) fn new() -> Self {
         Self { state: Some(Arc::default()) }
     }

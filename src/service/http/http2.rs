@@ -45,7 +45,7 @@ const MOST_HEADERS: usize = 100;
 const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 128 << 10;
 
-/// The number of bytes of a response from which `h2` takes no further piece until earlier ones were sent.
+/// The number of unsent bytes of a response at which `h2` takes no further piece, until earlier ones were sent.
 const SEND_BYTES: usize = 64 << 10;
 
 /// The maximum number of streams that a client has reset before the service has read their heads. More of them end the connection.

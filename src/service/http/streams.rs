@@ -106,7 +106,7 @@ impl Streams {
         self.lock().end = end;
     }
 
-    /// Returns what is due: there may be no request for at most `timeout`, counted from `since` at the earliest.
+    /// Returns what is due. The connection may be without a request for at most `timeout`, counted from `since` at the earliest.
     pub(super) fn due(&self, now: Instant, since: Instant, timeout: Duration) -> Due {
         let state = self.lock();
         let late = state.unsent.first().map(|(deadline, _)| *deadline);

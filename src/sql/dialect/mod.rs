@@ -28,6 +28,7 @@ pub(super) use syntax::{Form, Operand, Syntax, separated, table_name};
 
 /// A dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dialect {
     /// PostgreSQL 13 or newer, and compatible databases such as Citus.
     Postgres,

@@ -22,7 +22,7 @@ pub(in crate::standing) struct Names {
     /// The length of each name in bytes.
     lens: Vec<u8>,
     table: HashTable<u32>,
-    /// The fields of the names that have some.
+    /// The [`Watched`] fields, by the id of the name. Names that were stored without such fields have no entry.
     watched: BTreeMap<u32, Watched>,
 }
 

@@ -13,7 +13,7 @@ use super::truths::Truths;
 
 /// The offset of a jump that makes the rule false.
 pub(super) const FALSE: u32 = u32::MAX;
-/// The offset of a jump that makes the rule true. Every offset behind the last step does.
+/// The offset of a jump that makes the rule true. Every offset after the last step does.
 pub(super) const TRUE: u32 = u32::MAX - 1;
 
 /// The operation of a step, with its arguments.
@@ -112,7 +112,7 @@ pub(super) fn len(step: &Step<'_>) -> usize {
     step.arguments.len().saturating_add(number).saturating_add(jumps).saturating_add(1)
 }
 
-/// Splits ranges into their bounds, which are included.
+/// Decodes the ranges in the arguments of a step. Returns the least and the greatest ordinal of each range.
 pub(super) fn ranges(arguments: &[u32]) -> impl ExactSizeIterator<Item = (i64, i64)> {
     let (ranges, _) = arguments.as_chunks::<{ Operation::RANGE }>();
     ranges.iter().map(range)

@@ -21,7 +21,7 @@ pub(super) const REPEATED: u32 = 1 << 31;
 /// An immutable set of named filters.
 pub(in crate::standing) struct Segment {
     pub(super) atoms: Atoms,
-    /// By field.
+    /// The patterns of each field that has patterns, ascending by field.
     pub(super) patterns: Vec<FieldPatterns>,
     /// The fields of the steps, ascending.
     pub(super) fields: Vec<FieldId>,

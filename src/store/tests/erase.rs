@@ -7,7 +7,7 @@ use std::path::Path;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::super::tables::{BATCHES, DICTIONARIES, DOCUMENTS, HISTORY};
-use super::lazy::{keeping, sources};
+use super::lazy::removed::{keeping, sources};
 use super::*;
 use crate::facet::{Facet, FacetsRequest};
 
@@ -202,7 +202,7 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
         assert!(!new.is_empty() && new.iter().all(|piece| !filters.contains(piece)));
         let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
         let again = store.erase(&erasure).unwrap();
-        assert_eq!(again, Erased::default());
+        assert_eq!(again, ErasureReport::default());
         store.upsert(br#"{"id":"later","amount":1000}"#, Durability::Synced).unwrap();
         store.delete("later", Durability::Synced).unwrap();
         if !history.is_zero() {

@@ -79,7 +79,7 @@ fn go_on(store: &Store, possible: &mut Vec<Plain>, reader: &mut EventReader) {
 }
 
 #[test]
-fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
+fn a_store_equals_a_list_under_every_fault() {
     for seed in seeds(30) {
         let mut dice = Dice::new(seed);
         let disk = Disk::new(Vec::new(), Trouble::None, false);

@@ -42,7 +42,7 @@ fn a_write_that_panics_keeps_no_pages_and_stops_no_write() {
     let store = Store::create(&path, catalog(), StoreOptions::default()).unwrap();
     let text = "x".repeat(1 << 20);
     let write = |panics: bool| {
-        let write = |records: &mut RecordWrite<'_>| {
+        let write = |records: &mut RecordWriter<'_>| {
             records.put("kind", "key", &text)?;
             assert!(!panics, "as a host may");
             Ok::<_, StoreError>(())

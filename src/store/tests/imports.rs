@@ -296,7 +296,7 @@ fn unnamed(folder: &std::path::Path) -> usize {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_an_import_puts_aside_has_no_name_and_is_gone_with_it() {
+fn the_temporary_file_of_an_import_has_no_name_and_is_freed() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cases.db");

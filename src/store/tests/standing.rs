@@ -10,7 +10,7 @@ use super::super::options::KeptEvents;
 use super::super::standing_bytes::StandingCounters;
 use super::super::tables::{EVENTS, META, STANDING, STANDING_COUNTERS};
 use super::*;
-use crate::standing::EventsGone;
+use crate::standing::EventsGoneError;
 
 fn upsert(store: &Store, id: &str, state: &str, durability: Durability) {
     let document = format!(r#"{{"id":"{id}","state":"{state}"}}"#);
@@ -157,7 +157,7 @@ fn readers_see_events_that_are_on_disk() {
     assert!(!store.wait_for_events(0, Duration::from_millis(1)));
     // The event is not shown yet.
     let early = store.events_after(1, 10).unwrap_err().events_gone();
-    assert_eq!(early, Some(EventsGone { after: 1, oldest: 1, last: 0 }));
+    assert_eq!(early, Some(EventsGoneError { after: 1, oldest: 1, last: 0 }));
     std::thread::scope(|scope| {
         let waiting: Vec<_> =
             (0..4).map(|_| scope.spawn(|| store.wait_for_events(0, Duration::MAX))).collect();
@@ -193,11 +193,11 @@ fn readers_see_no_number_of_an_event_that_is_not_on_disk() {
     assert_eq!((store.last_event(), told(&store, 0).len()), (0, 0));
     for after in 1..7 {
         let early = store.events_after(after, 10).unwrap_err().events_gone();
-        assert_eq!(early, Some(EventsGone { after, oldest: 1, last: 0 }));
+        assert_eq!(early, Some(EventsGoneError { after, oldest: 1, last: 0 }));
     }
     store.sync().unwrap();
     let gone = store.events_after(0, 10).unwrap_err().events_gone();
-    assert_eq!(gone, Some(EventsGone { after: 0, oldest: 4, last: 5 }));
+    assert_eq!(gone, Some(EventsGoneError { after: 0, oldest: 4, last: 5 }));
     assert_eq!(told(&store, 3), ["all entered 3", "all entered 4"]);
 }
 

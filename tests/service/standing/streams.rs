@@ -76,7 +76,7 @@ fn a_stream_continues_after_the_last_event_that_its_client_has_seen() {
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_up_nobody() {
+fn a_client_that_does_not_read_blocks_no_other_client() {
     let mut world = World::new(&["--write-timeout", "3s"]);
     let all = key("all");
     // Each write gives many events.

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Engine, Filter, ImportMode, Order, SearchRequest, sample};
 
-use crate::input::explained::with_compiling;
 use crate::output::case_table::CaseTable;
 use crate::output::failure::Failure;
 use crate::output::figures::{counted, duration, thousands};
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let (request, compiled) = compile(&engine, text, order)?;
     let start = Instant::now();
     let analyzed = engine.analyze(&request, &|| start.elapsed())?;
-    let text = with_compiling(analyzed, compiled).to_string();
+    let text = analyzed.with_compile_time(compiled).to_string();
     for line in explanation(&text, line_width().saturating_sub(INDENT.len())).lines() {
         out.line(format!("{INDENT}{line}").trim_end())?;
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[cfg(feature = "service")]
 use casefilter::domain::{copies_of_applicant, erasure_of_applicant};
-use casefilter::{Catalog, Erased, Erasure, StandingFilter, Store, StoreOptions};
+use casefilter::{Catalog, Erasure, ErasureReport, StandingFilter, Store, StoreOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::leftovers;
@@ -91,7 +91,7 @@ struct Question<'a> {
 #[derive(Serialize, Deserialize)]
 struct Done {
     #[serde(flatten)]
-    erased: Erased,
+    erased: ErasureReport,
     standing_filters: Vec<Named>,
     /// The ids of the copies of the applicant, which stay.
     #[serde(default)]
@@ -165,7 +165,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&done)?,
         Format::Table => {
-            let Erased { cases, records, history, events, .. } = done.erased;
+            let ErasureReport { cases, records, history, events, .. } = done.erased;
             out.line(&format!(
                 "{}, {}, {} and the ids of {} erased",
                 counted(cases, "case"),

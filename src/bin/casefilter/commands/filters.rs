@@ -283,7 +283,7 @@ fn remove(args: &Remove) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Removes filters. Returns the first name that no filter has.
+/// Removes filters in the given order, up to the first name that no filter has. Returns this name.
 fn remove_locally(store: &Store, args: &Remove) -> Result<Option<String>, Failure> {
     for name in &args.names {
         let removed = match &args.owner {

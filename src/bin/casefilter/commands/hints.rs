@@ -10,7 +10,7 @@ use crate::output::escape::escape;
 use crate::output::failure::note;
 use crate::output::figures::counted;
 
-/// The maximum number of notes of an import that are printed. The report contains all notes.
+/// The maximum number of notes of an import that are printed. The report contains up to 256 notes.
 const MOST_NOTES: usize = 20;
 
 /// Prints the warnings of a filter.

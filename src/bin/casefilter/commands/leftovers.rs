@@ -51,7 +51,8 @@ fn of(database: &Path) -> Vec<(PathBuf, u64)> {
 
 /// Returns true for the name of a file that a process had not finished when it ended.
 ///
-/// In a container, each process may have the same id as the one before. So a process with this id must also have the file open.
+/// In a container, each process may have the same id as the one before. So a running process with this id counts only if it has
+/// the file open. Then the result is false.
 fn is_unfinished(name: &str, path: &Path) -> bool {
     let numbers =
         name.strip_prefix(".casefilter-").and_then(|name| name.strip_suffix(".part")?.split_once('-'));

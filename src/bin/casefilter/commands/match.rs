@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use casefilter::{Document, Errors, Filter, FilterSet, ImportMode, Limits, Matches, SearchRequest};
+use casefilter::{Document, Errors, Filter, FilterMatches, FilterSet, ImportMode, Limits, SearchRequest};
 use serde::Serialize;
 
 use crate::input::admin::Admin;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Some(database) => Output::from_database(database)?,
         None => Output::from_memory(),
     };
-    let mut matches = Matches::new();
+    let mut matches = FilterMatches::new();
     let written = match Format::or_fitting(args.format) {
         Format::Json => cases.each_document(&all, |text| {
             let document = matched(&set, text, &mut matches)?;
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 /// Finds the filters that select the case `text`, and puts their names into `matches`. Returns the parsed case.
-fn matched(set: &FilterSet, text: &str, matches: &mut Matches) -> Result<Document, Failure> {
+fn matched(set: &FilterSet, text: &str, matches: &mut FilterMatches) -> Result<Document, Failure> {
     // The limits of documents were checked when the case was loaded or stored.
     let limits = Limits::default().with_document_bytes(usize::MAX).with_document_depth(usize::MAX);
     let failure = |errors: &Errors| Failure::Failed(escape(&errors.to_string()).into_owned());

@@ -116,11 +116,11 @@ pub(crate) enum Command {
     Complete(complete::Args),
 }
 
-/// Returns the tree of commands. `--config` of `serve` or its environment variable may name a configuration file. Then the values
-/// of the file are the defaults of the flags of `serve`.
+/// Returns the tree of commands. For `serve` and `health`, `--config` or its environment variable may name a configuration file.
+/// Then the values of the file are the defaults of the flags of the command.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or is not valid.
+/// Returns an error for `serve` if the file cannot be read, or is not valid. `health` then prints a note, and ignores the file.
 pub(crate) fn configured(tree: clap::Command) -> Result<clap::Command, Failure> {
     #[cfg(feature = "service")]
     let tree = serve::config::configured(tree)?;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use casefilter::{
-    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, Scanned, SearchRequest,
+    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, ScanOutcome, SearchRequest,
 };
 
 use crate::commands::hints::hints_on;
@@ -76,10 +76,10 @@ pub(crate) fn scan(
     loop {
         cases.read_all(catalog, &mut taker)?;
         match taker.scan.finish() {
-            Ok(Scanned::Answer(answer)) => {
+            Ok(ScanOutcome::Answer(answer)) => {
                 return Ok(Some(ScannedFiles { answer, named, took: start.elapsed() }));
             }
-            Ok(Scanned::ReadAgain(scan)) => taker.scan = scan,
+            Ok(ScanOutcome::ReadAgain(scan)) => taker.scan = scan,
             Err(ScanError::Search(error)) if !error.is_stop() => return Ok(None),
             Err(error) => return Err(failure(error, mode)),
         }

@@ -1,8 +1,5 @@
 //! The explanation of a request, created by this process or by a service.
 
-use std::time::Duration;
-
-use casefilter::explain::{Explanation, Phase};
 use serde_json::value::RawValue;
 
 use crate::output::failure::Failure;
@@ -21,12 +18,4 @@ impl Explained {
         let json = json.map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(Self { json, text: self.text + &facets.text })
     }
-}
-
-/// Inserts the time of compiling the filter before the other phases, if the explanation contains times.
-pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Explanation {
-    if let Some(analysis) = &mut explanation.analysis {
-        analysis.phases.insert(0, Phase { name: "compile", time });
-    }
-    explanation
 }

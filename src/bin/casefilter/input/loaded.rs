@@ -7,7 +7,7 @@ use casefilter::{
 };
 use serde_json::value::to_raw_value;
 
-use crate::input::explained::{Explained, with_compiling};
+use crate::input::explained::Explained;
 use crate::input::facets::Facets;
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
@@ -186,7 +186,7 @@ impl LoadedCases {
             },
             served => return served.explain(request, compiling)
         );
-        let explanation = with_compiling(explanation, compiling.unwrap_or_default());
+        let explanation = explanation.with_compile_time(compiling.unwrap_or_default());
         let text = explanation.to_string();
         let json = to_raw_value(&explanation).map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(Explained { json, text })

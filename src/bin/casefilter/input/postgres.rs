@@ -52,13 +52,11 @@ impl Options {
         let read = |path: &PathBuf| {
             fs::read(path).map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
         };
-        let options = PostgresOptions {
-            table: self.source_table.clone(),
-            max_connections: self.source_connections,
-            statement_timeout: self.source_statement_timeout,
-            root_certificates: self.source_ca.as_ref().map(read).transpose()?,
-            ..PostgresOptions::default()
-        };
+        let mut options = PostgresOptions::default();
+        options.table = self.source_table.clone();
+        options.max_connections = self.source_connections;
+        options.statement_timeout = self.source_statement_timeout;
+        options.root_certificates = self.source_ca.as_ref().map(read).transpose()?;
         PostgresSource::connect(url, catalog, &options).await.map_err(|error| failed(&error))
     }
 }

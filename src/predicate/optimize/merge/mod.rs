@@ -40,7 +40,7 @@ pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merg
     rules::beside(apply(connective, many, lists), others)
 }
 
-/// Applies the rule for this connective and this number of values.
+/// Applies the rule for this connective. `many` is true for a multi-valued field.
 fn apply(connective: Connective, many: bool, grouped: Grouped) -> Merged {
     match (connective, many) {
         (Connective::And, false) => rules::all_of_single(grouped),

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use a_tree::{ATree, AttributeDefinition, Event};
-use casefilter::{Document, Filter, FilterSet, Matches, StandingFilter};
+use casefilter::{Document, Filter, FilterSet, FilterMatches, StandingFilter};
 use peak_alloc::PeakAlloc;
 use standing::{Case, FREQUENT, RARE, Test, catalog, text_of};
 
@@ -78,7 +78,7 @@ fn compare(filters: &[Vec<Test>], cases: &[Case], rounds: usize) {
         let set = FilterSet::new(&catalog);
         let named = compiled().enumerate().map(|(at, filter)| StandingFilter::new(&at.to_string(), &filter));
         set.insert_many(named).expect("a set without limits");
-        let mut matches = Matches::new();
+        let mut matches = FilterMatches::new();
         let documents = &documents;
         Box::new(move |case: usize, found: &mut Vec<usize>| {
             set.matching_into(&documents[case], &mut matches).expect("one catalogue");

@@ -353,8 +353,9 @@ impl Args {
     /// Opens the audit log, and logs its last record.
     pub(super) fn audit_log(&self) -> Result<Option<AuditLog>, Failure> {
         let Some(path) = &self.audit else { return Ok(None) };
-        let options =
-            AuditOptions { rotate_bytes: self.audit_rotate, is_best_effort: self.audit_best_effort };
+        let mut options = AuditOptions::default();
+        options.rotate_bytes = self.audit_rotate;
+        options.is_best_effort = self.audit_best_effort;
         let log = AuditLog::open(path, options)
             .map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error))?;
         warn_of_readers(path, "the requests in it");

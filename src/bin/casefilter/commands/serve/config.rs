@@ -36,10 +36,10 @@ const READERS: [&str; 2] = [SERVE, "health"];
 
 /// Returns the tree of commands, with the values of a configuration file as the defaults of the flags of the command. The arguments
 /// of this process or the environment variable of `--config` name the file. Without a file, and if the arguments are not valid,
-/// returns the tree unchanged.
+/// returns the tree unchanged. `health` ignores the file if `--url` is given. If it cannot use the file, it prints a note.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or if it has an unknown key or a wrong value.
+/// Returns an error for `serve` if the file cannot be read, has an unknown key, or has a wrong value.
 pub(crate) fn configured(tree: Command) -> Result<Command, Failure> {
     let first = std::env::args_os().nth(1);
     let reads = |name: &&str| first.as_deref() == Some(OsStr::new(name));

@@ -18,33 +18,31 @@ pub(super) struct Raised {
 impl Args {
     /// Returns the options of the service. Settings that are too small are raised, as [`raised`](Self::raised) says.
     pub(super) fn options(&self) -> ServiceOptions {
-        let mut options = ServiceOptions {
-            clock_window: self.clock_window,
-            reject_replays: self.refuse_replays,
-            http2: !self.no_http2,
-            remembered_signatures: self.remembered_signatures,
-            connections: self.connections,
-            connections_per_peer: self.connections_per_peer,
-            concurrency: self.concurrency.max(1),
-            requests_per_second: self.requests_per_second,
-            bytes_in_flight: self.bytes_in_flight,
-            buffered_bytes: self.buffered_bytes,
-            spooled_bytes: self.spooled_bytes,
-            spool_folder: self.spool_dir.clone(),
-            max_response_bytes: self.answer_bytes,
-            outgoing_bytes: self.outgoing_bytes,
-            read_timeout: at_least_some(self.read_timeout),
-            write_timeout: at_least_some(self.write_timeout),
-            write_queue_timeout: self.turn_timeout,
-            search_timeout: self.search_timeout,
-            standing_filters: self.standing_filters,
-            standing_bytes: self.standing_bytes,
-            event_listeners: self.event_listeners,
-            event_listeners_per_token: self.event_listeners_per_token,
-            shutdown_delay: self.drain,
-            shutdown_timeout: self.grace,
-            ..ServiceOptions::default()
-        };
+        let mut options = ServiceOptions::default();
+        options.clock_window = self.clock_window;
+        options.reject_replays = self.refuse_replays;
+        options.http2 = !self.no_http2;
+        options.remembered_signatures = self.remembered_signatures;
+        options.connections = self.connections;
+        options.connections_per_peer = self.connections_per_peer;
+        options.concurrency = self.concurrency.max(1);
+        options.requests_per_second = self.requests_per_second;
+        options.bytes_in_flight = self.bytes_in_flight;
+        options.buffered_bytes = self.buffered_bytes;
+        options.spooled_bytes = self.spooled_bytes;
+        options.spool_folder = self.spool_dir.clone();
+        options.max_response_bytes = self.answer_bytes;
+        options.outgoing_bytes = self.outgoing_bytes;
+        options.read_timeout = at_least_some(self.read_timeout);
+        options.write_timeout = at_least_some(self.write_timeout);
+        options.write_queue_timeout = self.turn_timeout;
+        options.search_timeout = self.search_timeout;
+        options.standing_filters = self.standing_filters;
+        options.standing_bytes = self.standing_bytes;
+        options.event_listeners = self.event_listeners;
+        options.event_listeners_per_token = self.event_listeners_per_token;
+        options.shutdown_delay = self.drain;
+        options.shutdown_timeout = self.grace;
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));

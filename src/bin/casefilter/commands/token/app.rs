@@ -78,9 +78,7 @@ pub(super) struct App {
 
 fn permission() -> impl TypedValueParser<Value = Permission> {
     let names = PossibleValuesParser::new(Permission::ALL.map(Permission::name));
-    names.try_map(|name| {
-        Permission::ALL.into_iter().find(|own| own.name() == name).ok_or("no such permission")
-    })
+    names.try_map(|name| name.parse::<Permission>())
 }
 
 pub(super) fn app(args: &App) -> Result<Status, Failure> {
