@@ -31,7 +31,7 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The maximum nesting depth of criteria. A top-level criterion has depth 1. Default: 32.
     pub depth: usize,
-    /// The maximum number of criteria in a body, including complex criteria. Default: 4,096.
+    /// The maximum number of criteria in a body, including those with `children`. Default: 4,096.
     pub criteria: usize,
     /// The maximum total number of values in all criteria of a body. Default: 65,536.
     pub values: usize,

@@ -84,7 +84,7 @@ pub(super) fn allowed(field: &Field) -> &'static str {
     }
 }
 
-/// Returns the value at an index that is not null. The type of the column must [fit](fits) the field.
+/// Returns the value at an index. The value must not be null, and the type of the column must [fit](fits) the field.
 ///
 /// # Errors
 /// Returns an error if the value is invalid for the field.

@@ -46,7 +46,7 @@ enum Stored {
 }
 
 impl OwnedRow {
-    /// Creates an owned copy of the values of `row`, sorted for a catalogue of `fields` fields.
+    /// Creates an owned copy of the values of `row`, sorted by field. The catalogue has `fields` fields.
     pub(crate) fn of(row: &Row<'_>, fields: usize) -> Self {
         let mut own = Self::default();
         row.for_each(|event| match event {

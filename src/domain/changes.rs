@@ -107,8 +107,8 @@ pub(super) struct Merged {
 
 /// Merges an imported applicant with the stored applicant. Returns nothing if clients have changed no member of the stored
 /// applicant. Also returns nothing if they changed only members of `companyInfo`, and the imported applicant is not a company.
-/// Clients can have changed members of both objects only if the type of the applicant has changed. Then the result has up to two
-/// values, one for each object. The text of the last value is to be stored.
+/// Clients can have changed members of both `info` and `companyInfo` only if the type of the applicant has changed. Then the
+/// result has up to two values, one for each object. The text of the last value is to be stored.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
 /// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. Its time for a member is a fourth date of this

@@ -55,7 +55,7 @@ impl Clients<'_> {
         Ok(records.get(APPLICANTS, applicant_id)?.filter(|text| self.include(text)))
     }
 
-    /// Returns true if the index has an entry of the applicant and one of the clients. `get` reads an entry. For
+    /// Returns true if the index has an entry that joins the applicant with one of the clients. `get` reads an entry. For
     /// [`All`](Self::All), reads nothing and returns true.
     fn is_listed(
         self,

@@ -7,7 +7,7 @@ use super::schemas::REVIEW_VERSION;
 use crate::error::{Error, ErrorKind};
 use crate::json;
 
-/// The members of a review that say that a client has made it, and who. A copy of a profile does not have them.
+/// The members of a review that show that a client has made it, or name the reviewer. A copy of a profile does not have them.
 const REVIEWERS: [&str; 3] = ["reviewerName", "reviewedBy", REVIEW_VERSION];
 
 /// Returns the texts of the hits. `hits` is the text of the member `hits`.
@@ -33,7 +33,7 @@ pub(super) fn list<'t>(elements: impl IntoIterator<Item = &'t str>) -> String {
     out
 }
 
-/// Returns the hits without the members that say that a client has reviewed them, and who.
+/// Returns the hits without the members that show that a client has reviewed them, or name the reviewer.
 ///
 /// # Errors
 /// Returns an error if the text is not a list of hits.

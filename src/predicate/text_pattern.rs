@@ -33,8 +33,8 @@ pub(crate) enum TextPattern {
     Words(Points<CompactString>),
 }
 
-/// Up to this number of substrings or words, each value is searched separately. Above it, one automaton searches for all values at
-/// once.
+/// Up to this number of substrings or words, each of them is searched for separately. Above it, one automaton searches for all of
+/// them at once.
 const FEW: usize = 8;
 
 /// Up to this number of pairs of values, two patterns of prefixes or substrings are compared. Above it, they count as unrelated,

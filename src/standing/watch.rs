@@ -13,7 +13,7 @@ use crate::batch::{CaseRow, OwnedRow};
 use crate::catalog::{Catalog, FieldId};
 use crate::value::{Timestamp, Value};
 
-/// Room for finding events, which is reused for the next write.
+/// Scratch space for finding events. It is reused for the next write.
 #[derive(Default)]
 pub(crate) struct WatchRoom {
     /// The snapshot that `reads` belongs to.

@@ -32,7 +32,7 @@ pub(crate) struct Writer {
     pub(crate) keys: Option<KeyWork>,
     /// The source batches of finished merges. Later writes [free](Self::free) them one at a time.
     pub(crate) obsolete: Vec<Arc<Batch>>,
-    /// Room for finding events, which each write reuses.
+    /// Scratch space for finding events. Each write reuses it.
     pub(crate) watch_room: WatchRoom,
 }
 

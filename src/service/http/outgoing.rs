@@ -14,7 +14,7 @@ const FREE_BYTES: usize = 32 << 10;
 /// The memory budget for responses that are being sent. Each token may use at most half of it.
 pub(in crate::service) struct Outgoing {
     budget: Arc<Budget>,
-    /// The maximum number of bytes of each token in flight. 0 means no limit.
+    /// The maximum number of bytes of each token in flight: in bodies of requests and in responses together. 0 means no limit.
     in_flight: usize,
 }
 

@@ -41,7 +41,7 @@ pub(in crate::standing) struct Segment {
     pub(in crate::standing) names: Names,
 }
 
-/// Room for matching a case, which is reused.
+/// Scratch space for matching a case. It is reused for the next case.
 #[derive(Debug, Default)]
 pub(in crate::standing) struct Scratch {
     truths: Truths,

@@ -25,7 +25,7 @@ pub(super) struct Truths {
     fields: Vec<OfField>,
     atoms: Vec<u32>,
     ordinals: Vec<i64>,
-    /// Room for the states of an automaton.
+    /// Scratch space for the states of an automaton.
     seen: HashSet<u32>,
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[arg(long)]
     loaded: bool,
 
-    /// JSON, or a tree for people [default: table on a terminal, json in a pipe]
+    /// JSON, or a table with the criteria as a tree [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 

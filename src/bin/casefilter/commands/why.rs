@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     as_of: AsOfArg,
 
-    /// JSON, or a tree for people [default: table on a terminal, json in a pipe]
+    /// JSON, or a table with the criteria as a tree [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 
