@@ -110,6 +110,22 @@ fn settings_that_are_not_used_as_they_are_are_told() {
 }
 
 #[test]
+fn a_wrong_variable_that_a_flag_overrides_is_no_error_of_the_file() {
+    let world = World::new(GOOD);
+    for (flag, variable, wrong, right) in [
+        ("--cache", "CASEFILTER_CACHE", "x", "32"),
+        ("--listen", "CASEFILTER_LISTEN", "", "127.0.0.1:0"),
+        ("--max-limit", "CASEFILTER_MAX_LIMIT", "-1", "9"),
+    ] {
+        let (status, out, err) = world.check(&[flag, right], &[(variable, wrong)]);
+        assert_eq!((status, err.as_str()), (Some(0), ""), "{flag}: {out}");
+        assert!(out.contains("db = \"cases.db\"  # file"), "{flag}: {out}");
+        let (status, _, err) = world.check(&[], &[(variable, wrong)]);
+        assert!(status == Some(2) && err.contains(flag), "{flag}: {err}");
+    }
+}
+
+#[test]
 fn a_wrong_file_is_refused_with_the_place() {
     for (text, line, told) in [
         ("db = \"cases.db\"\nmax_limit = 3\n", "serve.toml:2:1", "did you mean `max-limit`?"),
@@ -117,17 +133,31 @@ fn a_wrong_file_is_refused_with_the_place() {
         ("metrics-listen = \"[::1]:9\"\n", "serve.toml:1:1", "did you mean `ops-listen`?"),
         ("colour = 3\n", "serve.toml:1:1", "the name of a flag"),
         ("config = \"other.toml\"\n", "serve.toml:1:1", "the name of a flag"),
-        ("max-limit = \"many\"\n", "serve.toml:1:13", "found `many`"),
+        ("max-limit = \"many\"\n", "serve.toml:1:13", "expected a whole number that is not negative"),
+        ("max-limit = 1.5\n", "serve.toml:1:13", "expected a whole number that is not negative"),
+        ("cache = 99999999999999999999999\n", "serve.toml:1:9", "expected a smaller whole number"),
         ("listen = \"localhost\"\n", "serve.toml:1:10", "an IP address and a port"),
         ("grace = \"3 weeks\"\n", "serve.toml:1:9", "a whole number and ms, s, m, h or d"),
         ("log = \"loud\"\n", "serve.toml:1:7", "one of `error`, `warn`, `info`, `debug`"),
         ("extended = \"yes\"\n", "serve.toml:1:12", "`true` or `false`"),
         ("db = [\"a\"]\n", "serve.toml:1:6", "a string"),
         ("[limits]\nmax-limit = 3\n", "serve.toml:1:", "the name of a flag"),
-        ("source = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "did you mean `source-file`?"),
+        ("source = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "this file as `source-file`"),
         // Without quotes, with quotes around the key, and as the value of another key.
         ("source = postgres://me:secret@host/db\n", "serve.toml:1:10", "valid TOML"),
-        ("\"source\" = \"postgres://me:secret@host/db\"\n", "serve.toml:1:", "did you mean `source-file`?"),
+        ("\"source\" = \"postgres://me:secret@host/db\"\n", "serve.toml:1:", "this file as `source-file`"),
+        ("SOURCE = \"host=h user=me password=secret\"\n", "serve.toml:1:1", "the name of a flag"),
+        ("source_file = \"host=h password=secret\"\n", "serve.toml:1:1", "did you mean `source-file`?"),
+        (
+            "source-file = \"postgres://me:secret@h/db\"\n",
+            "serve.toml:1:15",
+            "the path of a file with the connection",
+        ),
+        (
+            "source-file = \"host=h password=secret\"\n",
+            "serve.toml:1:15",
+            "the path of a file with the connection",
+        ),
         ("sources = \"postgres://me:secret@host/db\"\n", "serve.toml:1:1", "the name of a flag"),
         ("audit = false\n", "serve.toml:1:9", "^ expected a string"),
         ("tls-cert = 3\n", "serve.toml:1:12", "^ expected a string"),
@@ -142,6 +172,16 @@ fn a_wrong_file_is_refused_with_the_place() {
             assert!(err.contains(line) && err.contains(told) && err.contains('^'), "{text}: {err}");
             assert!(!err.contains("secret"), "{err}");
         }
+    }
+    // The flag and its variable do not show a password either.
+    for (variable, arguments) in [
+        ("CASEFILTER_SOURCE_FILE", &[][..]),
+        ("CASEFILTER_OTHER", &["--source-file", "postgres://me:secret@h/db"]),
+    ] {
+        let world = World::new(GOOD);
+        let (status, out, err) = world.check(arguments, &[(variable, "postgres://me:secret@h/db")]);
+        assert!(status == Some(2) && err.contains("found a connection string"), "{err}");
+        assert!(!out.contains("secret") && !err.contains("secret"), "{out}{err}");
     }
     let output = World::new("").command(&["serve", "--config", "none.toml"]).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();

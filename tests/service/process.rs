@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::{Client, head};
+use super::http2_client::Http2;
 use super::server::{Database, SEARCH, info_of, key, status_of, tokens};
 
 pub(crate) fn casefilter() -> Command {
@@ -828,4 +829,24 @@ fn documents_of_another_catalogue_are_served() {
         code == 1 && err.contains("it has the field `number string key`, which is not expected"),
         "{err}"
     );
+}
+
+/// The crate `h2` has an event for each frame, and for each malformed head, whose text may contain a share token.
+#[test]
+fn at_the_level_debug_the_log_has_no_events_of_other_crates() {
+    let database = Database::new("plain.cases.ndjson");
+    let tls = |name: &str| format!("{}/tests/data/tls/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (certificate, private) = (tls("cert.pem"), tls("key.pem"));
+    let arguments = ["--log", "debug", "--tls-cert", &certificate, "--tls-key", &private];
+    let process = Process::start(&database, &arguments);
+    let mut client = Http2::new(process.address);
+    let target = "/resources/applicants/-/import/preview?shareToken=not-for-the-log";
+    assert_eq!(client.call(&key("all"), "GET", target, b"").status, 401);
+    assert_eq!(client.call(&key("all"), "GET", &status_of("anna"), b"").status, 200);
+    drop(client);
+    let log = process.terminate();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["message"] == "answered" && line["status"] == 401), "{log}");
+    assert!(lines.iter().any(|line| line["level"] == "DEBUG"), "{log}");
+    assert!(!log.contains("not-for-the-log") && !log.contains("frame"), "{log}");
 }

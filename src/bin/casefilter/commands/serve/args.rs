@@ -12,7 +12,9 @@ use casefilter::service::{AuditLog, AuditOptions, Service, ServiceOptions, Tls};
 use casefilter::{Limits, StoreOptions};
 use clap::builder::BoolishValueParser;
 
-use crate::commands::serve::config::{Setting, UnknownVariable, effective, unknown_variables};
+use crate::commands::serve::config::{
+    Setting, UnknownVariable, effective, is_connection_string, unknown_variables,
+};
 use crate::commands::serve::files::{shown, warn_of_readers};
 use crate::commands::serve::logging::Level;
 use crate::commands::serve::tls_watch::TlsWatch;
@@ -431,6 +433,12 @@ impl Args {
         match (&self.source, &self.source_file) {
             (Some(url), _) => Ok(Some(url.clone())),
             (None, None) => Ok(None),
+            // The error must not show the password.
+            (None, Some(path)) if path.to_str().is_some_and(is_connection_string) => {
+                let found =
+                    "--source-file: found a connection string, expected the path of a file that has it";
+                Err(Failure::Failed(found.to_owned()))
+            }
             (None, Some(path)) => {
                 let text = std::fs::read_to_string(path);
                 let text =

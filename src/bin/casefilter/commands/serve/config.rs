@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use casefilter::{Error, ErrorKind, Errors, Found, Suggestion};
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -99,18 +100,25 @@ fn read(path: &Path, serve: &Command) -> Result<Vec<(String, String)>, Failure> 
     settings(&text, serve).map_err(|errors| refused(errors, masked(&text).into_bytes()))
 }
 
-/// Returns a text in which the value of `source` and the passwords of URLs are masked. All offsets stay the same.
+/// Returns true if a text looks like the connection string of a database rather than the path of a file.
+pub(super) fn is_connection_string(text: &str) -> bool {
+    text.contains("://") || text.to_lowercase().contains("password=")
+}
+
+/// Returns a text in which connection strings and the passwords of URLs are masked. A connection string is the value of `source`, in any
+/// letter case, or what follows the first `=` of a line with `password=`. All offsets stay the same.
 fn masked(text: &str) -> String {
     let mask = |line: &str| {
-        let key = line.trim_start().trim_start_matches(['"', '\'']).strip_prefix("source");
-        let rest = key.map(|rest| rest.trim_start_matches(['"', '\'']).trim_start());
-        let value = rest.and_then(|rest| rest.strip_prefix('=')).map(str::trim_end);
+        let after_key = line.split_once('=').filter(|(key, _)| {
+            let key = key.trim().trim_matches(['"', '\'']).to_lowercase();
+            key == "source" || line.to_lowercase().contains("password=")
+        });
         // `user:password@` of a URL that is the value of another key, or in a line of its own.
-        let value = value.or_else(|| {
+        let in_url = || {
             let (_, rest) = line.split_once("://")?;
             rest.rfind('@').and_then(|end| rest.get(..end))
-        });
-        match value {
+        };
+        match after_key.map(|(_, value)| value.trim_end()).or_else(in_url) {
             Some(value) if !value.is_empty() => line.replace(value, &"*".repeat(value.len())),
             _ => line.to_owned(),
         }
@@ -147,19 +155,20 @@ fn settings(text: &str, serve: &Command) -> Result<Vec<(String, String)>, Errors
 fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command) -> Result<String, Error> {
     let names =
         || serve.get_arguments().filter_map(Arg::get_long).filter(|name| !NOT_IN_FILES.contains(name));
+    // The name is never the advice for another one, since a file must not have this key.
+    let near_names = || names().filter(|name| *name != "source");
     let arg =
         serve.get_arguments().find(|arg| arg.get_long() == Some(name) && names().any(|own| own == name));
     let Some(arg) = arg else {
         let expected = "the name of a flag of `casefilter serve` that a file can set";
-        let near = near_flag(name, serve, names()).map(Suggestion::replace_by);
+        let near = near_flag(name, serve, near_names()).map(Suggestion::replace_by);
         let found = Found::from(format!("the key `{name}`"));
         return Err(Error::new(ErrorKind::UnknownKey, at, found, expected).suggest(near));
     };
     if name == "source" {
-        let expected =
-            "no connection string, because it may have a password: give the path of a file with it";
-        let error = Error::new(ErrorKind::BadValue, at, Found::text(name), expected);
-        return Err(error.suggest(Some(Suggestion::replace_by("source-file"))));
+        let expected = "no connection string, because it may have a password: write it to a file, and give the \
+                        path of this file as `source-file`";
+        return Err(Error::new(ErrorKind::BadValue, at, Found::text(name), expected));
     }
     let at = value.span().start;
     let takes_boolean = matches!(arg.get_action(), ArgAction::SetTrue);
@@ -185,6 +194,10 @@ fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command)
         let expected = if takes_text { "a string" } else { "a string or a number" };
         return Err(Error::new(ErrorKind::WrongType, at, kind, expected));
     }
+    if name == "source-file" && is_connection_string(&text) {
+        let expected = "the path of a file with the connection string";
+        return Err(Error::new(ErrorKind::BadValue, at, "a connection string", expected));
+    }
     match expected(serve, name, &text) {
         None => Ok(text),
         Some(expected) => Err(Error::new(ErrorKind::BadValue, at, Found::text(text), expected)),
@@ -209,15 +222,29 @@ fn near_flag<'s>(name: &str, serve: &'s Command, names: impl Iterator<Item = &'s
 
 /// Returns what a flag expects, if it does not accept a value.
 fn expected(serve: &Command, name: &str, value: &str) -> Option<String> {
-    let command = serve.clone().no_binary_name(true);
+    // A variable with a wrong value is an error only if no flag overrides it, and this is tested later.
+    let command = serve.clone().no_binary_name(true).mut_args(|arg| arg.env(Resettable::Reset));
     let error = command.try_get_matches_from([format!("--{name}={value}")]).err()?;
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
         let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
         return Some(format!("one of {}", values.join(", ")));
     }
     let source = std::error::Error::source(&error).map(ToString::to_string);
-    let told = source.unwrap_or_else(|| "another value".to_owned());
-    Some(told.strip_prefix("expected ").map_or(told.clone(), str::to_owned))
+    Some(expectation(&source.unwrap_or_else(|| "another value".to_owned())))
+}
+
+/// Returns what a flag expects, given the error of its parser.
+fn expectation(error: &str) -> String {
+    if let Some((_, range)) = error.split_once(" is not in ") {
+        return format!("a whole number in {range}");
+    }
+    match error {
+        "number too large to fit in target type" => "a smaller whole number".to_owned(),
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "a whole number that is not negative".to_owned()
+        }
+        _ => error.strip_prefix("expected ").unwrap_or(error).to_owned(),
+    }
 }
 
 /// A setting of the service: the name of its flag, its value, and where the value comes from.
@@ -290,6 +317,7 @@ pub(crate) fn effective(matches: &ArgMatches, tree: &Command) -> Vec<Setting> {
         let is_hidden = arg.is_hide_env_values_set();
         let value = match matches.get_raw(id)?.next()? {
             _ if is_hidden => "…".to_owned(),
+            value if value.to_str().is_some_and(is_connection_string) => "…".to_owned(),
             // An environment variable may say `yes`.
             _ if matches!(arg.get_action(), ArgAction::SetTrue) => matches.get_flag(id).to_string(),
             value => value.to_string_lossy().into_owned(),

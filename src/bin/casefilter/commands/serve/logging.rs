@@ -3,7 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use casefilter::Store;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The level of the log.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -15,6 +18,9 @@ pub(super) enum Level {
 }
 
 /// Begins to write the log to standard error: as JSON, or as text if it is a terminal. Panics are logged, too.
+///
+/// The log has the events of this package alone. Events of other crates can have paths and queries of requests, and `h2` has one for
+/// each frame.
 pub(super) fn begin_logging(level: Level) {
     let level = match level {
         Level::Error => LevelFilter::ERROR,
@@ -22,15 +28,15 @@ pub(super) fn begin_logging(level: Level) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(false);
+    let log = tracing_subscriber::registry().with(Targets::new().with_target("casefilter", level));
     // If the log can no longer be written, the service continues.
-    let log = log.log_internal_errors(false);
-    let log = log.with_writer(io::stderr);
+    let lines =
+        layer().with_target(false).with_ansi(false).log_internal_errors(false).with_writer(io::stderr);
     // Initialising fails only if there is already a subscriber. This process sets no other subscriber.
     let _ = if io::stderr().is_terminal() {
-        log.try_init()
+        log.with(lines).try_init()
     } else {
-        log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+        log.with(lines.json().flatten_event(true).with_current_span(false).with_span_list(false)).try_init()
     };
     // A panic during a request is caught, answered and logged like any other error. The store itself reports the panics that it
     // catches.
