@@ -318,6 +318,25 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
     assert_eq!(run(&["search", &cases, "--requests", &requests]).code(0).err, "");
 }
 
+/// Loading the files for hints takes memory for all cases, and observes no deadline.
+#[test]
+fn large_files_and_searches_with_a_timeout_get_no_hints_of_similar_values() {
+    let files = Folder::new();
+    let line = |number: u32| format!("{{\"id\":\"{number}\",\"name\":\"Anna\"}}\n");
+    let few = files.write("few.ndjson", line(1));
+    let many = files.write("many.ndjson", (0..100_001).map(line).collect::<String>());
+    let told = "hint: the files have more than 100,000 cases";
+    let search = |file: &str, filter: &str, more: &[&str]| {
+        run(&[&["search", file, "--where", filter], more].concat()).code(0).err
+    };
+    assert!(search(&few, "name = anna", &[]).contains("with other capitals"));
+    assert_eq!(search(&few, "name = anna", &["--timeout", "60s"]), "");
+    assert!(search(&many, "name = anna", &[]).contains(told));
+    assert_eq!(search(&many, "name = Anna", &["--limit", "0"]), "");
+    // There are no hints about ids.
+    assert!(!search(&many, "id = 7x", &[]).contains(told));
+}
+
 #[test]
 fn warnings_can_be_denied() {
     for (filter, code) in [("status = open", 0), ("status = Open", 4), ("name = null", 4), ("status", 2)] {

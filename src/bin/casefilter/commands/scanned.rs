@@ -5,7 +5,8 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use casefilter::{
-    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, ScanOutcome, SearchRequest,
+    Catalog, Engine, Error, FacetsRequest, Field, IdType, ImportMode, Scan, ScanAnswer, ScanError,
+    ScanOutcome, SearchRequest,
 };
 
 use crate::commands::hints::hints_on;
@@ -16,15 +17,21 @@ use crate::input::taker::Taker;
 #[cfg(feature = "arrow")]
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
+use crate::output::figures::counted;
 #[cfg(feature = "arrow")]
 use crate::output::progress::Progress;
 use crate::output::refusals::case_refused;
+#[cfg(feature = "arrow")]
+use crate::output::watched_file::WatchedFile;
 
 /// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
 const MOST_KEPT: u64 = 100_000;
 
 /// The same maximum for a request that needs only ids, without documents.
 pub(crate) const MOST_IDS: u64 = 1_000_000;
+
+/// The maximum number of cases that are loaded to find hints. Loading more would take much more memory and time than the scan.
+const MOST_HINTED: u64 = 100_000;
 
 /// The answer of a scan, and the time that it took.
 pub(crate) struct ScannedFiles {
@@ -92,7 +99,10 @@ fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Option<ScanAnswer>, Failure
     // If a file cannot be opened, the import reports the error.
     let files = cases.paths().map(File::open).collect::<Result<Vec<File>, _>>();
     let Ok(files) = files else { return Ok(None) };
-    match scan.parquet(files) {
+    // Only some of the bytes are read, so a total is not known.
+    let progress = Progress::of_bytes(None);
+    progress.say("scanning".to_owned());
+    match scan.parquet(files.into_iter().map(|file| WatchedFile::new(file, &progress))) {
         Ok(answer) => Ok(answer),
         Err(ScanError::Search(error)) if error.is_stop() => Err(error.into()),
         Err(_) => Ok(None),
@@ -106,8 +116,8 @@ impl ScannedFiles {
         ids::note_some(self.named, &unknown);
     }
 
-    /// Returns possible reasons if the filter of the request selects no case. The files are loaded to find them, if possible only with
-    /// the fields of the filter. `compile` compiles the filter for another catalogue.
+    /// Returns possible reasons if the filter of the request selects no case. Up to 100,000 cases are loaded to find them, if possible
+    /// only with the fields of the filter. `compile` compiles the filter for another catalogue.
     pub(crate) fn hints(
         &self,
         cases: &Cases,
@@ -115,8 +125,15 @@ impl ScannedFiles {
         request: &SearchRequest,
         compile: impl FnOnce(&Catalog) -> Result<SearchRequest, Failure>,
     ) -> Vec<String> {
-        if self.answer.selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
+        if self.answer.selected > 0 || self.answer.documents == 0 || !may_have_hints(request) {
             return Vec::new();
+        }
+        if self.answer.documents > MOST_HINTED {
+            return vec![format!(
+                "the files have more than {}, so no similar values are looked for; `casefilter import` makes a database, \
+                 which has them",
+                counted(MOST_HINTED, "case")
+            )];
         }
         // The answer is complete without hints, so an error that occurs here is ignored.
         let hints = |catalog: &Catalog, request: &SearchRequest| {
@@ -133,6 +150,23 @@ impl ScannedFiles {
         };
         narrow().or_else(|| hints(catalog, request)).unwrap_or_default()
     }
+}
+
+/// Returns true if an engine could have hints about the filter of a request. It has none about ids.
+fn may_have_hints(request: &SearchRequest) -> bool {
+    if request.filter.is_all() {
+        return false;
+    }
+    // This document has no field but the id, so each other field that the filter tests gives a hint.
+    let catalog = request.filter.catalog();
+    let engine = Engine::new(catalog.clone());
+    let id = match catalog.id_type() {
+        IdType::Integer => "0",
+        IdType::Uuid => "\"00000000-0000-0000-0000-000000000000\"",
+        _ => "\"-\"",
+    };
+    let document = format!("{{{}:{id}}}", serde_json::Value::from(catalog.id_name()));
+    engine.upsert(document.as_bytes()).is_err() || !engine.hints(&request.filter).is_empty()
 }
 
 /// A scan as a target: it receives the files one by one, as an import does.

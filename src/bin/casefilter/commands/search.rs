@@ -264,8 +264,12 @@ fn scan_page(
     };
     write_report_of(args, &scanned.answer.report)?;
     scanned.note_unknown_ids();
-    let hints =
-        scanned.hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow));
+    // Loading the files does not observe a deadline.
+    let hints = match args.timeout {
+        Some(_) => Vec::new(),
+        None => scanned
+            .hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow)),
+    };
     let ScannedFiles { answer: scanned, took, .. } = scanned;
     let ScanAnswer { answer: found, report, documents: cases, selected: total, .. } = scanned;
     let page = FoundPage { found, total, cases, took: Took::Scan(took), report, hints };
