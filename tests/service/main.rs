@@ -20,7 +20,10 @@ mod erasures;
 mod history;
 mod hostile;
 mod http2;
+#[cfg(target_os = "linux")]
+mod http2_bounds;
 mod http2_client;
+mod http2_ends;
 mod http2_hostile;
 mod large;
 #[cfg(target_os = "linux")]
@@ -35,6 +38,8 @@ mod scope;
 mod search_stop;
 mod server;
 mod shares;
+#[cfg(target_os = "linux")]
+mod slow_readers;
 mod source;
 #[cfg(target_os = "linux")]
 mod spool;
