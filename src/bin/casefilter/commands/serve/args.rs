@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// Check the settings and all files that they name, print the settings, and end
     ///
     /// Each line has a setting, and where it comes from: flag, environment, file or default. The exit status is 2 if something is
-    /// wrong. A database that another process has open is not checked. Nothing is written, and no port is opened.
+    /// wrong. A database that another process has open is not checked, and an audit log that the same process writes is only noted.
+    /// Nothing is written, and no port is opened.
     #[arg(long)]
     pub(super) check_config: bool,
 
