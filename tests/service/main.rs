@@ -9,6 +9,8 @@
 mod admin;
 mod answers;
 mod audit;
+#[cfg(unix)]
+mod audit_operators;
 mod authentication;
 mod bounds;
 mod client;

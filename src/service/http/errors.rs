@@ -1,5 +1,8 @@
 //! The errors of requests (`Failure`), and the JSON envelope of error responses.
 
+#[cfg(unix)]
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
@@ -12,6 +15,8 @@ use crate::engine::ImportError;
 use crate::envelope::Envelope;
 use crate::envelope::error_codes::{self, ErrorCode};
 use crate::error::{Error, ErrorKind, Errors};
+#[cfg(unix)]
+use crate::service::audit::record::Note;
 use crate::service::auth::permission::Permission;
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -28,6 +33,9 @@ pub(in crate::service) struct Failure {
     /// The case or record that an import rejected.
     #[cfg(unix)]
     refusal: Option<Box<ImportError>>,
+    /// The note for the audit log, for a request of an operator.
+    #[cfg(unix)]
+    note: Option<Arc<Note>>,
     /// True if the connection must be closed after the response.
     closes: bool,
     /// True if a 429 or 503 response has `Retry-After`. False if a new attempt is in vain for an unknown time.
@@ -47,6 +55,8 @@ impl Failure {
             cause: None,
             #[cfg(unix)]
             refusal: None,
+            #[cfg(unix)]
+            note: None,
             closes: false,
             says_when: true,
         }
@@ -157,6 +167,12 @@ impl Failure {
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
     }
 
+    /// Sets the note for the audit log about a request of an operator.
+    #[cfg(unix)]
+    pub(in crate::service) fn noted(self, note: Note) -> Self {
+        Self { note: Some(Arc::new(note)), ..self }
+    }
+
     /// Makes the service close the connection after the response.
     pub(in crate::service) fn closing(self) -> Self {
         Self { closes: true, ..self }
@@ -253,7 +269,8 @@ impl Failure {
         Self::response(status, (closes, says_when), &self.envelope(correlation_id))
     }
 
-    /// Creates the error response for an operator. If the failure has a cause, it is the description.
+    /// Creates the error response for an operator. If the failure has a cause, it is the description. If it has a note, the response
+    /// has it as an extension.
     #[cfg(unix)]
     pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]
@@ -263,13 +280,17 @@ impl Failure {
             #[serde(skip_serializing_if = "Option::is_none")]
             refusal: Option<Box<ImportError>>,
         }
-        let (status, refusal) = (self.status, self.refusal.take());
+        let (status, refusal, note) = (self.status, self.refusal.take(), self.note.take());
         let headers = (self.closes, self.says_when);
         if let Some(cause) = self.cause.take() {
             self.description = cause;
         }
         let envelope = OperatorEnvelope { envelope: self.envelope(correlation_id), refusal };
-        Self::response(status, headers, &envelope)
+        let mut response = Self::response(status, headers, &envelope);
+        if let Some(note) = note {
+            response.extensions_mut().insert(note);
+        }
+        response
     }
 
     fn response(
