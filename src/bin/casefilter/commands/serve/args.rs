@@ -194,7 +194,8 @@ pub(crate) struct Args {
     /// Maximum size of the request bodies and answers of each token that are in flight, in bytes; further requests get 429; 0 means no
     /// limit
     ///
-    /// The first 32 KiB of each answer do not count. A single request may exceed the limit.
+    /// The first 32 KiB of each body and of each answer do not count. A single request may exceed the limit, with its body and its
+    /// answer.
     #[arg(long, value_name = "N", env = "CASEFILTER_BYTES_IN_FLIGHT",
           default_value_t = ServiceOptions::default().bytes_in_flight)]
     pub(super) bytes_in_flight: usize,
