@@ -89,7 +89,7 @@ mod tests {
         let held = RequestBytes::new(&token, 100);
         assert!(held.add(50));
         let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        let refused = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let large = RequestBytes::new(&token, 100);
                 while !is_over.load(Ordering::Relaxed) {
@@ -97,11 +97,17 @@ mod tests {
                 }
             });
             let small = RequestBytes::new(&token, 100);
-            for _ in 0..100_000 {
-                assert!(small.add(40), "40 bytes beside 50 fit");
-                small.remove(40);
-            }
+            let is_refused = || {
+                let added = small.add(40);
+                if added {
+                    small.remove(40);
+                }
+                !added
+            };
+            let refused = (0..100_000).filter(|_| is_refused()).count();
             is_over.store(true, Ordering::Relaxed);
+            refused
         });
+        assert_eq!(refused, 0, "40 bytes beside 50 fit");
     }
 }
