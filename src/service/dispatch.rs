@@ -1,6 +1,5 @@
 //! Handles a request for an endpoint: reads the body, verifies the signature, checks the permission, and runs the handler.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,11 +8,13 @@ use axum::extract::Request;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
 
+use super::auth::in_flight::RequestBytes;
 use super::auth::replays::ReplayCache;
 use super::auth::signature::{SignatureCheck, Verified};
 use super::http::body;
-use super::http::budget::{Account, Limit, Reservation};
+use super::http::budget::{Account, Reservation};
 use super::http::correlation::CorrelationId;
+use super::http::encoding::Accepted;
 use super::http::errors::{Failure, json};
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
@@ -72,15 +73,24 @@ async fn answer_and_log(
     if shared.is_unrecorded() {
         return log.end(Err(Failure::unrecorded().closing())).await;
     }
+    let accepted = request.extensions().get::<Accepted>().copied();
     log.caller.note = shared.audit.as_ref().map(|_| Arc::default());
     let correlation_id = log.id();
     let result = call(shared, endpoint, (id, correlation_id), request, &mut log.caller).await;
-    let result = result.map_err(|failure| match &log.caller.token {
-        Some(token) if failure.is_overload() && token.state.in_flight.refusals() > log.caller.refusals => {
-            Failure::too_many_bytes(shared.options.bytes_in_flight)
-        }
-        _ => failure,
+    let is_refused = log.caller.in_flight.as_ref().is_some_and(|in_flight| in_flight.is_refused());
+    let result = result.map_err(|failure| match failure.is_overload() && is_refused {
+        true => Failure::too_many_bytes(shared.options.bytes_in_flight),
+        false => failure,
     });
+    let result = match (result, accepted, &log.caller.token) {
+        (Ok(response), Some(mut accepted), Some(token)) => {
+            // The response of a change that was made is rather sent uncompressed.
+            accepted.identity |= endpoint.survives_disconnect();
+            let account = Account { token: token.address(), peer: None };
+            shared.compressor.reserve(response, accepted, account)
+        }
+        (result, ..) => result,
+    };
     log.end(result).await
 }
 
@@ -97,7 +107,7 @@ async fn call(
     let begun_s = now().timestamp();
     let mut signed = SignatureCheck::new(&tokens, &head, shared.options.clock_window, begun_s);
     let can_be_valid = signed.can_be_valid(begun_s);
-    let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
+    let peer = Peer::of_request(&head.extensions);
     let spooled = shared.spool.begin(Account { token: signed.token_address(), peer: Some(peer) });
     let keeping = body::Keeping { is_kept: can_be_valid, allowance: shared.body_allowance, spooled };
     let received = body::receive(body, &head.headers, &shared.options, keeping, &mut signed).await?;
@@ -110,7 +120,8 @@ async fn call(
     let Verified { token, signature, is_previous } = signed.verify(verified_s)?;
     token.note_use(verified_s);
     caller.token = Some(Arc::clone(token));
-    caller.refusals = token.state.in_flight.refusals();
+    let in_flight = RequestBytes::new(&token.state.in_flight, shared.options.bytes_in_flight);
+    caller.in_flight = Some(Arc::clone(&in_flight));
     let most = shared.options.requests_per_second;
     if !token.state.rate.take(Instant::now(), most) {
         return Err(Failure::too_fast(most));
@@ -118,8 +129,8 @@ async fn call(
     if let (Some(note), true, Ok(id) | Err(id)) = (&caller.note, endpoint.names_applicant(), &id) {
         note.applicant(id);
     }
-    let limit = Limit { in_flight: Arc::clone(&token.state.in_flight), most: shared.options.bytes_in_flight };
-    let memory = shared.bodies.reserve_within(Account { token: token.address(), peer: None }, limit);
+    let account = Account { token: token.address(), peer: None };
+    let memory = shared.bodies.reserve_within(account, &in_flight);
     let body = received.into_memory(memory, shared.body_allowance).await?;
     if shared.options.reject_replays {
         let new = || ReplayCache::new(shared.options.clock_window, shared.options.remembered_signatures);
@@ -137,6 +148,7 @@ async fn call(
     let deadline = deadline.unwrap_or_else(|| ResponseDeadline::new(shared.options.write_timeout));
     let mut call = Call {
         token: Arc::clone(token),
+        in_flight: Arc::clone(&in_flight),
         is_previous,
         path_id,
         query: head.uri.query().map(str::to_owned),
@@ -158,7 +170,7 @@ async fn call(
             drop(body);
             return events(Arc::clone(shared), call).await;
         }
-        Handler::Now(answer) => (answer(&call), shared.outgoing.reserve(token)),
+        Handler::Now(answer) => (answer(&call), shared.outgoing.reserve(token, &in_flight)),
         Handler::Read(read) => {
             shared.run_on_worker(token, move |shared| answer_within_room(shared, &call, read)).await??
         }
@@ -186,7 +198,7 @@ fn answer_within_room(
     call: &Call,
     handler: BlockingHandler,
 ) -> Result<Result<ReservedAnswer, Failure>, Failure> {
-    let mut reservation = shared.outgoing.reserve(&call.token);
+    let mut reservation = shared.outgoing.reserve(&call.token, &call.in_flight);
     let (mut had_room, mut needed) = (true, 0);
     let mut has_room = |bytes| {
         had_room = Outgoing::grow_to(&mut reservation, bytes);

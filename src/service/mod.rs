@@ -163,7 +163,9 @@
 //! its 429 response has none.
 //!
 //! JSON responses of 1 KiB or more are compressed with zstd or gzip, if the header `Accept-Encoding` asks for it. All limits are about
-//! the uncompressed size. A request that accepts neither of them and no `identity` gets 400.
+//! the uncompressed size. A request that accepts neither of them and no `identity` gets 400. A token uses at most half of the encoders
+//! for large responses, and so does a peer without a token. Further responses are not compressed. If a client accepts only compressed
+//! ones, it gets 503.
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A

@@ -52,7 +52,8 @@ pub struct ServiceOptions {
     /// Further requests get 429. Zero means no limit.
     ///
     /// The first bytes of each body and of each response do not count, as in [`buffered_bytes`](Self::buffered_bytes) and
-    /// [`outgoing_bytes`](Self::outgoing_bytes). A request may exceed the limit while the token has no other request in flight.
+    /// [`outgoing_bytes`](Self::outgoing_bytes). A request may exceed the limit, with its body and its response, while the token has
+    /// no other request in flight.
     pub bytes_in_flight: usize,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///

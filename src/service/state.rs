@@ -104,7 +104,7 @@ impl ServiceState {
             compressor: Compressor::new(max_page_reads),
             max_page_reads,
             spool: BodySpool::new(options.spool_folder.clone(), store.folder(), options.spooled_bytes),
-            outgoing: Outgoing::new(options.outgoing_bytes, options.bytes_in_flight),
+            outgoing: Outgoing::new(options.outgoing_bytes),
             events: EventHub::new(store.last_event(), &options),
             store,
             source: CaseSource::Store,

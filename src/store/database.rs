@@ -13,7 +13,7 @@ use super::error::{Fault, StoreError, StoreErrorKind, catches_panics, caught, gu
 use super::file::{File, is_store};
 use super::load::{Loaded, load};
 use super::log::Log;
-use super::options::StoreOptions;
+use super::options::{KeptEvents, StoreOptions};
 use super::standing_tables::system_clock;
 use super::tables::{META, read_definition, read_version};
 use crate::catalog::Catalog;
@@ -218,9 +218,18 @@ impl Store {
             own.set_history(history)?;
         }
         if is_changed {
-            own.store_kept_events(kept_events)?;
+            own.try_to_store(kept_events)?;
         }
         Ok(own)
+    }
+
+    /// Stores which events are kept, if the file can be written. If it cannot, for example because the disk is full, the setting holds
+    /// for this store alone. Otherwise a host could not open it to delete documents.
+    fn try_to_store(&self, kept_events: KeptEvents) -> Result<(), StoreError> {
+        self.store_kept_events(kept_events).or_else(|error| match error.kind() {
+            StoreErrorKind::Io => Ok(()),
+            _ => Err(error),
+        })
     }
 
     /// Returns the device number and the inode number of the file.

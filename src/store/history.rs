@@ -61,21 +61,21 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version. Returns an error if the file cannot be
-    /// written, as [`upsert`](Self::upsert) does.
+    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, also if the store was opened for reading
+    /// only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
         let history_ms = if time.is_zero() { 0 } else { history_ms.max(1) };
         let mut log = self.lock_log();
-        self.ready(&mut log)?;
-        if log.writes.history_ms == history_ms {
-            return Ok(());
-        }
-        if !self.is_packed {
+        if !self.is_packed && log.writes.history_ms != history_ms {
             let detail =
                 "its format version keeps no history; export the cases, and import them into a new file";
             return Err(self.error(Fault::new(StoreErrorKind::OldFormat, detail)));
+        }
+        self.ready(&mut log)?;
+        if log.writes.history_ms == history_ms {
+            return Ok(());
         }
         let (now, state) = ((self.clock)(), log.state);
         self.change_settings(&mut log, |transaction, writes| {

@@ -97,7 +97,7 @@ impl StoreOptions {
     /// 1,000,000 events are kept.
     ///
     /// The file keeps this setting. By default, it is not changed: a program that does not set it keeps as many events as the program
-    /// before it.
+    /// before it. If the file cannot be written when it is opened, such as on a full disk, the setting holds until the store is closed.
     ///
     /// While a write is staged, up to twice as many of its events are in memory, of about 30 bytes each.
     ///

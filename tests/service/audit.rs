@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use casefilter::service::audit_digest_of_ids;
 use casefilter::{Catalog, Filter};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -17,31 +16,31 @@ use super::server::{
 const OPEN: &str = r#"{"criteria":[{"field":"status","op":"=","values":["open"]}]}"#;
 
 /// Starts a service that writes `audit.ndjson` beside its database.
-fn serve(database: &Database, arguments: &[&str]) -> Process {
+pub(super) fn serve(database: &Database, arguments: &[&str]) -> Process {
     let path = log_of(database);
     Process::start(database, &[&["--audit", path.to_str().unwrap()][..], arguments].concat())
 }
 
-fn log_of(database: &Database) -> PathBuf {
+pub(super) fn log_of(database: &Database) -> PathBuf {
     database.folder().join("audit.ndjson")
 }
 
 /// Runs `casefilter audit` and returns its status and its output.
-fn audit(database: &Database, arguments: &[&str]) -> (Option<i32>, String) {
+pub(super) fn audit(database: &Database, arguments: &[&str]) -> (Option<i32>, String) {
     let output = casefilter().current_dir(database.folder()).arg("audit").args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     (output.status.code(), text)
 }
 
 /// Verifies the log, and returns the result.
-fn verify(database: &Database) -> Value {
+pub(super) fn verify(database: &Database) -> Value {
     let (status, text) = audit(database, &["verify", "audit.ndjson"]);
     assert_eq!(status, Some(0), "{text}");
     serde_json::from_str(&text).unwrap()
 }
 
 /// Returns the records of the log.
-fn records(database: &Database, arguments: &[&str]) -> Vec<Value> {
+pub(super) fn records(database: &Database, arguments: &[&str]) -> Vec<Value> {
     let (status, text) = audit(database, &[&["list", "audit.ndjson"][..], arguments].concat());
     assert_eq!(status, Some(0), "{text}");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -285,91 +284,6 @@ fn verify_names_the_first_record_that_was_changed() {
     assert!(output.status.code() == Some(1) && told.contains("not an audit log"), "{told}");
 }
 
-#[cfg(unix)]
-#[test]
-fn requests_of_operators_are_recorded() {
-    let database = Database::new("plain.cases.ndjson");
-    let process = serve(&database, &[]);
-    let run = |arguments: &[&str]| {
-        let output = casefilter().current_dir(database.folder()).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let text = run(&[
-        "search",
-        "cases.db",
-        "--where",
-        "status = open",
-        "--order",
-        "-id",
-        "--limit",
-        "5",
-        "--format",
-        "ids",
-    ]);
-    let ids: Vec<&str> = text.lines().collect();
-    assert_eq!(ids.len(), 5);
-    let counts: Value = serde_json::from_str(&run(&["stats", "cases.db", "--by", "status"])).unwrap();
-    run(&["backup", "--db", "cases.db", "-o", "copy.db"]);
-    let token = run(&["token", "share", "--db", "cases.db", "--applicant", "anna"]);
-    run(&["delete", "--db", "cases.db", "--where", &format!("id = {}", ids[0]), "--yes"]);
-    process.terminate();
-    let records = records(&database, &[]);
-    let of_operators: Vec<&Value> = records.iter().filter(|record| record["request"].is_string()).collect();
-    assert!(of_operators.iter().all(|record| record["user"].is_u64() && record["status"] == 200));
-    let of = |request: &str| -> Vec<&&Value> {
-        let found: Vec<_> =
-            of_operators.iter().filter(|record| record["request"] == format!("POST /{request}")).collect();
-        assert!(!found.is_empty(), "{request}: {records:?}");
-        found
-    };
-    of("backups");
-    let page = of("searches").into_iter().find(|record| record["items"] == 5).unwrap();
-    assert_eq!((&page["filter"], &page["order"]), (&json!("caseReview.status = open"), &json!("-id")));
-    assert_eq!((&page["limit"], &page["ids"]), (&json!(5), &json!(audit_digest_of_ids(ids.iter().copied()))));
-    assert!(page["filterHash"].is_string() && page["lastWrite"].is_u64(), "{page}");
-    let counted = of("facets")[0];
-    assert_eq!((&counted["facets"], &counted["total"]), (&json!(["caseReview.status"]), &json!(700)));
-    assert!(counts.to_string().contains("open"), "{counts}");
-    assert_eq!(of("share-tokens")[0]["applicant"], "anna");
-    assert!(!records.iter().any(|record| record.to_string().contains(token.trim())));
-    let deleted: Vec<_> = of("deletions").into_iter().filter(|record| record["deletedCases"] == 1).collect();
-    assert!(deleted[0]["filter"].as_str().unwrap().contains(ids[0]), "{}", deleted[0]);
-    verify(&database);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_deletion_is_recorded_although_its_operator_has_hung_up() {
-    use std::io::Write as _;
-    use std::time::{Duration, Instant};
-    let database = Database::new("plain.cases.ndjson");
-    let process = serve(&database, &[]);
-    let body = r#"{"expected":700}"#;
-    let head =
-        format!("POST /deletions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
-    let mut stream =
-        std::os::unix::net::UnixStream::connect(database.folder().join("cases.db.sock")).unwrap();
-    // A request whose operator hangs up before the service has begun with it does nothing, so this one has begun when its body ends.
-    let (begin, end) = body.split_at(4);
-    stream.write_all((head + begin).as_bytes()).unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    stream.write_all(end.as_bytes()).unwrap();
-    drop(stream);
-    let start = Instant::now();
-    while !fs::read_to_string(log_of(&database)).unwrap().contains("POST /deletions") {
-        assert!(start.elapsed() < Duration::from_secs(20), "the deletion is not recorded");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let log = process.terminate();
-    assert!(log.contains("deleted cases on the admin socket") && log.contains("administered"), "{log}");
-    let records = records(&database, &[]);
-    let deletion = records.iter().find(|record| record["request"] == "POST /deletions").unwrap();
-    assert_eq!(deletion["status"], 200);
-    assert!(deletion["user"].is_u64());
-    assert!(database.open().is_empty());
-}
-
 /// Full disks, simulated by a limit on the file size that a shell sets.
 #[cfg(target_os = "linux")]
 mod full {
@@ -492,7 +406,7 @@ mod full {
 }
 
 /// Runs `casefilter audit replay`. Returns its status, and its output.
-fn replay(database: &Database, number: &Value) -> (Option<i32>, String) {
+pub(super) fn replay(database: &Database, number: &Value) -> (Option<i32>, String) {
     audit(database, &["replay", "audit.ndjson", &number.to_string(), "--db", "cases.db", "--format", "json"])
 }
 

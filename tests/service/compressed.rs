@@ -6,6 +6,10 @@ use casefilter::service::ServiceOptions;
 use flate2::read::GzDecoder;
 
 use super::client::{Client, Key, Response, head};
+use super::http2_client::{
+    DATA, END_STREAM, Frames, HEADERS, Http2, INITIAL_WINDOW_SIZE, field, on, plain_head, signed, signed_head,
+};
+use super::large::{cases, database};
 use super::server::{Database, FILTERS, SEARCH, STREAM, Server, key, status_of};
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
@@ -155,6 +159,52 @@ fn large_pages_are_compressed_while_they_are_read_and_the_memory_is_released() {
     {
         assert!(start.elapsed().as_secs() < 20, "encoders are not released");
         std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_token_and_a_client_without_a_token_leave_encoders_to_others() {
+    let (_folder, database) = database(&cases(3000, 1000, "x"));
+    let server = on(database, ServiceOptions::default());
+    let (all, other, page) = (key("all"), key("viewCases"), format!("{SEARCH}?limit=3000"));
+    // Answers whose windows are not opened, each with an encoder as long as there is one.
+    let mut unread = Frames::new(server.address, &[(INITIAL_WINDOW_SIZE, 0)]);
+    let accept = field("accept-encoding", "zstd");
+    for _ in 0..40 {
+        let stream = unread.head(0, &[signed_head(&all, "POST", &page, ALL), accept.clone()].concat());
+        unread.send(DATA, END_STREAM, stream, ALL).unwrap();
+    }
+    (0..40).for_each(|_| drop(unread.receive_kind(HEADERS).unwrap()));
+    let mut client = Http2::new(server.address);
+    let mut ask = |key: &Key, target: &str, accept: &str| {
+        let mut request = signed(key, "POST", target, ALL);
+        request.headers_mut().insert("accept-encoding", accept.parse().unwrap());
+        let sent = client.send(request, ALL).unwrap();
+        client.wait(sent).unwrap()
+    };
+    let coding = |answer: &Response| (answer.status, answer.header("content-encoding").map(str::to_owned));
+    assert_eq!(coding(&ask(&all, &page, "zstd")), (200, None));
+    let refused = ask(&all, &page, "zstd, identity;q=0");
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    // It has the status with which it is counted and recorded.
+    let counted = "casefilter_http_requests_total{operation=\"casesByFilter\",status=\"503\"} 1\n";
+    assert!(server.metrics().text().contains(counted));
+    // Smaller answers, and those of other tokens, are compressed.
+    let zstd = || Some("zstd".to_owned());
+    assert_eq!(coding(&ask(&all, &format!("{SEARCH}?limit=5"), "zstd, identity;q=0")), (200, zstd()));
+    assert_eq!(coding(&ask(&other, &page, "zstd, identity;q=0")), (200, zstd()));
+    // Requests without a token take some of the rest, and leave some.
+    let mut unsigned = Frames::new(server.address, &[(INITIAL_WINDOW_SIZE, 0)]);
+    for _ in 0..40 {
+        unsigned.head(END_STREAM, &[plain_head("GET", "/openapi.json"), accept.clone()].concat());
+        unsigned.receive_kind(HEADERS).unwrap();
+    }
+    assert_eq!(coding(&ask(&other, &page, "zstd, identity;q=0")), (200, zstd()));
+    drop((unread, unsigned));
+    let start = std::time::Instant::now();
+    while ask(&all, &page, "zstd").header("content-encoding").is_none() {
+        assert!(start.elapsed().as_secs() < 20, "encoders are not released");
     }
     server.stop();
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use casefilter::service::{AuditLog, AuditOptions};
+
 use super::client::Client;
 use super::process::{Process, casefilter, write_private};
 use super::server::{Database, data, tokens};
@@ -207,6 +209,14 @@ fn check_config_names_every_fault_and_starts_nothing() {
     }
     let (_, _, err) = world.check(&["--tokens", "none.json", "--spool-dir", "none"], &[]);
     assert_eq!(err.matches("error: ").count(), 2, "{err}");
+    // A file of an earlier format keeps no history.
+    fs::copy(data("store/v2.redb"), world.path("old.db")).unwrap();
+    let (status, _, err) = world.check(&["--db", "old.db", "--history", "90d"], &[]);
+    assert!(status == Some(2) && err.contains("keeps no history"), "{err}");
+    for arguments in [&["--db", "old.db"][..], &["--db", "old.db", "--history", "0s"], &["--history", "90d"]]
+    {
+        assert_eq!(world.check(arguments, &[]).0, Some(0), "{arguments:?}");
+    }
     // An audit log that does not exist yet is not created.
     assert_eq!(world.check(&["--audit", "audit.ndjson"], &[]).0, Some(0));
     assert!(!world.path("audit.ndjson").exists() && !world.path("cases.db.sock").exists());
@@ -217,6 +227,23 @@ fn check_config_names_every_fault_and_starts_nothing() {
         let (status, _, err) = world.check(&[], &[]);
         assert!(status == Some(2) && err.contains("other users of this machine can read"), "{err}");
     }
+}
+
+#[test]
+fn check_config_notices_an_audit_log_that_a_service_writes() {
+    let world = World::new(GOOD);
+    let log = world.path("audit.ndjson");
+    let arguments = &["--audit", "audit.ndjson"];
+    let other = AuditLog::open(&log, AuditOptions::default()).unwrap();
+    let (status, _, err) = world.check(arguments, &[]);
+    assert!(status == Some(2) && err.contains("another service writes this audit log"), "{err}");
+    other.close().unwrap();
+    assert_eq!(world.check(arguments, &[]).0, Some(0));
+    // The service that has the database open is replaced by the one that is checked.
+    let process = Process::with_source(&world.database, &["--audit", log.to_str().unwrap()], None);
+    let (status, _, err) = world.check(arguments, &[]);
+    assert!(status == Some(0) && err.contains("another service writes this audit log"), "{err}");
+    process.terminate();
 }
 
 #[test]

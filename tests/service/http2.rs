@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::client::Response;
 use super::http2_client::{
-    DATA, END_STREAM, Frames, GOAWAY, HEADERS, Http2, Sent, connect, on, signed, signed_head, start,
+    DATA, END_STREAM, Frames, GOAWAY, HEADERS, Http2, Sent, connect, field, on, signed, signed_head, start,
 };
 use super::process::Process;
 use super::search_stop::{database, slow_body, stopped};
@@ -29,14 +29,14 @@ fn options() -> ServiceOptions {
 }
 
 /// Returns the value of a metric.
-fn metric(server: &Server, name: &str) -> u64 {
+pub(super) fn metric(server: &Server, name: &str) -> u64 {
     let metrics = server.metrics();
     let line = metrics.text().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
 }
 
 /// Waits until a metric has a value.
-fn wait_for(server: &Server, name: &str, expected: u64) {
+pub(super) fn wait_for(server: &Server, name: &str, expected: u64) {
     let start = Instant::now();
     while metric(server, name) != expected {
         assert!(start.elapsed() < Duration::from_secs(20), "{name} is {}", metric(server, name));
@@ -197,6 +197,17 @@ fn a_request_names_one_host() {
         }
         let sent = client.send(request.body(()).unwrap(), b"").unwrap();
         assert_eq!(client.wait(sent).unwrap().status, status, "{hosts:?}");
+    }
+    // Heads without `:authority`, as a proxy makes them of requests over HTTP/1.1. The statuses are in HPACK: 200 and 400.
+    let mut client = Frames::new(server.address, &[]);
+    for (hosts, status) in [(1, 0x88), (0, 0x8c), (2, 0x8c)] {
+        let pseudo = [(":method", "GET"), (":scheme", "https"), (":path", "/healthz")];
+        let hosts = [("host", "localhost"); 2].into_iter().take(hosts);
+        let fields = pseudo.into_iter().chain(hosts);
+        let stream =
+            client.head(END_STREAM, &fields.flat_map(|(name, value)| field(name, value)).collect::<Vec<_>>());
+        let answer = client.receive_kind(HEADERS).unwrap();
+        assert_eq!((answer.stream, answer.payload[0]), (stream, status), "{:?}", answer.payload);
     }
     server.stop();
 }

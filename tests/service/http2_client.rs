@@ -209,6 +209,7 @@ pub(crate) struct Frames {
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,
+    pub(crate) flags: u8,
     pub(crate) stream: u32,
     pub(crate) payload: Vec<u8>,
 }
@@ -266,7 +267,7 @@ impl Frames {
         let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
         let payload = self.take(length)?;
-        Some(Frame { kind: head[3], stream, payload })
+        Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
     fn take(&mut self, count: usize) -> Option<Vec<u8>> {

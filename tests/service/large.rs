@@ -94,6 +94,28 @@ fn the_bytes_of_a_token_in_flight_are_limited() {
     server.stop();
 }
 
+#[test]
+fn a_single_request_may_exceed_the_bytes_in_flight_by_its_body_and_its_answer() {
+    let options = changed(ServiceOptions::default(), |options| options.bytes_in_flight = 1_000_000);
+    let (_folder, server) = serve(&cases(3000, 8000, "a"), options);
+    let (all, target) = (key("all"), format!("{SEARCH}?limit=3000"));
+    let mut body = ALL.to_vec();
+    body.resize(700_000, b' ');
+    let mut client = server.client();
+    for _ in 0..3 {
+        client.call(&all, "POST", &target, &body).good();
+    }
+    // Beside another request, it is refused.
+    let unread = send_unread_search(&server, &all, 3000);
+    wait_for_outgoing(&server, 1 << 19..=1 << 19);
+    let refused = client.call(&all, "POST", &target, &body);
+    assert!(refused.failure(429).contains("more than 1000000 bytes in flight"), "{}", refused.text());
+    drop(unread);
+    wait_for_outgoing(&server, 0..=0);
+    client.call(&all, "POST", &target, &body).good();
+    server.stop();
+}
+
 /// Returns the memory that the service has reserved for responses.
 fn outgoing_bytes(server: &Server) -> usize {
     let metrics = server.metrics();

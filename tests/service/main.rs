@@ -9,6 +9,8 @@
 mod admin;
 mod answers;
 mod audit;
+#[cfg(unix)]
+mod audit_operators;
 mod authentication;
 mod bounds;
 mod client;
@@ -20,7 +22,10 @@ mod erasures;
 mod history;
 mod hostile;
 mod http2;
+#[cfg(target_os = "linux")]
+mod http2_bounds;
 mod http2_client;
+mod http2_ends;
 mod http2_hostile;
 mod large;
 #[cfg(target_os = "linux")]
@@ -35,6 +40,8 @@ mod scope;
 mod search_stop;
 mod server;
 mod shares;
+#[cfg(target_os = "linux")]
+mod slow_readers;
 mod source;
 #[cfg(target_os = "linux")]
 mod spool;

@@ -37,7 +37,7 @@ fn cases(word: &str, count: usize) -> String {
 }
 
 /// Sends a complete import and does not read the response.
-fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
+pub(super) fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
     let mut stream = UnixStream::connect(AdminSocket::default_path(&database.path())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let length = body.len();
@@ -49,7 +49,7 @@ fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
 }
 
 /// Reads a response and returns its status and body.
-fn answer(mut stream: UnixStream) -> (u16, Value) {
+pub(super) fn answer(mut stream: UnixStream) -> (u16, Value) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));

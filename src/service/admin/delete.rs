@@ -7,7 +7,8 @@
 //! | `body` | a filter as JSON text; if absent, all cases are selected |
 //! | `expected` | the number of cases that the client expects to delete; if absent, the cases are counted and not deleted |
 //!
-//! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409.
+//! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409. It
+//! tells the number of cases, so it is recorded like a count.
 
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<(Deleted, Note), Fa
     }
     drop(found);
     let selected = ids.len() as u64;
-    if deletion.expected.is_none() {
+    if deletion.expected != Some(selected) {
         note.search(&request);
         note.counted(last_write, selected);
     }
@@ -78,7 +79,7 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<(Deleted, Note), Fa
         if expected != selected {
             let description =
                 format!("the filter now selects {selected} cases instead of {expected}; nothing was deleted");
-            return Err(Failure::new(StatusCode::CONFLICT, description));
+            return Err(Failure::new(StatusCode::CONFLICT, description).noted(note));
         }
         let deleted = shared.store.delete_many(&ids, Durability::Synced);
         let deleted = deleted.map_err(|error| Failure::of_store(&error))?;

@@ -26,6 +26,7 @@
 //! | `E` | empty: the end of the page; without this frame, the response is incomplete |
 //! | `F` | the envelope of an error; no further frames follow |
 //!
+//! If the search itself fails, the response is an error without frames.
 //! A search is stopped when its client disconnects.
 
 use std::pin::Pin;
@@ -188,8 +189,12 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
                 Ok(())
             });
         });
-        // The record of the request says which cases are on the page, and is written before the response begins.
-        let note = finding.await.unwrap_or_default();
+        // The record of the request says which cases are on the page, or that the search has failed. It is written before the response
+        // begins.
+        let note = match finding.await {
+            Ok(found) => found?,
+            Err(_) => return Err(Failure::internal("the search has ended without an answer")),
+        };
         let mut response = Response::new(Body::new(FrameBody { frames: body, _guard: guard }));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CASES_TYPE));
         return Ok(noted(response, note));
@@ -276,13 +281,13 @@ fn explained(json: Explanation) -> Explained {
     Explained { json, text }
 }
 
-/// Writes the frames of a page, until the page ends or the client disconnects. Sends the note for the audit log when the ids on the
-/// page are known, or when the search has failed.
+/// Writes the frames of a page, until the page ends or the client disconnects. Before, sends the note for the audit log when the ids on
+/// the page are known. If the search fails, sends its failure, and writes no frames.
 fn write_page(
     shared: &ServiceState,
     search: &AdminSearch,
     stop: SearchStop,
-    (mut out, note_to): (FrameWriter, oneshot::Sender<Note>),
+    (mut out, found_to): (FrameWriter, oneshot::Sender<Result<Note, Failure>>),
 ) {
     let note = Note::default();
     let found = search.request(&shared.store.catalog().extended(), stop).and_then(|request| {
@@ -297,11 +302,15 @@ fn write_page(
         }
         Ok(found)
     });
-    let _ = note_to.send(note);
-    let sent = found.and_then(|mut found| {
-        let next = found.cursor().map(ToString::to_string);
-        let head = Head { total: found.total(), len: found.left(), next };
-        let sent = out.frame(b'H', &to_json(&head)?) && write_cases(shared, &mut found, search, &mut out)?;
+    let mut found = match found {
+        Ok(found) => found,
+        Err(failure) => return drop(found_to.send(Err(failure.noted(note)))),
+    };
+    let _ = found_to.send(Ok(note));
+    let next = found.cursor().map(ToString::to_string);
+    let head = Head { total: found.total(), len: found.left(), next };
+    let sent = to_json(&head).and_then(|head| {
+        let sent = out.frame(b'H', &head) && write_cases(shared, &mut found, search, &mut out)?;
         Ok(sent && out.frame(b'E', b""))
     });
     if let Err(failure) = sent {

@@ -1,85 +1,105 @@
 //! The records of requests that are written together (`Batch`): one of these requests writes the records of all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 
-/// Records that wait to be written, in the order of the log.
+use super::outcome::{DROPPED, GIVEN_UP, Outcome, WAITING};
+
+/// Records that wait to be written, in the order of the log. Their requests wait for them.
 #[derive(Default)]
 pub(super) struct Batch(Mutex<Vec<Pending>>);
 
 /// A record that waits to be written.
 pub(super) struct Pending {
     pub(super) members: Vec<u8>,
-    outcome: Arc<AtomicU8>,
+    pub(super) outcome: Arc<Outcome>,
 }
 
-/// The outcome of a record, which the request that waits for it sees.
-pub(super) struct Ticket(Arc<AtomicU8>);
+/// The request of a record. If it is dropped while it waits, its record is removed.
+pub(super) struct Ticket {
+    batch: Arc<Batch>,
+    outcome: Arc<Outcome>,
+}
 
-/// The number of waiting records at which [`Batch::push`] first removes those whose requests no longer wait.
-const MOST_PENDING: usize = 64;
-
-/// The values of an outcome.
-const WAITING: u8 = 0;
-const ANSWERED: u8 = 1;
-const REFUSED: u8 = 2;
+/// The end of the waiting of a request.
+pub(super) enum Left {
+    /// No other request has taken the record: here it is.
+    Unwritten(Vec<u8>),
+    /// Another request is still writing the record, and settles it later.
+    GivenUp,
+    /// Another request has just said whether this one may be answered.
+    Ended(bool),
+}
 
 impl Batch {
     /// Adds a record.
-    pub(super) fn push(&self, members: Vec<u8>) -> Ticket {
-        let outcome = Arc::new(AtomicU8::new(WAITING));
-        let mut pending = self.0.lock();
-        // While the log cannot be written, the records of requests that were dropped are not taken.
-        if pending.len() >= MOST_PENDING {
-            pending.retain(is_awaited);
-        }
-        pending.push(Pending { members, outcome: Arc::clone(&outcome) });
-        Ticket(outcome)
+    pub(super) fn push(self: &Arc<Self>, members: Vec<u8>) -> Ticket {
+        let outcome = Arc::new(Outcome::default());
+        self.0.lock().push(Pending { members, outcome: Arc::clone(&outcome) });
+        Ticket { batch: Arc::clone(self), outcome }
     }
 
-    /// Takes all records whose requests still wait. The caller has the writer. It must give each of them an outcome, or
-    /// [put them back](Self::put_back).
+    /// Takes all records. The caller has the writer. It must settle each of them, or [put them back](Self::put_back).
     pub(super) fn take(&self) -> Vec<Pending> {
-        let mut pending = std::mem::take(&mut *self.0.lock());
-        pending.retain(is_awaited);
-        pending
+        std::mem::take(&mut *self.0.lock())
     }
 
-    /// Puts records back that cannot be written now, before those that came later.
-    pub(super) fn put_back(&self, mut records: Vec<Pending>) {
+    /// Puts records back that cannot be written now, before those that came later. Returns those whose requests do not wait any more.
+    pub(super) fn put_back(&self, records: Vec<Pending>) -> Vec<Pending> {
+        // With the lock, no request ends its waiting meanwhile.
         let mut pending = self.0.lock();
-        records.append(&mut pending);
-        *pending = records;
+        let (mut awaited, left): (Vec<_>, Vec<_>) =
+            records.into_iter().partition(|own| own.outcome.is_waiting());
+        awaited.append(&mut pending);
+        *pending = awaited;
+        left
     }
 
-    /// Takes the record of a ticket. Returns `None` if another request has taken it.
-    pub(super) fn take_one(&self, ticket: &Ticket) -> Option<Vec<u8>> {
-        let mut pending = self.0.lock();
-        let at = pending.iter().position(|own| Arc::ptr_eq(&own.outcome, &ticket.0))?;
-        Some(pending.remove(at).members)
-    }
-}
-
-/// Returns true if the request of a record still waits. The future of a request whose client has disconnected was dropped.
-fn is_awaited(pending: &Pending) -> bool {
-    Arc::strong_count(&pending.outcome) > 1
-}
-
-impl Pending {
-    /// Says whether the request may be answered.
-    pub(super) fn end(&self, may_be_answered: bool) {
-        self.outcome.store(if may_be_answered { ANSWERED } else { REFUSED }, Ordering::Release);
+    /// Returns the number of bytes of all records.
+    #[cfg(test)]
+    pub(super) fn size_bytes(&self) -> usize {
+        self.0.lock().iter().map(|own| own.members.len()).sum()
     }
 }
 
 impl Ticket {
     /// Returns whether the request may be answered. Returns `None` while its record waits.
-    pub(super) fn outcome(&self) -> Option<bool> {
-        match self.0.load(Ordering::Acquire) {
-            WAITING => None,
-            outcome => Some(outcome == ANSWERED),
+    pub(super) fn may_be_answered(&self) -> Option<bool> {
+        self.outcome.may_be_answered()
+    }
+
+    /// Takes the record. Returns `None` if another request has taken it.
+    pub(super) fn take(&self) -> Option<Vec<u8>> {
+        self.take_from(&mut self.batch.0.lock())
+    }
+
+    /// Ends the waiting of the request.
+    pub(super) fn give_up(&self) -> Left {
+        self.leave(GIVEN_UP)
+    }
+
+    fn leave(&self, reason: u8) -> Left {
+        let mut pending = self.batch.0.lock();
+        if let Some(members) = self.take_from(&mut pending) {
+            return Left::Unwritten(members);
+        }
+        match self.outcome.leave(reason) {
+            WAITING => Left::GivenUp,
+            _ => Left::Ended(self.outcome.may_be_answered().unwrap_or(false)),
+        }
+    }
+
+    fn take_from(&self, pending: &mut Vec<Pending>) -> Option<Vec<u8>> {
+        let at = pending.iter().position(|own| Arc::ptr_eq(&own.outcome, &self.outcome))?;
+        Some(pending.remove(at).members)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.outcome.is_waiting() {
+            self.leave(DROPPED);
         }
     }
 }

@@ -108,19 +108,26 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
+    locked(file.try_lock())?;
+    Ok(file)
+}
+
+/// Returns the error of a lock that was not obtained.
+fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
+    match result {
+        Ok(()) => Ok(()),
         Err(fs::TryLockError::WouldBlock) => {
             Err(io::Error::new(io::ErrorKind::WouldBlock, "another service writes this audit log"))
         }
         // Some file systems have no locks.
-        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(fs::TryLockError::Error(error)) => Err(error),
     }
 }
 
 /// Checks that a service could write an audit log at a path, without writing to it. Either the file is empty or an audit log, and
-/// can be opened for writing, and no rotated file beside it has later records. Or it does not exist, but could be created.
+/// can be opened for writing, and no rotated file beside it has later records. Or it does not exist, but could be created. The file is
+/// locked only for a moment.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -133,7 +140,8 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
 /// ```
 ///
 /// # Errors
-/// Returns an error if neither is so.
+/// Returns an error if neither is so. Its kind is [`WouldBlock`](io::ErrorKind::WouldBlock) if the only reason is that a service
+/// writes the log.
 pub fn check_audit_file(path: &Path) -> io::Result<()> {
     let path = &*followed(path)?;
     let found = match fs::metadata(path) {
@@ -150,14 +158,17 @@ pub fn check_audit_file(path: &Path) -> io::Result<()> {
     if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    let tail = Tail::of(&mut OpenOptions::new().read(true).append(true).open(path)?)?;
+    let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+    let tail = Tail::of(&mut file)?;
     match tail.head {
         None if found.len() > 0 && !tail.is_begun => {
-            Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an audit log"))
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an audit log"));
         }
-        Some(head) => check_newest(head, newest_rotated(path)?.map(|(last, _)| last)),
-        None => Ok(()),
+        Some(head) => check_newest(head, newest_rotated(path)?.map(|(last, _)| last))?,
+        None => {}
     }
+    // Two checks at the same time do not disturb each other.
+    locked(file.try_lock_shared())
 }
 
 /// Returns an error if a rotated file has later records than the last one of the log. An older copy would be continued with numbers

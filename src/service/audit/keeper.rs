@@ -42,7 +42,9 @@ pub(super) fn keep(state: &State) {
 
 /// Writes the records of requests, and says whether the requests may be answered. Removes all entries.
 fn write(state: &State, entries: &mut Vec<Entry>) {
-    entries.retain(|entry| !entry.is_abandoned());
+    // A request that does not wait any more needs no record.
+    let left: Vec<Entry> = entries.extract_if(.., |entry| !entry.outcome.is_waiting()).collect();
+    left.iter().for_each(|entry| state.settle(&entry.outcome, false));
     let count = state.with_writer(|writer| {
         // After a failure, `look` opens the file first.
         match state.is_ended() || state.is_failing() || state.slot.has_failed() {
@@ -50,14 +52,9 @@ fn write(state: &State, entries: &mut Vec<Entry>) {
             false => state.append_all(writer, entries.iter().map(|entry| &*entry.members)),
         }
     });
-    let is_ended = state.is_ended();
     // The requests are woken together, so that fewer threads have to be.
     for (number, entry) in entries.drain(..).enumerate() {
-        entry.answer(match number < count {
-            true => true,
-            false if is_ended => state.options.is_best_effort,
-            false => state.leave_out(),
-        });
+        state.settle(&entry.outcome, number < count);
     }
 }
 

@@ -15,7 +15,7 @@ use super::event::Event;
 use super::files::followed;
 use super::keeper::keep;
 use super::options::AuditOptions;
-use super::state::State;
+use super::state::{State, silent};
 use super::sync::{SyncSlot, keep_synced};
 use super::writer::Writer;
 
@@ -117,7 +117,6 @@ impl AuditLog {
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let (sender, receiver) = sync_channel(1);
         self.state.queue.end(sender);
-        let silent = || io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer");
         receiver.recv_timeout(self.state.timeout).unwrap_or_else(|_| Err(silent()))
     }
 
@@ -137,7 +136,7 @@ impl AuditLog {
 
     /// Returns the number of requests without a record that the log does not mention yet.
     pub(in crate::service) fn unmentioned(&self) -> u64 {
-        self.state.new_unrecorded()
+        self.state.unmentioned()
     }
 
     /// Waits until the record of a request was written. `members` is JSON text: members without braces. Returns false if the request
@@ -149,17 +148,10 @@ impl AuditLog {
         if state.is_failing() {
             return state.leave_out();
         }
-        let members = match state.append_with_others(members).await {
-            Ok(may_be_answered) => return may_be_answered,
-            Err(members) => members,
-        };
-        let late = match tokio::time::timeout(state.timeout, state.queue.send(members)).await {
-            Ok(Some(may_be_answered)) => return may_be_answered,
-            Ok(None) => io::Error::other("the thread of the log has ended"),
-            Err(_) => io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer"),
-        };
-        state.fail(&late);
-        state.leave_out()
+        match state.append_with_others(members).await {
+            Ok(may_be_answered) => may_be_answered,
+            Err(members) => state.append_in_queue(members).await,
+        }
     }
 
     /// Acts as if a sync had failed.

@@ -19,6 +19,7 @@ mod files;
 mod keeper;
 mod log;
 mod options;
+mod outcome;
 mod queue;
 pub(super) mod record;
 mod state;

@@ -8,7 +8,9 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::batch::Left;
 use super::chain::AuditHead;
+use super::outcome::{DROPPED, GIVEN_UP, Outcome, WAITING};
 
 /// The maximum size of the records in the queue, in bytes. A longer record takes the whole queue. Further requests wait until there is
 /// room.
@@ -34,19 +36,38 @@ pub(super) struct Waiting {
 /// A record that waits to be written.
 pub(super) struct Entry {
     pub(super) members: Vec<u8>,
-    answer: oneshot::Sender<bool>,
+    pub(super) outcome: Arc<Outcome>,
+    /// Wakes the request when it is dropped, after the outcome was set.
+    _wake: oneshot::Sender<()>,
     _room: OwnedSemaphorePermit,
 }
 
-impl Entry {
-    /// Returns true if the request does not wait any more: its client has disconnected, or it was refused. Then it needs no record.
-    pub(super) fn is_abandoned(&self) -> bool {
-        self.answer.is_closed()
+/// The request of an [`Entry`].
+pub(super) struct Queued {
+    outcome: Arc<Outcome>,
+    woken: oneshot::Receiver<()>,
+}
+
+impl Queued {
+    /// Waits until the entry was dropped. Returns whether the request may be answered. Returns `None` if the thread of the log has
+    /// ended without saying it.
+    pub(super) async fn ended(&mut self) -> Option<bool> {
+        let _ = (&mut self.woken).await;
+        self.outcome.may_be_answered()
     }
 
-    /// Says whether the request may be answered.
-    pub(super) fn answer(self, may_be_answered: bool) {
-        let _ = self.answer.send(may_be_answered);
+    /// Ends the waiting of the request.
+    pub(super) fn give_up(&self) -> Left {
+        match self.outcome.leave(GIVEN_UP) {
+            WAITING => Left::GivenUp,
+            _ => Left::Ended(self.outcome.may_be_answered().unwrap_or(false)),
+        }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.outcome.leave(DROPPED);
     }
 }
 
@@ -59,15 +80,16 @@ impl Queue {
         }
     }
 
-    /// Waits until a record was written or refused. Returns whether its request may be answered. Returns `None` if the thread of the
-    /// log has ended.
-    pub(super) async fn send(&self, members: Vec<u8>) -> Option<bool> {
+    /// Waits until there is room for a record, and adds it. Returns its request, which waits for it.
+    pub(super) async fn push(&self, members: Vec<u8>) -> Option<Queued> {
         let size = u32::try_from(members.len().clamp(1, QUEUE_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(size).await.ok()?;
-        let (answer, answered) = oneshot::channel();
-        self.waiting.lock().entries.push(Entry { members, answer, _room: room });
+        let (wake, woken) = oneshot::channel();
+        let outcome = Arc::new(Outcome::default());
+        let entry = Entry { members, outcome: Arc::clone(&outcome), _wake: wake, _room: room };
+        self.waiting.lock().entries.push(entry);
         self.filled.notify_one();
-        answered.await.ok()
+        Some(Queued { outcome, woken })
     }
 
     /// Asks the thread of the log to end the log.

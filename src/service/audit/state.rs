@@ -2,15 +2,17 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::batch::Batch;
+use super::batch::{Batch, Left};
 use super::chain::AuditHead;
 use super::options::AuditOptions;
+use super::outcome::{DROPPED, GIVEN_UP, Outcome};
 use super::queue::Queue;
 use super::sync::SyncSlot;
 use super::writer::Writer;
@@ -32,7 +34,7 @@ pub(super) struct State {
     pub(super) queue: Queue,
     pub(super) slot: Arc<SyncSlot>,
     /// Records that a request is about to write. Locked after `writer`.
-    batch: Batch,
+    pub(super) batch: Arc<Batch>,
     writer: Mutex<Writer>,
     /// True while the thread of the log has the writer, for work that may take long.
     is_busy: AtomicBool,
@@ -46,6 +48,8 @@ pub(super) struct State {
     records: AtomicU64,
     /// The number of requests that were answered without a record since the log was opened. Only with `is_best_effort`.
     unrecorded: AtomicU64,
+    /// The number of requests that have given up waiting for a record that may still be written.
+    given_up: AtomicU64,
     /// The value of `unrecorded` when the log was last written again.
     unrecorded_before: AtomicU64,
     /// True while the file cannot be written.
@@ -65,7 +69,7 @@ impl State {
             options,
             queue: Queue::new(),
             slot,
-            batch: Batch::default(),
+            batch: Arc::default(),
             writer: Mutex::new(writer),
             is_busy: AtomicBool::new(false),
             is_ended: AtomicBool::new(false),
@@ -73,6 +77,7 @@ impl State {
             timeout,
             records: AtomicU64::new(0),
             unrecorded: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
             unrecorded_before: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
         }
@@ -89,23 +94,78 @@ impl State {
         let ticket = self.batch.push(members);
         // Requests that are ready, too, add their records meanwhile. One write of many records costs less than many writes.
         tokio::task::yield_now().await;
-        if ticket.outcome().is_none() {
+        if ticket.may_be_answered().is_none() {
             self.write_batch();
         }
         let start = Instant::now();
         loop {
-            if let Some(may_be_answered) = ticket.outcome() {
+            if let Some(may_be_answered) = ticket.may_be_answered() {
                 return Ok(may_be_answered);
             }
-            if let Some(members) = self.batch.take_one(&ticket) {
+            if let Some(members) = ticket.take() {
                 return Err(members);
             }
             // Another request is writing the record.
             if start.elapsed() > self.timeout {
-                self.fail(&io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer"));
-                return Ok(self.leave_out());
+                self.fail(&silent());
+                return match self.giving_up(|| ticket.give_up()) {
+                    Left::Unwritten(members) => Err(members),
+                    Left::Ended(may_be_answered) => Ok(may_be_answered),
+                    Left::GivenUp => Ok(self.options.is_best_effort),
+                };
             }
             tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Lets the thread of the log append a record. Returns whether the request may be answered.
+    pub(super) async fn append_in_queue(&self, members: Vec<u8>) -> bool {
+        let mut waiting = pin!(tokio::time::sleep(self.timeout));
+        let queued = tokio::select! {
+            biased;
+            queued = self.queue.push(members) => queued,
+            () = &mut waiting => None,
+        };
+        let Some(mut queued) = queued else {
+            self.fail(&silent());
+            return self.leave_out();
+        };
+        tokio::select! {
+            biased;
+            ended = queued.ended() => ended.unwrap_or_else(|| {
+                self.fail(&io::Error::other("the thread of the log has ended"));
+                self.leave_out()
+            }),
+            () = &mut waiting => {
+                self.fail(&silent());
+                match self.giving_up(|| queued.give_up()) {
+                    Left::Ended(may_be_answered) => may_be_answered,
+                    Left::GivenUp | Left::Unwritten(_) => self.options.is_best_effort,
+                }
+            }
+        }
+    }
+
+    /// Ends the waiting of a request. Counts it until its record is settled.
+    fn giving_up(&self, give_up: impl FnOnce() -> Left) -> Left {
+        // It is counted first, because its record may be settled at once.
+        self.given_up.fetch_add(1, Ordering::Relaxed);
+        let left = give_up();
+        if !matches!(left, Left::GivenUp) {
+            self.given_up.fetch_sub(1, Ordering::Relaxed);
+        }
+        left
+    }
+
+    /// Says whether the request of a record may be answered, after its record was written or not. Counts the request if it is answered
+    /// without a record, also if it was answered earlier because it has given up waiting.
+    pub(super) fn settle(&self, outcome: &Outcome, is_written: bool) {
+        let before = outcome.end(is_written || self.options.is_best_effort);
+        if before == GIVEN_UP {
+            self.given_up.fetch_sub(1, Ordering::Relaxed);
+        }
+        if !is_written && before != DROPPED {
+            self.leave_out();
         }
     }
 
@@ -122,12 +182,13 @@ impl State {
         let bytes = records.iter().fold(0_usize, |sum, own| sum.saturating_add(own.members.len()));
         let is_written = !self.is_failing() && !self.is_ended() && !self.slot.has_failed();
         if !is_written || !writer.has_room(records.len(), bytes) {
-            self.batch.put_back(records);
+            self.batch.put_back(records).iter().for_each(|own| self.settle(&own.outcome, false));
             return;
         }
         let count = self.append_all(&mut writer, records.iter().map(|own| &*own.members));
+        // The writer is still locked, so a record about the requests without a record comes afterwards.
         for (number, own) in records.iter().enumerate() {
-            own.end(number < count || self.leave_out());
+            self.settle(&own.outcome, number < count);
         }
     }
 
@@ -185,6 +246,12 @@ impl State {
         self.is_failing.load(Ordering::Relaxed)
     }
 
+    /// Returns the number of requests without a record that the log does not mention, also those whose records may still be written.
+    pub(super) fn unmentioned(&self) -> u64 {
+        let given_up = if self.options.is_best_effort { self.given_up.load(Ordering::Relaxed) } else { 0 };
+        self.new_unrecorded().saturating_add(given_up)
+    }
+
     /// Returns true if a request without a record may be answered, and then counts it.
     pub(super) fn leave_out(&self) -> bool {
         if self.options.is_best_effort {
@@ -231,4 +298,9 @@ impl State {
     pub(super) fn note_mentioned(&self, unrecorded: u64) {
         self.unrecorded_before.fetch_add(unrecorded, Ordering::Relaxed);
     }
+}
+
+/// Returns the error of a disk that does not answer.
+pub(super) fn silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")
 }

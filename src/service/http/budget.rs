@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::peers::Peer;
-use crate::service::auth::in_flight::InFlight;
+use crate::service::auth::in_flight::RequestBytes;
 
 /// The owner of reserved bytes: a token, or a token at one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,15 +39,8 @@ pub(in crate::service) struct Reservation {
     budget: Arc<Budget>,
     account: Account,
     bytes: usize,
-    limit: Option<Limit>,
-}
-
-/// A limit on the bytes of a token in all budgets together.
-#[derive(Clone)]
-pub(in crate::service) struct Limit {
-    pub(in crate::service) in_flight: Arc<InFlight>,
-    /// The maximum number of bytes. 0 means no limit.
-    pub(in crate::service) most: usize,
+    /// The bytes of the request in all budgets together, if the request is of a verified token.
+    in_flight: Option<Arc<RequestBytes>>,
 }
 
 impl Budget {
@@ -57,16 +50,17 @@ impl Budget {
 
     /// Returns an empty reservation for an account.
     pub(in crate::service) fn reserve(self: &Arc<Self>, account: Account) -> Reservation {
-        Reservation { budget: Arc::clone(self), account, bytes: 0, limit: None }
+        Reservation { budget: Arc::clone(self), account, bytes: 0, in_flight: None }
     }
 
-    /// Like [`reserve`](Self::reserve), with a limit on the bytes of the token.
+    /// Like [`reserve`](Self::reserve), for a request whose bytes in all budgets are limited.
     pub(in crate::service) fn reserve_within(
         self: &Arc<Self>,
         account: Account,
-        limit: Limit,
+        in_flight: &Arc<RequestBytes>,
     ) -> Reservation {
-        Reservation { budget: Arc::clone(self), account, bytes: 0, limit: Some(limit) }
+        let in_flight = Some(Arc::clone(in_flight));
+        Reservation { budget: Arc::clone(self), account, bytes: 0, in_flight }
     }
 
     /// Returns the number of bytes that one account can have at most, while no other has reserved any.
@@ -88,13 +82,12 @@ impl Reservation {
     /// Reserves additional bytes. If that would exceed a share or the limit, reserves nothing and returns false.
     #[must_use]
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
-        let is_within = |limit: &Limit| limit.in_flight.add(bytes, self.bytes, limit.most);
-        if !self.limit.as_ref().is_none_or(is_within) {
+        if !self.in_flight.as_ref().is_none_or(|in_flight| in_flight.add(bytes)) {
             return false;
         }
         let has_grown = self.grow_share(bytes);
-        if !has_grown && let Some(limit) = &self.limit {
-            limit.in_flight.remove(bytes);
+        if !has_grown && let Some(in_flight) = &self.in_flight {
+            in_flight.remove(bytes);
         }
         has_grown
     }
@@ -140,8 +133,8 @@ impl Reservation {
             return;
         }
         self.bytes = bytes;
-        if let Some(limit) = &self.limit {
-            limit.in_flight.remove(excess);
+        if let Some(in_flight) = &self.in_flight {
+            in_flight.remove(excess);
         }
         let Account { token, peer } = self.account;
         let reserved = &mut *self.budget.lock();

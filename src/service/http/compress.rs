@@ -8,19 +8,20 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Frame};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
+use super::budget::{Account, Budget, Reservation};
 use super::encoding::{Accepted, Coding};
 use super::errors::Failure;
+use super::peers::Peer;
 use super::write_timeout::ResponseDeadline;
 
 /// The size from which bodies are compressed, in bytes. Smaller ones fit a packet of the network.
@@ -33,7 +34,8 @@ const INLINE_BYTES: usize = 16 << 10;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The maximum number of bodies that are compressed piece by piece at the same time. It bounds the memory: an encoder takes at most
-/// about 1 MiB. Further bodies are not compressed. If the client accepts only compressed ones, they wait.
+/// about 1 MiB. A token gets at most half of them, and so does a peer without a token. Further bodies are not compressed. If the client
+/// accepts only compressed ones, it gets 503.
 const MOST_ENCODERS: usize = 64;
 
 /// The compression levels. They are fast, so that compression delays responses little.
@@ -45,7 +47,8 @@ const ZSTD_WINDOW_LOG: u32 = 17;
 
 /// The limits on compression.
 pub(in crate::service) struct Compressor {
-    encoders: Arc<Semaphore>,
+    /// The number of encoders in use.
+    encoders: Arc<Budget>,
     threads: Arc<Semaphore>,
 }
 
@@ -53,51 +56,70 @@ impl Compressor {
     /// Creates limits: `threads` blocking threads compress at the same time.
     pub(in crate::service) fn new(threads: usize) -> Self {
         Self {
-            encoders: Arc::new(Semaphore::new(MOST_ENCODERS)),
+            encoders: Budget::new(MOST_ENCODERS),
             threads: Arc::new(Semaphore::new(threads.clamp(1, Semaphore::MAX_PERMITS))),
         }
     }
 
-    /// Compresses the body of a response to a request with this method, if it is worth it. Adds the header `Vary`.
+    /// Decides whether the body of a response can be compressed in pieces, if it must be, and keeps an encoder for it. This is done
+    /// before the request is recorded with its status.
+    ///
+    /// # Errors
+    /// Returns 503 if no encoder is free for the account, and the client accepts only compressed responses.
+    pub(in crate::service) fn reserve(
+        &self,
+        mut response: Response,
+        accepted: Accepted,
+        account: Account,
+    ) -> Result<Response, Failure> {
+        if accepted.best == Coding::Identity || !is_compressible(&response) || is_inline(&response) {
+            return Ok(response);
+        }
+        let place = self.place(account);
+        if place.is_none() && !accepted.identity {
+            return Err(Failure::overloaded());
+        }
+        response.extensions_mut().insert(Reserved(place));
+        Ok(response)
+    }
+
+    /// Returns the place of an encoder, if one is free for the account.
+    fn place(&self, account: Account) -> Option<Arc<Reservation>> {
+        let mut place = self.encoders.reserve(account);
+        place.grow(1).then(|| Arc::new(place))
+    }
+
+    /// Compresses the body of a response, if it is worth it. Adds the header `Vary`. If no encoder was [reserved](Self::reserve), this
+    /// reserves one for `peer`.
     pub(super) async fn compress(
         &self,
         mut response: Response,
-        method: &Method,
         accepted: Accepted,
+        peer: Peer,
         deadline: Option<ResponseDeadline>,
     ) -> Response {
-        let is_json = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-        if !is_json || response.headers().contains_key(header::CONTENT_ENCODING) {
+        if !is_compressible(&response) {
             return response;
         }
         response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
         let size = response.body().size_hint();
         let is_small = size.upper().is_some_and(|bytes| bytes < LEAST_BYTES);
-        if accepted.best == Coding::Identity || method == Method::HEAD || is_small && accepted.identity {
+        if accepted.best == Coding::Identity || is_small && accepted.identity {
             return response;
         }
-        let inline = size.exact().filter(|bytes| *bytes <= INLINE_BYTES as u64);
-        let permit = match inline {
-            Some(_) => None,
-            None => match Arc::clone(&self.encoders).try_acquire_owned() {
-                Ok(permit) => Some(permit),
-                Err(_) if accepted.identity => return response,
-                Err(_) => {
-                    let waiting = Arc::clone(&self.encoders).acquire_owned();
-                    match tokio::time::timeout(ENCODER_WAIT, waiting).await {
-                        // The semaphore is never closed.
-                        Ok(permit) => permit.ok(),
-                        Err(_) => return overloaded(response),
-                    }
-                }
+        let place = match response.extensions_mut().remove() {
+            _ if is_inline(&response) => None,
+            Some(Reserved(None)) => return response,
+            Some(Reserved(place)) => place,
+            None => match self.place(Account { token: 0, peer: Some(peer) }) {
+                None if accepted.identity => return response,
+                None => return overloaded(response),
+                place => place,
             },
         };
         let Ok(encoder) = Encoder::new(accepted.best) else { return response };
         let (mut head, body) = response.into_parts();
-        let body = match permit {
+        let body = match place {
             None => match whole(encoder, body).await {
                 Ok(bytes) => Body::from(bytes),
                 Err(error) => {
@@ -108,7 +130,7 @@ impl Compressor {
                     Body::empty()
                 }
             },
-            Some(permit) => {
+            Some(place) => {
                 // All pieces have one deadline, as the body has without compression.
                 let deadline = deadline.filter(|deadline| !deadline.is_begun());
                 if let Some(deadline) = &deadline {
@@ -120,7 +142,7 @@ impl Compressor {
                     state: State::Ready(Box::new(encoder)),
                     threads: Arc::clone(&self.threads),
                     _end: End(deadline),
-                    _permit: permit,
+                    _place: place,
                 })
             }
         };
@@ -130,8 +152,21 @@ impl Compressor {
     }
 }
 
-/// The maximum time that a response waits for an encoder, if its client accepts no uncompressed one.
-const ENCODER_WAIT: Duration = Duration::from_secs(5);
+/// The place of the encoder of a response, or `None` if the response is sent as it is.
+#[derive(Clone)]
+struct Reserved(Option<Arc<Reservation>>);
+
+/// Returns true for a body in JSON that is not compressed yet.
+fn is_compressible(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_json = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    is_json && !response.headers().contains_key(header::CONTENT_ENCODING)
+}
+
+/// Returns true for a body that is compressed at once, without a place for its encoder.
+fn is_inline(response: &Response) -> bool {
+    response.body().size_hint().exact().is_some_and(|bytes| bytes <= INLINE_BYTES as u64)
+}
 
 /// Returns the response for a client whose only codings have no free encoder.
 fn overloaded(mut response: Response) -> Response {
@@ -212,7 +247,7 @@ struct Compressed {
     state: State,
     threads: Arc<Semaphore>,
     _end: End,
-    _permit: OwnedSemaphorePermit,
+    _place: Arc<Reservation>,
 }
 
 type Working = Pin<Box<dyn Future<Output = io::Result<(Vec<u8>, Box<Encoder>)>> + Send>>;

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, header};
 
 /// A coding of response bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coding {
+pub(in crate::service) enum Coding {
     Identity,
     Gzip,
     Zstd,
@@ -12,11 +12,11 @@ pub(super) enum Coding {
 
 /// The codings that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Accepted {
+pub(in crate::service) struct Accepted {
     /// The coding for responses that are worth compressing.
     pub(super) best: Coding,
     /// True if the client accepts responses without a coding.
-    pub(super) identity: bool,
+    pub(in crate::service) identity: bool,
 }
 
 impl Coding {

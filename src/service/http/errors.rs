@@ -1,5 +1,8 @@
 //! The errors of requests (`Failure`), and the JSON envelope of error responses.
 
+#[cfg(unix)]
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
@@ -12,6 +15,8 @@ use crate::engine::ImportError;
 use crate::envelope::Envelope;
 use crate::envelope::error_codes::{self, ErrorCode};
 use crate::error::{Error, ErrorKind, Errors};
+#[cfg(unix)]
+use crate::service::audit::record::Note;
 use crate::service::auth::permission::Permission;
 use crate::store::{StoreError, StoreErrorKind};
 
@@ -24,10 +29,13 @@ pub(in crate::service) struct Failure {
     /// If set, the member `type` of the error response on the admin socket. The response then has no member `errorCode`.
     error_type: Option<&'static str>,
     /// The cause of the error, for the log and for operators. Clients do not see it.
-    cause: Option<String>,
+    cause: Option<Box<str>>,
     /// The case or record that an import rejected.
     #[cfg(unix)]
     refusal: Option<Box<ImportError>>,
+    /// The note for the audit log, for a request of an operator.
+    #[cfg(unix)]
+    note: Option<Arc<Note>>,
     /// True if the connection must be closed after the response.
     closes: bool,
     /// True if a 429 or 503 response has `Retry-After`. False if a new attempt is in vain for an unknown time.
@@ -47,6 +55,8 @@ impl Failure {
             cause: None,
             #[cfg(unix)]
             refusal: None,
+            #[cfg(unix)]
+            note: None,
             closes: false,
             says_when: true,
         }
@@ -67,7 +77,7 @@ impl Failure {
 
     /// Sets the cause, for the log.
     pub(in crate::service) fn because(self, cause: impl Into<String>) -> Self {
-        Self { cause: Some(cause.into()), ..self }
+        Self { cause: Some(cause.into().into()), ..self }
     }
 
     pub(in crate::service) fn forbidden(permission: Permission) -> Self {
@@ -118,7 +128,7 @@ impl Failure {
     pub(in crate::service) fn unavailable(cause: impl Into<String>) -> Self {
         let description = "the cases cannot be searched at the moment, try again in a moment";
         let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
-        Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
+        Self { cause: Some(cause.into().into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
     /// Returns 500 for an answer that needs `needed` bytes of memory, of which a token can never get more than `most`.
@@ -129,14 +139,14 @@ impl Failure {
             needed.saturating_mul(2)
         );
         let failure = Self::new(StatusCode::INTERNAL_SERVER_ERROR, description);
-        Self { cause: Some(cause), ..failure.coded(error_codes::RECORDS_TOO_LARGE) }
+        Self { cause: Some(cause.into()), ..failure.coded(error_codes::RECORDS_TOO_LARGE) }
     }
 
     /// Returns 503 for a body whose temporary file cannot be written or read.
     pub(in crate::service) fn unspooled(cause: String) -> Self {
         let description = "the service cannot keep a body of this size at the moment, try again later or send a smaller one";
         let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
-        Self { cause: Some(cause), ..failure.coded(error_codes::BODY_SPOOL) }
+        Self { cause: Some(cause.into()), ..failure.coded(error_codes::BODY_SPOOL) }
     }
 
     /// Creates a 503 error for a request that could not be recorded in the audit log. The log has the cause once.
@@ -154,7 +164,13 @@ impl Failure {
 
     pub(in crate::service) fn internal(cause: impl Into<String>) -> Self {
         let description = "the request could not be answered; the log says why";
-        Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
+        Self { cause: Some(cause.into().into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
+    }
+
+    /// Sets the note for the audit log about a request of an operator.
+    #[cfg(unix)]
+    pub(in crate::service) fn noted(self, note: Note) -> Self {
+        Self { note: Some(Arc::new(note)), ..self }
     }
 
     /// Makes the service close the connection after the response.
@@ -253,7 +269,8 @@ impl Failure {
         Self::response(status, (closes, says_when), &self.envelope(correlation_id))
     }
 
-    /// Creates the error response for an operator. If the failure has a cause, it is the description.
+    /// Creates the error response for an operator. If the failure has a cause, it is the description. If it has a note, the response
+    /// has it as an extension.
     #[cfg(unix)]
     pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]
@@ -263,13 +280,17 @@ impl Failure {
             #[serde(skip_serializing_if = "Option::is_none")]
             refusal: Option<Box<ImportError>>,
         }
-        let (status, refusal) = (self.status, self.refusal.take());
+        let (status, refusal, note) = (self.status, self.refusal.take(), self.note.take());
         let headers = (self.closes, self.says_when);
         if let Some(cause) = self.cause.take() {
-            self.description = cause;
+            self.description = cause.into();
         }
         let envelope = OperatorEnvelope { envelope: self.envelope(correlation_id), refusal };
-        Self::response(status, headers, &envelope)
+        let mut response = Self::response(status, headers, &envelope);
+        if let Some(note) = note {
+            response.extensions_mut().insert(note);
+        }
+        response
     }
 
     fn response(
@@ -368,7 +389,7 @@ impl From<DomainError> for Failure {
         };
         // Share tokens may expire only after days.
         let says_when = error.kind() != DomainErrorKind::TooMany;
-        Self { cause, says_when, ..failure.coded(code) }
+        Self { cause: cause.map(Into::into), says_when, ..failure.coded(code) }
     }
 }
 

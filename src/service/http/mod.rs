@@ -26,7 +26,7 @@ pub(super) mod closing;
 pub(super) mod compress;
 mod connection;
 pub(super) mod correlation;
-mod encoding;
+pub(super) mod encoding;
 pub(super) mod errors;
 pub(super) mod health;
 pub(super) mod http1;

@@ -4,19 +4,16 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 
-use super::budget::{Account, Budget, Limit, Reservation};
+use super::budget::{Account, Budget, Reservation};
 use super::errors::Failure;
+use crate::service::auth::in_flight::RequestBytes;
 use crate::service::auth::tokens::AppToken;
 
 /// The number of bytes of each response that do not count. This is about the size of a connection's send buffer in the system.
 const FREE_BYTES: usize = 32 << 10;
 
 /// The memory budget for responses that are being sent. Each token may use at most half of it.
-pub(in crate::service) struct Outgoing {
-    budget: Arc<Budget>,
-    /// The maximum number of bytes of each token in flight: in bodies of requests and in responses together. 0 means no limit.
-    in_flight: usize,
-}
+pub(in crate::service) struct Outgoing(Arc<Budget>);
 
 /// The bytes of a response, with the memory reservation for them.
 struct ReservedBytes {
@@ -31,24 +28,27 @@ impl AsRef<[u8]> for ReservedBytes {
 }
 
 impl Outgoing {
-    pub(in crate::service) fn new(bytes: usize, in_flight: usize) -> Self {
-        Self { budget: Budget::new(bytes), in_flight }
+    pub(in crate::service) fn new(bytes: usize) -> Self {
+        Self(Budget::new(bytes))
     }
 
-    /// Returns an empty reservation for a response to a client with this token.
-    pub(in crate::service) fn reserve(&self, token: &Arc<AppToken>) -> Reservation {
-        let limit = Limit { in_flight: Arc::clone(&token.state.in_flight), most: self.in_flight };
-        self.budget.reserve_within(Account { token: token.address(), peer: None }, limit)
+    /// Returns an empty reservation for the response to a request of a client with this token.
+    pub(in crate::service) fn reserve(
+        &self,
+        token: &Arc<AppToken>,
+        in_flight: &Arc<RequestBytes>,
+    ) -> Reservation {
+        self.0.reserve_within(Account { token: token.address(), peer: None }, in_flight)
     }
 
     /// Returns the number of reserved bytes.
     pub(in crate::service) fn reserved_bytes(&self) -> usize {
-        self.budget.reserved_bytes()
+        self.0.reserved_bytes()
     }
 
     /// Returns the length of the largest response for which a token can reserve memory.
     pub(in crate::service) fn most(&self) -> usize {
-        self.budget.most().saturating_add(FREE_BYTES)
+        self.0.most().saturating_add(FREE_BYTES)
     }
 
     /// Reserves memory for a response of `len` bytes. Returns false if the share of the token is used up.

@@ -1,8 +1,10 @@
 //! The peer of a connection, and a limit on the number of connections of each peer.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::Extensions;
 
 /// A client address, for counting connections: an IPv4 address, or the first 64 bits of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +19,11 @@ impl Peer {
             }
             address => address,
         })
+    }
+
+    /// Returns the peer that the extensions of a request have.
+    pub(in crate::service) fn of_request(extensions: &Extensions) -> Self {
+        extensions.get().copied().unwrap_or(Self(Ipv4Addr::UNSPECIFIED.into()))
     }
 }
 

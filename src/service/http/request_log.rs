@@ -14,6 +14,7 @@ use super::log_limit::{Decision, log_suppressed};
 use super::peers::ClientAddress;
 use super::trace::TraceParent;
 use crate::service::audit::record::{Answered, By, Note};
+use crate::service::auth::in_flight::RequestBytes;
 use crate::service::auth::tokens::AppToken;
 use crate::service::metrics::counters::{ABORTED, OTHER};
 use crate::service::state::ServiceState;
@@ -51,8 +52,8 @@ impl Origin {
 pub(in crate::service) struct Caller {
     pub(in crate::service) operation: Option<&'static str>,
     pub(in crate::service) token: Option<Arc<AppToken>>,
-    /// The number of reservations of the token that the limit on its bytes in flight had refused before this request.
-    pub(in crate::service) refusals: u64,
+    /// The bytes of the request that are in flight, if its signature is verified.
+    pub(in crate::service) in_flight: Option<Arc<RequestBytes>>,
     /// The note for the audit log, if the service has one.
     pub(in crate::service) note: Option<Arc<Note>>,
 }

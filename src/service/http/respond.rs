@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, Version, header};
+use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 use hyper::service::Service as _;
@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 
 use super::encoding::{Accepted, Coding, accepted};
 use super::errors::Failure;
+use super::peers::Peer;
 use super::request_log::{Origin, RequestLog};
 use super::router::router;
 use super::write_timeout::ResponseDeadline;
@@ -41,15 +42,17 @@ impl Responder {
     /// Answers a request. If its connection is not admitted, the response has the status 503.
     pub(super) async fn respond(
         &self,
-        request: hyper::Request<Incoming>,
+        mut request: hyper::Request<Incoming>,
         is_admitted: bool,
     ) -> Result<Response, Infallible> {
-        let method = request.method().clone();
-        let accepted = accepted(request.headers());
+        let asked = accepted(request.headers());
+        // A response to HEAD has no body.
+        let accepted = asked.filter(|_| request.method() != Method::HEAD).unwrap_or(NO_CODING);
+        request.extensions_mut().insert(accepted);
         let deadline = request.extensions().get::<ResponseDeadline>().cloned();
-        let response = self.answer(request, is_admitted, accepted.is_some()).await?;
-        let accepted = accepted.unwrap_or(NO_CODING);
-        let mut response = self.shared.compressor.compress(response, &method, accepted, deadline).await;
+        let peer = Peer::of_request(request.extensions());
+        let response = self.answer(request, is_admitted, asked.is_some()).await?;
+        let mut response = self.shared.compressor.compress(response, accepted, peer, deadline).await;
         if self.shared.is_draining() {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

@@ -155,7 +155,8 @@ impl Service {
     /// finishes the running requests and syncs the store to disk.
     ///
     /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). For requests of clients, the service uses
-    /// at most [`concurrency`](ServiceOptions::concurrency) of these threads.
+    /// at most [`concurrency`](ServiceOptions::concurrency) of these threads. To read parts of large pages, it uses one thread for
+    /// each processor, and at least two, and to compress responses as many.
     ///
     /// # Errors
     /// Returns the error of the final checkpoint or sync. Errors of single connections and requests are only logged.

@@ -10,6 +10,7 @@ use axum::routing::MethodFilter;
 use super::parameters::Parameters;
 use crate::domain::Room;
 use crate::service::audit::record::Note;
+use crate::service::auth::in_flight::RequestBytes;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
 use crate::service::events::reader::Signer;
@@ -64,6 +65,8 @@ pub(in crate::service) type ResponseFuture = Pin<Box<dyn Future<Output = Result<
 /// An authenticated and authorized request.
 pub(in crate::service) struct Call {
     pub(in crate::service) token: Arc<AppToken>,
+    /// The bytes of the request that are in flight.
+    pub(in crate::service) in_flight: Arc<RequestBytes>,
     /// True if the request is signed with the previous secret of the token.
     pub(in crate::service) is_previous: bool,
     /// The id in the path: of an applicant, or the name of a standing filter. Empty if the path of the endpoint has no id.

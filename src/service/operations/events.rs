@@ -123,7 +123,7 @@ async fn read(
 
 /// Returns the response with these events. A client goes on after the event `last`.
 fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Result<Response, Failure> {
-    let mut reservation = shared.outgoing.reserve(&call.token);
+    let mut reservation = shared.outgoing.reserve(&call.token, &call.in_flight);
     let mut text = "{\"events\":[".to_owned();
     for (at, event) in events.iter().enumerate() {
         if at > 0 {

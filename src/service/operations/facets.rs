@@ -36,7 +36,7 @@ async fn facets(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     let stop = SearchStop::after(shared.options.search_timeout);
     let guard = stop.guard();
     let client = call.client.clone();
-    let reservation = shared.outgoing.reserve(&token);
+    let reservation = shared.outgoing.reserve(&token, &call.in_flight);
     let turn = as_of::turn(&shared, &token, call.query.as_deref()).await?;
     // Stopped counting ends soon, so the task still waits for its result.
     let watching = async {

@@ -59,7 +59,7 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     let stop = SearchStop::after(shared.options.search_timeout);
     let guard = stop.guard();
     let client = call.client.clone();
-    let mut reservation = shared.outgoing.reserve(&token);
+    let mut reservation = shared.outgoing.reserve(&token, &call.in_flight);
     let run = move |shared: &ServiceState| {
         let start = Instant::now();
         let result = search_now(shared, (&call, turn), stop, &mut reservation);

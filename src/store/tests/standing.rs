@@ -100,6 +100,38 @@ fn the_file_keeps_the_number_and_the_age_of_kept_events() {
 }
 
 #[test]
+fn a_full_disk_does_not_prevent_opening_with_another_number_of_kept_events() {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let file = File::in_backend(disk.clone(), &catalog()).unwrap();
+    let store = Store::load("disk".to_owned(), file, &catalog(), options(0)).unwrap();
+    store.insert_standing([filter("a", "true")]).unwrap();
+    (0..20_u32).for_each(|id| upsert(&store, &id.to_string(), "x", Durability::Synced));
+    drop(store);
+    let file = File::in_backend(disk.clone(), &catalog()).unwrap();
+    disk.begin(Trouble::Full(disk.operations()));
+    let few = options(0).keep_events(5);
+    let store = Store::load("disk".to_owned(), file, &catalog(), few.clone()).unwrap();
+    assert_eq!((store.kept_events().count, store.len()), (5, 20));
+    assert_eq!(store.events_after(0, 100).unwrap().len(), 20);
+    assert_eq!(store.delete("1", Durability::Synced).unwrap_err().kind(), StoreErrorKind::Failed);
+    // When the disk has room again, the setting is in force.
+    disk.begin(Trouble::None);
+    let start = std::time::Instant::now();
+    while store.delete("1", Durability::Synced).is_err() {
+        assert!(start.elapsed().as_secs() < 10, "the store is not written again");
+    }
+    assert_eq!(store.events_after(0, 1).unwrap_err().events_gone().unwrap().oldest, 17);
+    drop(store);
+    let open = |options| {
+        let file = File::in_backend(disk.clone(), &catalog()).unwrap();
+        Store::load("disk".to_owned(), file, &catalog(), options).unwrap()
+    };
+    assert_eq!(open(options(0)).kept_events(), KeptEvents::default());
+    drop(open(few));
+    assert_eq!(open(options(0)).kept_events().count, 5);
+}
+
+#[test]
 fn old_events_are_removed() {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let file = File::in_backend(disk.clone(), &catalog()).unwrap();

@@ -59,8 +59,10 @@ fn a_disk_that_does_not_answer_refuses_requests_in_time_and_the_log_goes_on_afte
     let resumed: Vec<&String> =
         lines.iter().map(|(_, line)| line).filter(|line| line.contains("resumed")).collect();
     assert_eq!(resumed.len(), 2);
+    // The records on which the log was hanging are written in the end. So only the request after it has no record.
+    assert_eq!(lines.iter().filter(|(_, line)| line.contains(":201")).count(), 2);
     assert!(
-        resumed[0].contains("\"unrecorded\":0") && resumed[1].contains("\"unrecorded\":2"),
+        resumed[0].contains("\"unrecorded\":0") && resumed[1].contains("\"unrecorded\":1"),
         "{resumed:?}"
     );
     // The end does not wait forever either.
@@ -68,6 +70,93 @@ fn a_disk_that_does_not_answer_refuses_requests_in_time_and_the_log_goes_on_afte
     log.state().slot.gate.set(Hanging::All);
     assert!(log.end().is_err());
     log.state().slot.gate.set(Hanging::Nothing);
+}
+
+#[test]
+fn a_request_that_gives_up_waiting_is_counted_only_if_its_record_is_missing() {
+    for is_best_effort in [false, true] {
+        let world = World::new();
+        let options = AuditOptions { is_best_effort, ..AuditOptions::default() };
+        let log = AuditLog::with_timeout(world.path(), options, Duration::from_millis(400)).unwrap();
+        let (state, log) = (log.state(), Arc::new(log));
+        state.slot.gate.set(Hanging::All);
+        // The record of this request is taken and written by another request, which hangs.
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let mut waiting = Box::pin(log.record(b"\"number\":1".to_vec()));
+        let mut is_pending =
+            async || poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context).is_pending())).await;
+        assert!(runtime.block_on(is_pending()));
+        let writer = Arc::clone(&log);
+        let writing = thread::spawn(move || record(&writer, b"\"number\":2"));
+        let start = Instant::now();
+        while state.batch.size_bytes() > 0 {
+            assert!(start.elapsed().as_secs() < 20, "no request writes");
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(runtime.block_on(waiting), is_best_effort);
+        assert!(log.is_failing());
+        // This one has no record for certain.
+        assert_eq!(record(&log, b"\"number\":3"), is_best_effort);
+        let counts = if is_best_effort { (1, 2) } else { (0, 0) };
+        assert_eq!((log.counts().1, log.unmentioned()), counts);
+        state.slot.gate.set(Hanging::Nothing);
+        assert!(writing.join().unwrap());
+        let start = Instant::now();
+        while log.is_failing() {
+            assert!(start.elapsed().as_secs() < 20, "the log is never written again");
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!((log.counts().1, log.unmentioned()), (counts.0, 0));
+        drop(state);
+        Arc::into_inner(log).unwrap().close().unwrap();
+        let lines = world.lines();
+        let has = |text: &str| lines.iter().any(|(_, line)| line.contains(text));
+        assert!(has("\"number\":1,") && has("\"number\":2,") && !has("\"number\":3,"));
+        assert!(has(&format!("\"unrecorded\":{}", counts.0)), "{lines:?}");
+        assert!(world.verify().unwrap().is_closed);
+    }
+}
+
+#[test]
+fn requests_that_give_up_in_the_queue_are_counted_once() {
+    let world = World::new();
+    let options = AuditOptions { is_best_effort: true, ..AuditOptions::default() };
+    let log = AuditLog::with_timeout(world.path(), options, Duration::from_secs(1)).unwrap();
+    let (state, log) = (log.state(), Arc::new(log));
+    hang(&state);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    // The thread of the log hangs with some of these records, and has not begun with the others.
+    runtime.block_on(async {
+        let answers: Vec<_> = (0..5)
+            .map(|number| {
+                let log = Arc::clone(&log);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(number * 30)).await;
+                    log.record(format!("\"number\":{number}").into_bytes()).await
+                })
+            })
+            .collect();
+        for answer in answers {
+            assert!(answer.await.unwrap());
+        }
+    });
+    state.slot.gate.set(Hanging::Nothing);
+    let start = Instant::now();
+    while log.is_failing() {
+        assert!(start.elapsed().as_secs() < 20, "the log is never written again");
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(state);
+    Arc::into_inner(log).unwrap().close().unwrap();
+    let lines = world.lines();
+    let written = lines.iter().filter(|(_, line)| line.contains("\"number\":")).count() as u64;
+    // Requests may be mentioned by more than one record.
+    let mentioned = lines.iter().filter_map(|(_, line)| line.split("\"unrecorded\":").nth(1));
+    let missing: u64 = mentioned
+        .map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(written + missing, 5, "{lines:?}");
+    assert!(written > 0 && missing > 0, "{written}");
 }
 
 #[test]
@@ -155,7 +244,10 @@ fn the_record_of_a_request_that_was_dropped_is_left_out() {
         // The record waits for those of other requests that are ready.
         let first_poll = poll_fn(|context| Poll::Ready(dropped.as_mut().poll(context).is_pending()));
         assert!(first_poll.await);
+        assert!(log.state().batch.size_bytes() > 0);
         drop(dropped);
+        // Also while nothing can be written, it takes no memory.
+        assert_eq!(log.state().batch.size_bytes(), 0);
         assert!(log.record(b"\"number\":2".to_vec()).await);
     });
     log.close().unwrap();

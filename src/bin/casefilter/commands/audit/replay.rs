@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use casefilter::service::{audit_digest_of_ids, open_audit_files};
-use casefilter::{AsOf, Catalog, FilterBuilder, Order, SearchRequest};
+use casefilter::{AsOf, Catalog, FilterBuilder, Limits, Order, SearchRequest};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::audit::lines::next_line;
@@ -182,6 +182,21 @@ fn find(log: &Path, number: u64) -> Result<Record, Failure> {
     Err(Failure::Failed(format!("{name} has no record {number}")))
 }
 
+/// Returns the limits on recorded filters: as for requests of operators, eight times the defaults. The filter of an operator may be so
+/// large, and the record has its normal form, which may be larger than the filter of the request.
+fn limits() -> Limits {
+    const FACTOR: usize = 8;
+    let default = unpaged();
+    default
+        .clone()
+        .with_body_bytes(usize::MAX)
+        .with_depth(default.depth.saturating_mul(FACTOR))
+        .with_criteria(default.criteria.saturating_mul(FACTOR))
+        .with_values(default.values.saturating_mul(FACTOR))
+        .with_ids(default.ids.saturating_mul(FACTOR))
+        .with_string_bytes(default.string_bytes.saturating_mul(FACTOR))
+}
+
 impl Record {
     /// Returns the request of the record, and the number of the write after which it was answered.
     fn request(&self, catalog: &Catalog) -> Result<(SearchRequest, u64), Failure> {
@@ -204,7 +219,7 @@ impl Record {
             return fail("the record has no answer");
         }
         let extended = catalog.extended();
-        let filter = FilterBuilder::new(&extended).with_limits(unpaged()).text(filter);
+        let filter = FilterBuilder::new(&extended).with_limits(limits()).text(filter);
         let filter = filter.map_err(|errors| unreplayable(self.n, &escape(&errors.to_string())))?;
         let order = self.order.as_deref().map(|order| Order::parse(&extended, order)).transpose();
         let order = order.map_err(|error| unreplayable(self.n, &escape(&error.to_string())))?.flatten();

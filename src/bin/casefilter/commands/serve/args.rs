@@ -50,7 +50,8 @@ pub(crate) struct Args {
     /// Check the settings and all files that they name, print the settings, and end
     ///
     /// Each line has a setting, and where it comes from: flag, environment, file or default. The exit status is 2 if something is
-    /// wrong. A database that another process has open is not checked. Nothing is written, and no port is opened.
+    /// wrong. A database that another process has open is not checked, and an audit log that the same process writes is only noted.
+    /// Nothing is written, and no port is opened.
     #[arg(long)]
     pub(super) check_config: bool,
 
@@ -195,7 +196,8 @@ pub(crate) struct Args {
     /// Maximum size of the request bodies and answers of each token that are in flight, in bytes; further requests get 429; 0 means no
     /// limit
     ///
-    /// The first 32 KiB of each answer do not count. A single request may exceed the limit.
+    /// The first 32 KiB of each body and of each answer do not count. A single request may exceed the limit, with its body and its
+    /// answer.
     #[arg(long, value_name = "N", env = "CASEFILTER_BYTES_IN_FLIGHT",
           default_value_t = ServiceOptions::default().bytes_in_flight)]
     pub(super) bytes_in_flight: usize,

@@ -1,7 +1,9 @@
 //! `serve --check-config`: checks what `serve` needs, and prints the settings.
 
+use std::io::ErrorKind;
+
 use casefilter::service::{Tokens, check_audit_file};
-use casefilter::{Catalog, Store, StoreErrorKind};
+use casefilter::{Catalog, Store, StoreError, StoreErrorKind};
 
 use super::args::Args;
 use super::config::UnknownVariable;
@@ -39,11 +41,10 @@ pub(super) fn check(args: &Args) -> Result<Status, Failure> {
     faults.add(args.check_spool_folder());
     faults.add(args.tls());
     let source = faults.add(args.source()).flatten();
-    if let Some(path) = &args.audit {
-        let checked = check_audit_file(path);
-        faults.add(checked.map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error)));
-    }
-    let catalog = faults.add(catalog(args)).flatten();
+    let kept = Store::catalog_of(&args.db);
+    let is_in_use = kept.as_ref().is_err_and(|error| error.kind() == StoreErrorKind::InUse);
+    faults.add(check_audit_log(args, is_in_use));
+    let catalog = faults.add(catalog(args, kept)).flatten();
     let tokens = faults.add(TokenWatch::start(&args.tokens, args.allow_readable_tokens));
     if let (Some(catalog), Some((_, file))) = (&catalog, tokens) {
         let tokens = Tokens::new(file, catalog, &args.options().limits);
@@ -66,10 +67,23 @@ impl Faults {
     }
 }
 
-/// Returns the catalogue of the service. Opens the database for reading only. Returns `None` if another process has it open and the
-/// settings name no other catalogue.
-fn catalog(args: &Args) -> Result<Option<Catalog>, Failure> {
-    let kept = match Store::catalog_of(&args.db) {
+/// Checks the audit log. If a service writes it that has the database open, too, this is only noted.
+fn check_audit_log(args: &Args, is_database_in_use: bool) -> Result<(), Failure> {
+    let Some(path) = &args.audit else { return Ok(()) };
+    match check_audit_file(path) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock && is_database_in_use => {
+            note(format!("{}: {error}; the rest of the file is as it must be\n", shown(path)));
+            Ok(())
+        }
+        checked => checked.map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error)),
+    }
+}
+
+/// Returns the catalogue of the service: the one that the database keeps, or the one that the settings name. Opens the database for
+/// reading only, and checks that it can keep a history, if it must. Returns `None` if another process has the database open and the
+/// settings name no catalogue.
+fn catalog(args: &Args, kept: Result<Catalog, StoreError>) -> Result<Option<Catalog>, Failure> {
+    let kept = match kept {
         Ok(kept) => Some(kept),
         Err(error) if error.kind() == StoreErrorKind::InUse => {
             note(format!("{}: another process has it open, so it was not checked\n", shown(&args.db)));
@@ -88,10 +102,19 @@ fn catalog(args: &Args) -> Result<Option<Catalog>, Failure> {
         match opened {
             // A crash left it open: `serve` repairs it.
             Err(error) if error.kind() == StoreErrorKind::Failed => {}
-            opened => drop(opened.map_err(|error| failed(&error))?),
+            opened => check_history(args, &opened.map_err(|error| failed(&error))?)?,
         }
     }
     Ok(Some(catalog))
+}
+
+/// Checks that the format of a database that is open for reading can keep a history, if it must.
+fn check_history(args: &Args, store: &Store) -> Result<(), Failure> {
+    match args.history.map(|history| store.set_history(history)) {
+        Some(Err(error)) if error.kind() == StoreErrorKind::OldFormat => Err(failed(&error)),
+        // Nothing was changed, because the store is open for reading only.
+        _ => Ok(()),
+    }
 }
 
 /// Connects to the source of cases, if there is one.
