@@ -201,6 +201,7 @@ fn check_config_names_every_fault_and_starts_nothing() {
         (&["--audit", "none/audit.ndjson"], "cannot write none/audit.ndjson"),
         (&["--audit", "cases.db"], "not an audit log"),
         (&["--tls-cert", "cert.pem"], "--tls-cert needs --tls-key"),
+        (&["--listen", "[::1]:9", "--ops-listen", "[::1]:9"], "which is the address of --listen"),
         (&["--tls-cert", "tokens.json", "--tls-key", "tokens.json"], "found no certificate"),
     ] {
         let (status, out, err) = world.check(arguments, &[]);

@@ -850,3 +850,20 @@ fn at_the_level_debug_the_log_has_no_events_of_other_crates() {
     assert!(lines.iter().any(|line| line["level"] == "DEBUG"), "{log}");
     assert!(!log.contains("not-for-the-log") && !log.contains("frame"), "{log}");
 }
+
+#[test]
+fn the_log_names_the_limit_of_a_request_that_was_refused() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::start(&database, &["--requests-per-second", "1"]);
+    let mut client = process.client();
+    let statuses: Vec<u16> =
+        (0..5).map(|_| client.call(&key("all"), "GET", &status_of("anna"), b"").status).collect();
+    assert!(statuses.contains(&200) && statuses.contains(&429), "{statuses:?}");
+    drop(client);
+    let log = process.terminate();
+    let refused = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let refused: Vec<Value> = refused.filter(|line| line["status"] == 429).collect();
+    assert!(!refused.is_empty(), "{log}");
+    let told = "the token has sent more than 1 requests in a second, try again in a moment";
+    assert!(refused.iter().all(|line| line["cause"] == told), "{log}");
+}

@@ -91,7 +91,9 @@ impl<'s> RequestLog<'s> {
     pub(in crate::service) async fn end(mut self, result: Result<Response, Failure>) -> Response {
         let mut cause = None;
         let mut response = result.unwrap_or_else(|failure| {
-            cause = failure.cause().map(str::to_owned);
+            // The description names the limit that was reached.
+            let is_limit = matches!(failure.status().as_u16(), 429 | 503);
+            cause = failure.cause().or(is_limit.then(|| failure.description())).map(str::to_owned);
             failure.respond(self.id.as_str().to_owned())
         });
         if !self.record(response.status().as_u16()).await {

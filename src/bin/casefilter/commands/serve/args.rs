@@ -10,7 +10,7 @@ use std::time::Duration;
 use casefilter::service::AdminSocket;
 use casefilter::service::{AuditLog, AuditOptions, Service, ServiceOptions, Tls};
 use casefilter::{Limits, StoreOptions};
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, RangedU64ValueParser};
 
 use crate::commands::serve::config::{
     Setting, UnknownVariable, effective, is_connection_string, unknown_variables,
@@ -171,7 +171,7 @@ pub(crate) struct Args {
     ///
     /// On an HTTP/2 connection, each request beside another one counts as a further connection.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
-          default_value_t = ServiceOptions::default().connections)]
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..), default_value_t = ServiceOptions::default().connections)]
     pub(super) connections: usize,
 
     /// Maximum number of open connections per IP address (for IPv6: per network of 64 bits)
@@ -179,7 +179,7 @@ pub(crate) struct Args {
     /// If clients connect through a proxy, all connections have the proxy's address. Then use the value of --connections. Requests on
     /// an HTTP/2 connection count as for --connections.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
-          default_value_t = ServiceOptions::default().connections_per_peer)]
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..), default_value_t = ServiceOptions::default().connections_per_peer)]
     pub(super) connections_per_peer: usize,
 
     /// Maximum number of requests that wait for the file or run long searches at the same time; if there are several tokens, each
@@ -448,6 +448,16 @@ impl Args {
                 warn_of_readers(path, "the connection string in it");
                 Ok(Some(text.trim().to_owned()))
             }
+        }
+    }
+
+    /// Returns an error if both listeners have one address.
+    pub(super) fn check_addresses(&self) -> Result<(), Failure> {
+        match self.ops_listen.filter(|address| *address == self.listen && address.port() != 0) {
+            None => Ok(()),
+            Some(address) => Err(Failure::Failed(format!(
+                "--ops-listen: found {address}, which is the address of --listen, expected another one"
+            ))),
         }
     }
 

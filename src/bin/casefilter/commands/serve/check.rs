@@ -38,6 +38,7 @@ pub(super) fn check(args: &Args) -> Result<Status, Failure> {
     }
     let mut faults = Faults(String::new());
     faults.add(check_database(&args.db, AS_IMPORTED));
+    faults.add(args.check_addresses());
     faults.add(args.check_spool_folder());
     faults.add(args.tls());
     let source = faults.add(args.source()).flatten();
