@@ -80,8 +80,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns these limits without those of single documents. A stored document was within the limits when it was stored, and later
-    /// limits do not apply to it.
+    /// Returns these limits without those of single documents. A stored document was within the limits when it was stored, and
+    /// later limits do not apply to it.
     #[cfg(any(feature = "arrow", feature = "sql", feature = "store"))]
     pub(crate) fn for_stored_documents(self) -> Self {
         Self { document_bytes: usize::MAX, document_depth: usize::MAX, ..self }

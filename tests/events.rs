@@ -600,7 +600,8 @@ fn parsed_documents_give_the_same_events() {
     assert_eq!(told(&engine, 0), ["open entered a"]);
 }
 
-/// An import that is large enough for its worker threads, with several batches. Each id occurs twice in it, and some are stored already.
+/// An import that is large enough for its worker threads, with several batches. Each id occurs twice in it, and some are stored
+/// already.
 #[test]
 fn a_large_import_gives_the_differences_of_its_cases() {
     const STORED: usize = 3_000;

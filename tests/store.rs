@@ -484,8 +484,8 @@ fn a_killed_writer_loses_no_acknowledged_write() {
     Store::verify(&path, &Catalog::cases(), &options()).unwrap();
 }
 
-/// Checks that the events of a filter that selects all cases have no gaps, and that they lead to the cases that there are. The events
-/// that a killed process has seen must be among them.
+/// Checks that the events of a filter that selects all cases have no gaps, and that they lead to the cases that there are. The
+/// events that a killed process has seen must be among them.
 fn check_events<'i>(store: &Store, seen: &[String], ids: impl Iterator<Item = &'i String>) {
     let events = store.events_after(0, usize::MAX).unwrap();
     assert!(events.iter().map(|event| event.number).eq(1..=store.last_event()));

@@ -11,12 +11,12 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::parquet_reader::catch_panics;
 
-/// The maximum stored size of a dictionary that is read, in bytes. Testing the texts of a larger one is likely to take longer than it
-/// saves.
+/// The maximum stored size of a dictionary that is read, in bytes. Testing the texts of a larger one is likely to take longer than
+/// it saves.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Returns the texts of a column of strings, if all of them are in a dictionary. Returns `None` if other pages may have further texts,
-/// and if the dictionary is large or damaged.
+/// Returns the texts of a column of strings, if all of them are in a dictionary. Returns `None` if other pages may have further
+/// texts, and if the dictionary is large or damaged.
 pub(super) fn texts_of<R: ChunkReader + Clone + 'static>(
     reader: &R,
     chunk: &ColumnChunkMetaData,

@@ -1,9 +1,9 @@
 //! The mark of Parquet files that this library has written: a scan of such a file need not check its ids and values again.
 //!
-//! The mark is a member of the metadata in the footer. Its value is a hash of the fields of the catalogue and of the position and size
-//! of every column of every row group. Another program that rewrites the file, or adds rows to it, may copy the member. But its columns
-//! have other positions or sizes, so the mark no longer matches, and the file is checked as if it had none. The mark protects against
-//! accidents, not against forgery: with a forged mark, a scan may count a repeated id several times.
+//! The mark is a member of the metadata in the footer. Its value is a hash of the fields of the catalogue and of the position and
+//! size of every column of every row group. Another program that rewrites the file, or adds rows to it, may copy the member. But
+//! its columns have other positions or sizes, so the mark no longer matches, and the file is checked as if it had none. The mark
+//! protects against accidents, not against forgery: with a forged mark, a scan may count a repeated id several times.
 
 use std::fmt::Write as _;
 

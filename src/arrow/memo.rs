@@ -4,8 +4,8 @@ use super::values::Values;
 
 /// The results of tests on values of one array.
 ///
-/// Arrow describes each string of an array by a view of 128 bits. Strings with equal views are equal. If a Parquet file stores a column
-/// with a dictionary, all rows with one entry of the dictionary have the same view. So each entry is tested about once.
+/// Arrow describes each string of an array by a view of 128 bits. Strings with equal views are equal. If a Parquet file stores a
+/// column with a dictionary, all rows with one entry of the dictionary have the same view. So each entry is tested about once.
 pub(super) struct Memo<'b> {
     /// The views of the strings. Empty for values of other types, and after too many misses.
     views: &'b [u128],
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn each_result_is_that_of_its_own_test() {
-        // Strings of up to 12 bytes are part of their views, and an empty string has a view of zeros. Equal strings of more bytes have
-        // different views here, because the array was not made from a dictionary.
+        // Strings of up to 12 bytes are part of their views, and an empty string has a view of zeros. Equal strings of more bytes
+        // have different views here, because the array was not made from a dictionary.
         for (distinct, length) in [(1, 5), (2, 5), (100, 5), (5000, 5), (100, 50)] {
             let text = |number: usize| "x".repeat(number % length) + &number.to_string();
             let texts: Vec<String> = (0..10_000).map(|at| text(at * 7 % distinct)).collect();

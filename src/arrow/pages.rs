@@ -23,12 +23,13 @@ const MOST_PARTS: usize = 4096;
 /// The maximum size of all positions of pages in a file, in bytes.
 const MOST_INDEX_BYTES: u64 = 64 << 20;
 
-/// The writers that begin each page with a row, as the format asks of files with positions of pages, each with its first such version.
-/// Others have begun pages of lists within a row.
+/// The writers that begin each page with a row, as the format asks of files with positions of pages, each with its first such
+/// version. Others have begun pages of lists within a row.
 const CAREFUL_WRITERS: [(&str, u32); 3] =
     [("parquet-rs version ", 50), ("parquet-mr version ", 1), ("parquet-cpp-arrow version ", 13)];
 
-/// Returns true if the pages of lists begin with rows, so that the positions of pages can be used to read some rows of a list column.
+/// Returns true if the pages of lists begin with rows, so that the positions of pages can be used to read some rows of a list
+/// column.
 pub(super) fn begin_with_rows(file: &ParquetMetaData) -> bool {
     let Some(writer) = file.file_metadata().created_by() else { return false };
     CAREFUL_WRITERS.iter().any(|(name, first)| {
@@ -91,8 +92,8 @@ struct Pages {
     index: ColumnIndexMetaData,
 }
 
-/// Returns the rows whose pages may have a case that one of the filters selects, as ascending ranges that do not touch. Returns `None`
-/// if the pages exclude few rows, or none because the file has no page index.
+/// Returns the rows whose pages may have a case that one of the filters selects, as ascending ranges that do not touch. Returns
+/// `None` if the pages exclude few rows, or none because the file has no page index.
 pub(super) fn possible_rows<'f>(
     reader: &impl ChunkReader,
     group: &RowGroupMetaData,

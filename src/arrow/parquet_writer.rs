@@ -91,8 +91,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(Self { encoder, writer, group_rows: GROUP_ROWS, unique: None })
     }
 
-    /// Sets the number of documents per row group, at most 131,072, which is the default. Readers can skip more cases of smaller row
-    /// groups, but the file is larger. Call this before the first document.
+    /// Sets the number of documents per row group, at most 131,072, which is the default. Readers can skip more cases of smaller
+    /// row groups, but the file is larger. Call this before the first document.
     ///
     /// ```
     /// use casefilter::{Catalog, arrow::ParquetWriter};
@@ -107,9 +107,9 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     /// Promises that all documents of the file have different ids, as those of an engine or a store do.
     ///
-    /// The footer of the file then has a mark, so that a [scan](crate::Scan::parquet) of this file reads ids only if it needs them. The
-    /// mark is no longer valid if another program writes the rows again. If the promise is broken, a scan counts repeated ids as
-    /// different documents.
+    /// The footer of the file then has a mark, so that a [scan](crate::Scan::parquet) of this file reads ids only if it needs them.
+    /// The mark is no longer valid if another program writes the rows again. If the promise is broken, a scan counts repeated ids
+    /// as different documents.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest, arrow::ParquetWriter};

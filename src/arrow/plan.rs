@@ -301,7 +301,8 @@ impl ColumnInserter<'_> {
         )
     }
 
-    /// Returns the kind of node for a column of this type. Returns `None` for a column of nulls, and if JSON cannot represent the type.
+    /// Returns the kind of node for a column of this type. Returns `None` for a column of nulls, and if JSON cannot represent the
+    /// type.
     fn kind(&mut self, kind: &DataType, node: Option<usize>) -> Result<Option<Kind>, Error> {
         if *kind == DataType::Null {
             return Ok(None);

@@ -35,8 +35,8 @@ enum Doubtful {
     Any,
 }
 
-/// Returns the leaf columns of a plan. `schema` is the canonical schema that the plan was made for, and `leaves` is the number of all
-/// leaf columns of the file. Returns `None` if the schema has another number of leaf columns.
+/// Returns the leaf columns of a plan. `schema` is the canonical schema that the plan was made for, and `leaves` is the number of
+/// all leaf columns of the file. Returns `None` if the schema has another number of leaf columns.
 pub(super) fn leaf_columns(plan: &Plan, schema: &Schema, leaves: usize) -> Option<Vec<LeafColumn>> {
     let mut starts = Vec::with_capacity(schema.fields().len());
     let mut next = 0_usize;
@@ -74,8 +74,8 @@ struct Walk<'p> {
 }
 
 impl<'p> Walk<'p> {
-    /// Adds the leaf columns of a node. `around` is the first leaf and the type of the enclosing column. Recurses as deeply as the plan
-    /// nests, which is limited.
+    /// Adds the leaf columns of a node. `around` is the first leaf and the type of the enclosing column. Recurses as deeply as the
+    /// plan nests, which is limited.
     fn node(&mut self, node: &'p Node, around: Option<(usize, &'p DataType)>) -> Option<()> {
         let own = match (node.origin, around) {
             (Origin::Members, _) => None,

@@ -11,8 +11,8 @@ use crate::scan::{ReadRows, RowGroups, RowRequest, RowScan, Scan, ScanAnswer, Sc
 impl Scan {
     /// Answers the request from Parquet files, which have the columns of [`Import::parquet`](crate::Import::parquet).
     ///
-    /// Returns `None` if the request needs an import of the files: an import may report an error or a note on a file or on one of its
-    /// cases, or an id is repeated. So a scan never reports an error of a file, and its report has no errors and no notes.
+    /// Returns `None` if the request needs an import of the files: an import may report an error or a note on a file or on one of
+    /// its cases, or an id is repeated. So a scan never reports an error of a file, and its report has no errors and no notes.
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.

@@ -145,7 +145,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.reader.bytes.load(Ordering::Relaxed)
     }
 
-    /// Reads the columns of a row group that are needed, without decompressing them. Returns `None` if an import has to read the file.
+    /// Reads the columns of a row group that are needed, without decompressing them. Returns `None` if an import has to read the
+    /// file.
     pub(super) fn group(&self, number: usize, needs: &Needs, request: &RowRequest) -> Option<Group> {
         let group = self.metadata.metadata().row_groups().get(number)?;
         let rows = usize::try_from(group.num_rows()).ok()?;
@@ -163,8 +164,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             possible_rows(&self.reader, group, fields, filters.iter().copied())
         };
         let is_checked = self.is_marked && needs.is_sole_file;
-        // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no other
-        // column is needed, they are read for the number of rows.
+        // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no
+        // other column is needed, they are read for the number of rows.
         let has_needs = is_skipped || request.selects_all() || self.leaves.iter().any(|leaf| needs.has(leaf));
         let has_ids = !is_checked || !has_needs || request.sought().any(|id| zone.may_have_id(id));
         let (mut leaves, mut doubtful, mut parts) = (Vec::new(), Vec::new(), Vec::new());
@@ -252,8 +253,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.with_pages.get_or_init(load).as_ref().unwrap_or(&self.metadata)
     }
 
-    /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has to
-    /// read the file.
+    /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has
+    /// to read the file.
     pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
         let (groups, selectors) = self.select(rows)?;
         let metadata = self.metadata_for_rows(self.leaves.iter().any(|column| column.is_list)).clone();

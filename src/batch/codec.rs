@@ -1,5 +1,5 @@
-//! Serialises sealed batches for the store, and reads them back. A batch has one part for its rows, one part for each column, and one
-//! part for the filter of each key field.
+//! Serialises sealed batches for the store, and reads them back. A batch has one part for its rows, one part for each column, and
+//! one part for the filter of each key field.
 //!
 //! Each part has a version, a checksum and its contents. The checksum also covers the batch number and the part number. So it
 //! detects a part that was changed, and a part that is stored under the key of another part. The checksum protects against

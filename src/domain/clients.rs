@@ -32,8 +32,8 @@ pub(crate) enum Clients<'c> {
 }
 
 impl Clients<'_> {
-    /// Returns false if the index shows that the caller may not see the applicant. Must be the first access to an applicant: only if
-    /// the result is true, its records may be measured or read. For [`All`](Self::All), reads nothing and returns true.
+    /// Returns false if the index shows that the caller may not see the applicant. Must be the first access to an applicant: only
+    /// if the result is true, its records may be measured or read. For [`All`](Self::All), reads nothing and returns true.
     pub(super) fn list(self, records: &Records<'_>, applicant_id: &str) -> Result<bool, StoreError> {
         self.is_listed(applicant_id, |key| records.get(CLIENT_APPLICANTS, key))
     }

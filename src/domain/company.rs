@@ -64,8 +64,8 @@ pub(crate) fn company_info_in(
     shown(object(&info, COMPANY_INFO), sees_personal_data).map_err(corrupt)
 }
 
-/// Returns the data of a company for a caller. Leaves out known members that are not strings: an earlier version may have stored them
-/// without checking them.
+/// Returns the data of a company for a caller. Leaves out known members that are not strings: an earlier version may have stored
+/// them without checking them.
 fn shown(company: &str, sees_personal_data: bool) -> json::Result<String> {
     let mut company = Members::read(company)?;
     for member in COMPANY.members {

@@ -194,8 +194,8 @@ fn object(of: &Members<'_>, name: &str) -> String {
 struct Side<'t> {
     own: Members<'t>,
     company: Members<'t>,
-    /// True if members of `companyInfo` may also be members of the object itself, as in the `fixedInfo` of a company: the steps of a
-    /// level look for them there.
+    /// True if members of `companyInfo` may also be members of the object itself, as in the `fixedInfo` of a company: the steps of
+    /// a level look for them there.
     is_flat: bool,
 }
 

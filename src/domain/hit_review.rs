@@ -1,7 +1,7 @@
 //! The review of a hit of an AML case: a client sets its status, and the record says who has set it, and when.
 //!
-//! A review that a client has made has a `version`, which is higher after each change of the review, and `reviewedBy`. An import keeps
-//! such a review unless its own one is later; see [`merge_reviews`].
+//! A review that a client has made has a `version`, which is higher after each change of the review, and `reviewedBy`. An import
+//! keeps such a review unless its own one is later; see [`merge_reviews`].
 
 use std::collections::HashMap;
 
@@ -60,8 +60,9 @@ pub(crate) struct ReviewRequest<'r> {
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant, the active AML case or the hit is unknown. Returns
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if the record would become too large; [`Conflict`](super::DomainErrorKind::Conflict) if the
-/// review has another version. Returns an error if the store cannot be read or written.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and if the record would become too large;
+/// [`Conflict`](super::DomainErrorKind::Conflict) if the review has another version. Returns an error if the store cannot be read
+/// or written.
 pub(crate) fn review_hit_in(
     store: &Store,
     request: &ReviewRequest<'_>,
@@ -166,9 +167,9 @@ struct Stored {
 /// Merges an imported AML case with the reviews that clients have made of the hits of the stored one. Returns `None` if no stored
 /// review has a version.
 ///
-/// A review of a client is replaced only by a review with a later `modifiedAt`. A hit that remains keeps its version, or gets a higher
-/// one if its review changes. So a client that has read the earlier review gets an error for its `ifVersion`. Hits that the import
-/// lacks are removed with their reviews.
+/// A review of a client is replaced only by a review with a later `modifiedAt`. A hit that remains keeps its version, or gets a
+/// higher one if its review changes. So a client that has read the earlier review gets an error for its `ifVersion`. Hits that the
+/// import lacks are removed with their reviews.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.

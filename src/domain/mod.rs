@@ -11,8 +11,8 @@
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
 //!
-//! The interface document also names methods that it does not show: making share tokens, copying a profile, reviewing a hit of an AML
-//! case, changing the data of a company, and comparing `info` with `fixedInfo`. The service has them, under paths of its own.
+//! The interface document also names methods that it does not show: making share tokens, copying a profile, reviewing a hit of an
+//! AML case, changing the data of a company, and comparing `info` with `fixedInfo`. The service has them, under paths of its own.
 //!
 //! Records are stored in the [store](crate::store) in addition to the cases, as text in the form in which they were imported. An
 //! import checks them against the schemas below. Members that a schema does not contain are kept, and numbers keep their spelling.

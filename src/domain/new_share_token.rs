@@ -16,8 +16,8 @@ const DEFAULT_LIFETIME_S: u64 = 3600;
 /// The maximum lifetime of such a token: 7 days.
 const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 
-/// The maximum number of share tokens that one app token has created and that count: those that have not expired, and those that were
-/// used and created within a day.
+/// The maximum number of share tokens that one app token has created and that count: those that have not expired, and those that
+/// were used and created within a day.
 const MOST_TOKENS: usize = 1000;
 
 /// The number of share tokens of each record kind that a creation looks at, to remove those that have expired. Their makers do not
@@ -115,8 +115,8 @@ fn store_new(
     Ok(token)
 }
 
-/// Returns the key of the index entry of a share token. The mark of an app token ends with the only `:` in it, so the key of an entry
-/// begins with one mark only.
+/// Returns the key of the index entry of a share token. The mark of an app token ends with the only `:` in it, so the key of an
+/// entry begins with one mark only.
 fn entry_key(maker: &str, key: &str) -> String {
     format!("{maker}{key}")
 }

@@ -24,8 +24,8 @@ use crate::store::Store;
 /// [`preview_for_client`].
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client, or
-/// if the applicant was moved to another client since. Returns an error if the store cannot be read.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client,
+/// or if the applicant was moved to another client since. Returns an error if the store cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     preview_as(store, share_token, Clients::Only(&[]), now)
 }
@@ -34,8 +34,8 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
 /// [`redeem_share_token_for_client`](super::redeem_share_token_for_client).
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for a token that is for another client, and otherwise the errors of
-/// [`preview`].
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for a token that is for another client, and otherwise the errors
+/// of [`preview`].
 pub fn preview_for_client(
     store: &Store,
     share_token: &str,

@@ -29,11 +29,11 @@ pub(super) const DOCUMENTS: &str = "document";
 pub(super) const AML_CASES: &str = "aml-case";
 /// The record kind of share tokens that the host or an operator has created. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
-/// The record kind of share tokens that clients have created. They have a kind of their own, because earlier versions of this library
-/// would ignore their restrictions. The key of a record is the hash of the token.
+/// The record kind of share tokens that clients have created. They have a kind of their own, because earlier versions of this
+/// library would ignore their restrictions. The key of a record is the hash of the token.
 pub(super) const CLIENT_SHARE_TOKENS: &str = "client-share-token";
-/// The record kind of the index of these share tokens by app token. The key of a record is the mark of the app token, followed by the
-/// hash of the share token. Its text is the id of the applicant.
+/// The record kind of the index of these share tokens by app token. The key of a record is the mark of the app token, followed by
+/// the hash of the share token. Its text is the id of the applicant.
 pub(super) const SHARE_TOKENS_BY_MAKER: &str = "share-token-by-maker";
 
 /// The number of records that are read from the store at a time.
@@ -75,11 +75,12 @@ struct Questionnaire {
     id: String,
 }
 
-/// Stores a record that an operation has changed or copied. Its text must not be larger than an import accepts, because the export of
-/// the record could not be imported otherwise.
+/// Stores a record that an operation has changed or copied. Its text must not be larger than an import accepts, because the export
+/// of the record could not be imported otherwise.
 ///
 /// # Errors
-/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for a text that is too large. Returns an error if the file cannot be written.
+/// Returns [`Invalid`](super::DomainErrorKind::Invalid) for a text that is too large. Returns an error if the file cannot be
+/// written.
 pub(super) fn put_within_limit(
     records: &mut RecordWriter<'_>,
     kind: &str,

@@ -22,8 +22,8 @@ pub struct RecordImportReport {
     pub incomplete: u64,
     /// The number of invalid records that were skipped.
     pub skipped: u64,
-    /// The number of members of `info` and `companyInfo` that the import kept, because a client had changed them. Clients change them
-    /// by operation 5 (update of extracted info), and by updates of company data.
+    /// The number of members of `info` and `companyInfo` that the import kept, because a client had changed them. Clients change
+    /// them by operation 5 (update of extracted info), and by updates of company data.
     pub kept_changes: u64,
     /// The number of such members that the import replaced with later data.
     pub overwritten_changes: u64,

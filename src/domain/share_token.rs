@@ -9,8 +9,8 @@ use super::error::DomainError;
 use super::records::{APPLICANTS, CLIENT_SHARE_TOKENS, SHARE_TOKENS, read};
 use crate::store::{RecordWriter, Store, StoreError};
 
-/// The time after its creation for which a used share token counts for the maximum number of share tokens, even if it has expired: a day, in
-/// milliseconds. Without this time, an app token could make any number of copies with short-lived share tokens.
+/// The time after its creation for which a used share token counts for the maximum number of share tokens, even if it has expired:
+/// a day, in milliseconds. Without this time, an app token could make any number of copies with short-lived share tokens.
 const USED_COUNTS_MS: i64 = 24 * 3600 * 1000;
 
 /// Returns true if the app token with a mark may still share the applicants of a client. Share tokens that it has created are valid
@@ -63,7 +63,8 @@ pub(super) struct Found {
 /// Finds the record of a share token. `get` reads the record of a kind with a key.
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for an unknown token. Returns an error if the store cannot be read.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for an unknown token. Returns an error if the store cannot be
+/// read.
 pub(super) fn find(
     store: &Store,
     token: &str,
@@ -91,9 +92,9 @@ impl ShareToken {
         now < self.expires_at_ms || counts_until.is_some_and(|until| now < until)
     }
 
-    /// Returns true if the token still gives access to the applicant with this record: if the applicant belongs to the client to which
-    /// it belonged when the token was created, and if the app token that created the token may still share it. Otherwise, a client
-    /// whose applicant was moved to another client would keep access to it, and so would the holder of a revoked app token.
+    /// Returns true if the token still gives access to the applicant with this record: if the applicant belongs to the client to
+    /// which it belonged when the token was created, and if the app token that created the token may still share it. Otherwise, a
+    /// client whose applicant was moved to another client would keep access to it, and so would the holder of a revoked app token.
     pub(super) fn gives_access_to(&self, applicant: &str, may_share: &MayShare<'_>) -> bool {
         let client = client_of(applicant).unwrap_or_default();
         self.of_client.as_deref().is_none_or(|own| own == client)
@@ -125,8 +126,8 @@ impl Found {
     }
 }
 
-/// Returns true for the record of a share token that names an applicant: it is for its profile, or the applicant is the copy that was
-/// made with it.
+/// Returns true for the record of a share token that names an applicant: it is for its profile, or the applicant is the copy that
+/// was made with it.
 pub(super) fn is_share_token_of(text: &str, applicant_id: &str) -> bool {
     serde_json::from_str::<ShareToken>(text).is_ok_and(|own| {
         own.applicant_id == applicant_id || own.copy.is_some_and(|copy| copy.applicant_id == applicant_id)
@@ -153,8 +154,8 @@ pub(super) fn write(store: &Store, value: &impl Serialize) -> Result<String, Dom
 /// [`redeem_share_token_for_client`].
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client, or
-/// if the applicant was moved to another client since. Returns an error if the store cannot be read or written.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client,
+/// or if the applicant was moved to another client since. Returns an error if the store cannot be read or written.
 pub fn redeem_share_token(
     store: &Store,
     share_token: &str,
@@ -183,8 +184,8 @@ pub fn redeem_share_token(
 /// ```
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for a token that is for another client, and otherwise the errors of
-/// [`redeem_share_token`].
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for a token that is for another client, and otherwise the errors
+/// of [`redeem_share_token`].
 pub fn redeem_share_token_for_client(
     store: &Store,
     share_token: &str,

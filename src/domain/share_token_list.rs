@@ -40,8 +40,8 @@ pub struct ListedShareToken {
 /// Returns the share tokens of a store, in the order of their hashes. With them, an operator finds the copy of a profile whose
 /// answer its client has not received.
 ///
-/// Expired tokens are listed until they are removed, which happens when new ones are created. Used tokens that clients have created are
-/// listed for at least a day.
+/// Expired tokens are listed until they are removed, which happens when new ones are created. Used tokens that clients have created
+/// are listed for at least a day.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, create_share_token, import_records, share_tokens};

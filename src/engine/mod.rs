@@ -41,8 +41,8 @@
 //! from the store when they are first needed, and the index of a field is built when it is first needed.
 //!
 //! **Standing filters.** If an engine has standing filters, staging also finds the events of the write: it compares the filters that
-//! select a case before and after it. The filters are those of the moment at which the writer lock is held. Publishing adds the events
-//! to a ring, or the store writes them to its file in the transaction of the write.
+//! select a case before and after it. The filters are those of the moment at which the writer lock is held. Publishing adds the
+//! events to a ring, or the store writes them to its file in the transaction of the write.
 //!
 //! **Shared state.** Threads share the current snapshot and the writer lock, in `SharedState`. All other state that affects answers
 //! never changes, or is initialised once. Caches that do not affect answers have locks or atomics of their own.

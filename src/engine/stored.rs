@@ -10,8 +10,8 @@ use crate::batch::{Batch, Unreadable};
 use crate::catalog::FieldId;
 use crate::column::Selection;
 
-/// The number of successive cases in each run of a [sample](Engine::sample). Their documents are usually stored together, so that few
-/// pages are read.
+/// The number of successive cases in each run of a [sample](Engine::sample). Their documents are usually stored together, so that
+/// few pages are read.
 const RUN: usize = 32;
 
 impl Engine {
@@ -22,8 +22,8 @@ impl Engine {
 
     /// Returns the document numbers of a sample of cases, and the value that is attached to the snapshot.
     ///
-    /// The sample has about `least` cases, or up to twice as many. It consists of runs of 32 successive cases, which are spread evenly
-    /// over all cases. If there are fewer cases, the sample has all of them.
+    /// The sample has about `least` cases, or up to twice as many. It consists of runs of 32 successive cases, which are spread
+    /// evenly over all cases. If there are fewer cases, the sample has all of them.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
         let snapshot = self.current_snapshot();
         // The number of runs in a window. The sample has one run of each window.
@@ -52,8 +52,8 @@ impl Engine {
         (numbers, snapshot.attachment.load_full())
     }
 
-    /// Returns the snapshot after an earlier write, made of a later one: without the documents from the number `next_document` on, and
-    /// with the batches `old`. Their documents are those that the later snapshot no longer has.
+    /// Returns the snapshot after an earlier write, made of a later one: without the documents from the number `next_document` on,
+    /// and with the batches `old`. Their documents are those that the later snapshot no longer has.
     ///
     /// Shares all batches with the later snapshot. So it takes the memory of the old batches, and of the changed sets of live rows.
     pub(crate) fn earlier_snapshot(
@@ -135,7 +135,8 @@ impl Engine {
         first.map_or(Ok(true), Err)
     }
 
-    /// Builds the index of ids, which reads the ids that it refers to. Then an import can look up the ids of its cases on any thread.
+    /// Builds the index of ids, which reads the ids that it refers to. Then an import can look up the ids of its cases on any
+    /// thread.
     pub(crate) fn read_ids(&self) {
         self.current_snapshot().base.index().field(FieldId::ID);
     }

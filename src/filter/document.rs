@@ -62,8 +62,8 @@ impl Document {
         Errors::from_unsorted(rejected).map_or(Ok(document), Err)
     }
 
-    /// Parses a document in JSON in the same way as [`ImportMode::Lenient`](crate::ImportMode::Lenient): a rejected field value counts
-    /// as absent. Returns the document, and the errors of at most ten rejected values, in no particular order.
+    /// Parses a document in JSON in the same way as [`ImportMode::Lenient`](crate::ImportMode::Lenient): a rejected field value
+    /// counts as absent. Returns the document, and the errors of at most ten rejected values, in no particular order.
     ///
     /// Use this method for the texts of documents that a lenient import has stored.
     ///
@@ -101,8 +101,8 @@ impl Document {
     /// The result is the same as for the JSON that `serde_json` would print: `null` for `None`, the names of variants for enums,
     /// and objects for maps with keys that are strings, numbers or characters.
     ///
-    /// To read a text, use [`parse`](Self::parse), not a `serde_json::Value` of the text. Such a value has rounded decimals and large
-    /// numbers to doubles, and has only the last of two equal keys.
+    /// To read a text, use [`parse`](Self::parse), not a `serde_json::Value` of the text. Such a value has rounded decimals and
+    /// large numbers to doubles, and has only the last of two equal keys.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Field, FieldType, Filter};

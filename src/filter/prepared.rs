@@ -27,8 +27,8 @@ impl PreparedFilter {
     }
 
     /// Returns true if the filter selects a document with these values. The row needs only the values of the fields that the filter
-    /// tests, and all elements of arrays if it tests elements. `catalog` is the catalogue that the row was read for; the catalogue of
-    /// the filter must be within it.
+    /// tests, and all elements of arrays if it tests elements. `catalog` is the catalogue that the row was read for; the catalogue
+    /// of the filter must be within it.
     #[inline]
     pub(crate) fn selects(&self, row: &OwnedRow, catalog: &Catalog) -> bool {
         let predicate = self.filter.predicate();

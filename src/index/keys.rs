@@ -38,8 +38,8 @@ pub(crate) struct BatchKeys {
 }
 
 impl BatchKeys {
-    /// Creates the entries of a single-valued string column. The strings `a`, `b`, `a` give three entries: two of the same hash, ascending
-    /// by row, and one of another hash.
+    /// Creates the entries of a single-valued string column. The strings `a`, `b`, `a` give three entries: two of the same hash,
+    /// ascending by row, and one of another hash.
     pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
         // Each distinct string is hashed once, in memory order.
         let hashes: Vec<u64> = match &column.data {

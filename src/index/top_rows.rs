@@ -39,7 +39,8 @@ type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 /// If a filter selects many cases, all rows of the first or last page are among these rows, so no batch is searched. Memory: 16
 /// bytes per row for at most 8,192 rows, and 4 bytes per row for each string field in the filters of such pages.
 ///
-/// Each of the two lists is built when it is first read. Clones share the lists that are built, and copy a list only before a change.
+/// Each of the two lists is built when it is first read. Clones share the lists that are built, and copy a list only before a
+/// change.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldTopRows {
     ascending: OnceLock<Arc<TopRows>>,
@@ -59,8 +60,8 @@ fn unknown_strings(fields: usize) -> Box<[OnceLock<StringNumbers>]> {
 }
 
 impl TopRows {
-    /// Creates a list without rows. Further rows are added in the order of the field: if the rows 0, 1, 2 have the values 3, 1, 1, the
-    /// ascending list is row 1, row 2, row 0.
+    /// Creates a list without rows. Further rows are added in the order of the field: if the rows 0, 1, 2 have the values 3, 1, 1,
+    /// the ascending list is row 1, row 2, row 0.
     fn new(fields: usize) -> Self {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }

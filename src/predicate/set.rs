@@ -175,8 +175,8 @@ impl Set {
         }
     }
 
-    /// Returns the set of all values of a field type: `Matching(Every)` for strings, one range from the least to the greatest ordinal
-    /// for ordered types, and `Booleans([false, true])`.
+    /// Returns the set of all values of a field type: `Matching(Every)` for strings, one range from the least to the greatest
+    /// ordinal for ordered types, and `Booleans([false, true])`.
     pub(crate) fn every(kind: FieldType) -> Self {
         match ValueClass::of_field(kind) {
             ValueClass::Strings => TextPattern::Every.into(),

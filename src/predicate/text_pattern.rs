@@ -46,8 +46,8 @@ const MOST_PAIRS: usize = 1 << 12;
 const SHORT: usize = 1024;
 
 impl TextPattern {
-    /// Returns the pattern of the strings that start with at least one of these texts. Returns `None` if there are no texts. `Gar` and
-    /// `Garcia` give `Prefixes([Gar])`.
+    /// Returns the pattern of the strings that start with at least one of these texts. Returns `None` if there are no texts. `Gar`
+    /// and `Garcia` give `Prefixes([Gar])`.
     pub(crate) fn prefixes<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let all = sorted(texts)?;
         let mut kept: SmallVec<[CompactString; 1]> = SmallVec::new();
@@ -68,8 +68,8 @@ impl TextPattern {
         Some(Self::Substrings(keep(all, &is_kept)))
     }
 
-    /// Returns the pattern of the strings that contain every word of these texts. Returns `None` if the texts have no word. `garcia gar`
-    /// and `LOPEZ` give `Words([garcia, lopez])`: a string that contains `garcia` also contains `gar`.
+    /// Returns the pattern of the strings that contain every word of these texts. Returns `None` if the texts have no word. `garcia
+    /// gar` and `LOPEZ` give `Words([garcia, lopez])`: a string that contains `garcia` also contains `gar`.
     pub(crate) fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let words: Vec<String> = texts.flat_map(words).collect();
         Self::of_words(words.iter().map(String::as_str))

@@ -22,8 +22,8 @@ pub(crate) enum RowSet<'b> {
 }
 
 impl<'b> RowSet<'b> {
-    /// Creates a set from an owned list of rows, in ascending order and without duplicates. An empty list gives `None`, and `[1, 5]`
-    /// gives `List([1, 5])`.
+    /// Creates a set from an owned list of rows, in ascending order and without duplicates. An empty list gives `None`, and `[1,
+    /// 5]` gives `List([1, 5])`.
     pub(crate) fn from_list(list: Vec<u16>) -> Self {
         if list.is_empty() { Self::None } else { Self::List(Cow::Owned(list)) }
     }

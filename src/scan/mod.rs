@@ -1,7 +1,7 @@
 //! Scans: answer one request while documents are read, without an engine.
 //!
-//! An [`Engine`](crate::Engine) builds columns and indexes, which pay off over many requests. A [`Scan`] keeps neither. It reads each
-//! document once, tests the filter on it, and keeps the documents of the page.
+//! An [`Engine`](crate::Engine) builds columns and indexes, which pay off over many requests. A [`Scan`] keeps neither. It reads
+//! each document once, tests the filter on it, and keeps the documents of the page.
 //!
 //! ```text
 //! bytes ─ split ─▶ Block ─ read, test the filter, rank ─▶ ReadBlock ─ merge ─▶ page, total, report
@@ -35,9 +35,9 @@
 //! # Cost
 //!
 //! Most of the time is spent on parsing. On a million sample cases, `casefilter search` takes about 0.4 of the processor time of an
-//! import followed by the search. It takes 35 MB of memory instead of 1.6 GB. A scan uses 8 bytes for each document, and a few blocks of
-//! 1 MiB. It also keeps the documents of the page and of all earlier pages. If ids are repeated, it also keeps these ids, and the
-//! documents among them that may be on the page.
+//! import followed by the search. It takes 35 MB of memory instead of 1.6 GB. A scan uses 8 bytes for each document, and a few
+//! blocks of 1 MiB. It also keeps the documents of the page and of all earlier pages. If ids are repeated, it also keeps these ids,
+//! and the documents among them that may be on the page.
 
 mod answer;
 mod block;

@@ -113,8 +113,8 @@ impl Settings {
         filter.filter().is_all() || filter.selects(values, &self.catalog)
     }
 
-    /// Returns an empty collector for the documents of a block that may be on the page, and true if none of them can be. No document
-    /// after `bound` is on the page.
+    /// Returns an empty collector for the documents of a block that may be on the page, and true if none of them can be. No
+    /// document after `bound` is on the page.
     pub(super) fn top_of_block<T>(&self, bound: Option<Arc<Rank>>) -> (Top<T>, bool) {
         let ranking = &self.ranking;
         // In insertion order, every later document comes after the bound. Numbers are only known when the block is merged.

@@ -57,8 +57,8 @@
 //! | `previous` | `{"secret":…,"until":…}`: a secret that is also valid until that time, after the secret was rotated |
 //!
 //! Unknown members are rejected. `casefilter token app` creates an entry with a random 256-bit secret. `casefilter token list`,
-//! `rotate` and `revoke` show and change the entries. `casefilter serve` follows the file: a change is in force within a second, and
-//! requests that have begun end as they began. In a program, [`TokenUpdater`] replaces the tokens.
+//! `rotate` and `revoke` show and change the entries. `casefilter serve` follows the file: a change is in force within a second,
+//! and requests that have begun end as they began. In a program, [`TokenUpdater`] replaces the tokens.
 //!
 //! If a token has `fields`, all other fields are unknown in criteria and in `order`. They are removed from documents, together with
 //! all members that are not fields. `filter` may use any field. It is [combined](crate::Filter::and) with each search after
@@ -83,11 +83,10 @@
 //!
 //! A token with the permission `manageFilters` stores [standing filters](crate::StandingFilter), and reads their events after an
 //! event number. It reads them by a request that may wait, or as server-sent events. Each token has filters and events of its own.
-//! `filter`, `fields` and
-//! `clients` of the token are a part of each stored filter, so its events are about cases that the token may see. If they change, the
-//! filters are stored anew, without events. Events that were found before are not told, but answered with 410: the client reads the
-//! cases of its filters again. An event that was found under the present restrictions is told even if its case is no longer visible,
-//! because it was visible then. The interface document has none of this.
+//! `filter`, `fields` and `clients` of the token are a part of each stored filter, so its events are about cases that the token may
+//! see. If they change, the filters are stored anew, without events. Events that were found before are not told, but answered with
+//! 410: the client reads the cases of its filters again. An event that was found under the present restrictions is told even if its
+//! case is no longer visible, because it was visible then. The interface document has none of this.
 //!
 //! One thread reads each new event once, and wakes the requests that wait. Such a request takes no thread, no permit of
 //! [`concurrency`](ServiceOptions::concurrency) and no transaction of the store. Events are read with the permits for the chunks of
@@ -110,17 +109,17 @@
 //! # Audit log
 //!
 //! With [`Service::with_audit`], each answered request has a record in an [`AuditLog`]: time, correlation id, token, operation,
-//! status, and the id of the applicant. The record of a search also has the filter in normal form with its fingerprint, the order and
-//! the page. Of its answer, it has the total, the number of cases, the digest of their ids, and the number of the last write.
-//! `docs/service.md` lists the members of a record. The log never contains secrets, documents, or values of updates. A request on the admin socket has a record with its method,
-//! its path and the user id of the operator.
+//! status, and the id of the applicant. The record of a search also has the filter in normal form with its fingerprint, the order
+//! and the page. Of its answer, it has the total, the number of cases, the digest of their ids, and the number of the last write.
+//! `docs/service.md` lists the members of a record. The log never contains secrets, documents, or values of updates. A request on
+//! the admin socket has a record with its method, its path and the user id of the operator.
 //!
-//! A record is written before its response is sent. If it cannot be written, the request gets 503 with the error code 5035, and so do
-//! later requests, before anything is done for them. An update whose own record failed may have been stored. With
+//! A record is written before its response is sent. If it cannot be written, the request gets 503 with the error code 5035, and so
+//! do later requests, before anything is done for them. An update whose own record failed may have been stored. With
 //! [`is_best_effort`](AuditOptions::is_best_effort), requests are answered without a record, and are counted.
 //!
-//! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that was
-//! changed, left out or put in by someone who has not written new hashes. Its argument [`AuditBeginning`] says if the oldest
+//! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that
+//! was changed, left out or put in by someone who has not written new hashes. Its argument [`AuditBeginning`] says if the oldest
 //! records may be missing.
 //!
 //! # Limits
@@ -162,10 +161,10 @@
 //! Each 429 and 503 response has the header `Retry-After`, with one exception. If an app token has created too many share tokens,
 //! its 429 response has none.
 //!
-//! JSON responses of 1 KiB or more are compressed with zstd or gzip, if the header `Accept-Encoding` asks for it. All limits are about
-//! the uncompressed size. A request that accepts neither of them and no `identity` gets 400. A token uses at most half of the encoders
-//! for large responses, and so does a peer without a token. Further responses are not compressed. If a client accepts only compressed
-//! ones, it gets 503.
+//! JSON responses of 1 KiB or more are compressed with zstd or gzip, if the header `Accept-Encoding` asks for it. All limits are
+//! about the uncompressed size. A request that accepts neither of them and no `identity` gets 400. A token uses at most half of the
+//! encoders for large responses, and so does a peer without a token. Further responses are not compressed. If a client accepts only
+//! compressed ones, it gets 503.
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A
@@ -222,9 +221,9 @@
 //!
 //! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is
 //! logged and counted as usual. Only a search is stopped: immediately if the connection has failed, and one second after the end of
-//! the client's input otherwise. Over [HTTP/2](#http2), all requests but updates are aborted. A request is aborted if its connection
-//! fails or the grace period of a shutdown ends. An aborted request is logged and counted with the status 499. Its update may still be
-//! stored.
+//! the client's input otherwise. Over [HTTP/2](#http2), all requests but updates are aborted. A request is aborted if its
+//! connection fails or the grace period of a shutdown ends. An aborted request is logged and counted with the status 499. Its
+//! update may still be stored.
 //!
 //! A panic in a request gives status 500, and its cause is logged.
 //!
@@ -246,8 +245,8 @@
 //!
 //! # HTTP/2
 //!
-//! In the TLS handshake, a client may choose HTTP/2, unless [`http2`](ServiceOptions::http2) is false. hyper implements it, with the
-//! crate `h2`. Requests and responses are the same as over HTTP/1.1, except for these rules:
+//! In the TLS handshake, a client may choose HTTP/2, unless [`http2`](ServiceOptions::http2) is false. hyper implements it, with
+//! the crate `h2`. Requests and responses are the same as over HTTP/1.1, except for these rules:
 //!
 //! - The first of the requests that run on a connection uses the place of the connection. Each further one needs a place of its own, as
 //!   if it were a connection. Without a free place, it gets 503. So all limits that are divided by the number of connections hold for

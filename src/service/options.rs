@@ -44,16 +44,17 @@ pub struct ServiceOptions {
     /// The same number of updates may additionally wait for other writes. If there are several tokens, each token gets at most
     /// half.
     pub concurrency: usize,
-    /// The maximum number of requests of each token per second, with a valid signature. Further requests get 429. Zero means no limit.
+    /// The maximum number of requests of each token per second, with a valid signature. Further requests get 429. Zero means no
+    /// limit.
     ///
     /// A token that has sent no request for a second may send as many at once.
     pub requests_per_second: u32,
-    /// The maximum number of bytes of each token in flight: the bodies of its requests, and the responses that are being sent to it.
-    /// Further requests get 429. Zero means no limit.
+    /// The maximum number of bytes of each token in flight: the bodies of its requests, and the responses that are being sent to
+    /// it. Further requests get 429. Zero means no limit.
     ///
     /// The first bytes of each body and of each response do not count, as in [`buffered_bytes`](Self::buffered_bytes) and
-    /// [`outgoing_bytes`](Self::outgoing_bytes). A request may exceed the limit, with its body and its response, while the token has
-    /// no other request in flight.
+    /// [`outgoing_bytes`](Self::outgoing_bytes). A request may exceed the limit, with its body and its response, while the token
+    /// has no other request in flight.
     pub bytes_in_flight: usize,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///

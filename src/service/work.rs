@@ -75,7 +75,8 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Runs a write of the service itself or of an operator, while no other write runs. It waits for other writes without a timeout.
+    /// Runs a write of the service itself or of an operator, while no other write runs. It waits for other writes without a
+    /// timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.

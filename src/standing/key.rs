@@ -1,4 +1,5 @@
-//! The key of a standing filter: what identifies it in a set and in a store. It is the name of the filter, or its owner and its name.
+//! The key of a standing filter: what identifies it in a set and in a store. It is the name of the filter, or its owner and its
+//! name.
 //!
 //! A name does not begin with [`MARK`]. The key of a filter with an owner is the mark, the owner, the mark and the name. So filters
 //! of different owners have different keys, and the keys of one owner follow each other in order.

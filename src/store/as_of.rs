@@ -7,8 +7,8 @@ use crate::value::{Clock, Timestamp};
 
 /// A moment whose documents a search is asked for; see [`Store::as_of`](crate::Store::as_of).
 ///
-/// Its text is the number of a write, such as `1204`, or a time: in the form of the interface (`2026-11-27 08:00:00`, in UTC or with an
-/// offset), in RFC 3339, or a day in UTC, which stands for its last moment.
+/// Its text is the number of a write, such as `1204`, or a time: in the form of the interface (`2026-11-27 08:00:00`, in UTC or
+/// with an offset), in RFC 3339, or a day in UTC, which stands for its last moment.
 ///
 /// ```
 /// use casefilter::{AsOf, Timestamp};
@@ -94,8 +94,8 @@ impl std::error::Error for ParseAsOfError {}
 pub struct HistoryGoneError {
     /// The moment that was asked for.
     pub asked: AsOf,
-    /// The number and the time of the oldest write after which the documents are known. `None` if the store keeps no history: only the
-    /// documents of now are known.
+    /// The number and the time of the oldest write after which the documents are known. `None` if the store keeps no history: only
+    /// the documents of now are known.
     pub oldest: Option<(u64, Timestamp)>,
     /// The number of the last write.
     pub last: u64,

@@ -99,8 +99,8 @@ impl BatchSource {
         }
     }
 
-    /// Keeps a transaction in which the batch exists, unless all of its columns have been read. Replaces a transaction that was kept
-    /// before. Does nothing if the file no longer has the batch.
+    /// Keeps a transaction in which the batch exists, unless all of its columns have been read. Replaces a transaction that was
+    /// kept before. Does nothing if the file no longer has the batch.
     pub(super) fn keep(&self) -> Result<(), Fault> {
         if self.unread.load(Ordering::Acquire) == 0 {
             return Ok(());

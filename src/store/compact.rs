@@ -76,8 +76,8 @@ impl Store {
         Ok(compacted)
     }
 
-    /// Moves all pages to the front of the file and cuts off the rest. Returns false if no page had to be moved. First removes documents
-    /// that are older than the [history](Self::set_history).
+    /// Moves all pages to the front of the file and cuts off the rest. Returns false if no page had to be moved. First removes
+    /// documents that are older than the [history](Self::set_history).
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.

@@ -223,8 +223,8 @@ impl Store {
         Ok(own)
     }
 
-    /// Stores which events are kept, if the file can be written. If it cannot, for example because the disk is full, the setting holds
-    /// for this store alone. Otherwise a host could not open it to delete documents.
+    /// Stores which events are kept, if the file can be written. If it cannot, for example because the disk is full, the setting
+    /// holds for this store alone. Otherwise a host could not open it to delete documents.
     fn try_to_store(&self, kept_events: KeptEvents) -> Result<(), StoreError> {
         self.store_kept_events(kept_events).or_else(|error| match error.kind() {
             StoreErrorKind::Io => Ok(()),

@@ -1,9 +1,9 @@
 //! Erasure: removes cases and records so that the file has none of their bytes any more.
 //!
-//! Deleting is not enough. A sealed column keeps the strings of deleted rows, and the file keeps the bytes of freed pages. So an erasure
-//! writes a new file without the erased cases (`erase_copy`): its columns are made again from the documents that remain, and its
-//! dictionary is trained on them. The new file replaces the old one in one step, as in [`exchange`](super::exchange). So a crash leaves
-//! either everything, or nothing of what was to be erased.
+//! Deleting is not enough. A sealed column keeps the strings of deleted rows, and the file keeps the bytes of freed pages. So an
+//! erasure writes a new file without the erased cases (`erase_copy`): its columns are made again from the documents that remain,
+//! and its dictionary is trained on them. The new file replaces the old one in one step, as in [`exchange`](super::exchange). So a
+//! crash leaves either everything, or nothing of what was to be erased.
 
 use std::sync::Arc;
 
@@ -23,18 +23,18 @@ use crate::error::Error;
 use crate::filter::SearchRequest;
 
 impl Store {
-    /// Removes cases and records, and everything that the file has of them: their documents, their earlier documents in the history, the
-    /// ids in events, and their values in columns, dictionaries and free pages. Afterwards, no byte of them is in the file. Searches
-    /// continue meanwhile, and writes wait. On disk when the call returns.
+    /// Removes cases and records, and everything that the file has of them: their documents, their earlier documents in the
+    /// history, the ids in events, and their values in columns, dictionaries and free pages. Afterwards, no byte of them is in the
+    /// file. Searches continue meanwhile, and writes wait. On disk when the call returns.
     ///
-    /// The file is replaced by a new one, which is made from the documents that remain: all of them are compressed and parsed again. So
-    /// it takes as long as an import of all cases, memory for a second set of columns, and disk space for two files. The inode changes.
-    /// A repeated call does the same again, also if nothing is left to be removed.
+    /// The file is replaced by a new one, which is made from the documents that remain: all of them are compressed and parsed
+    /// again. So it takes as long as an import of all cases, memory for a second set of columns, and disk space for two files. The
+    /// inode changes. A repeated call does the same again, also if nothing is left to be removed.
     ///
-    /// What the file of the store does not have cannot be reached: copies, backups and imports, also those that are in progress. Nor can
-    /// exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps the old
-    /// file, which then has no name any more. Values that other documents have too are not removed. Searches [as of](Self::as_of) a
-    /// moment before no longer find the erased cases. Standing filters are not changed, even if they test an
+    /// What the file of the store does not have cannot be reached: copies, backups and imports, also those that are in progress.
+    /// Nor can exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps
+    /// the old file, which then has no name any more. Values that other documents have too are not removed. Searches [as
+    /// of](Self::as_of) a moment before no longer find the erased cases. Standing filters are not changed, even if they test an
     /// erased id.
     ///
     /// ```
@@ -53,8 +53,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`compact_online`](Self::compact_online), and those of [`count`](Self::count) for the filter. Then nothing is
-    /// erased, with the exceptions that `compact_online` names.
+    /// Returns the errors of [`compact_online`](Self::compact_online), and those of [`count`](Self::count) for the filter. Then
+    /// nothing is erased, with the exceptions that `compact_online` names.
     pub fn erase(&self, erasure: &Erasure) -> Result<ErasureReport, StoreError> {
         self.erase_into(erasure, || self.new_file())
     }

@@ -30,8 +30,8 @@ impl Erasure {
         Self::default()
     }
 
-    /// Erases the cases that a filter selects, and the documents of the [history](super::Store::set_history) that it selects. Replaces the
-    /// filter of an earlier call.
+    /// Erases the cases that a filter selects, and the documents of the [history](super::Store::set_history) that it selects.
+    /// Replaces the filter of an earlier call.
     #[must_use]
     pub fn with_cases(self, filter: Filter) -> Self {
         Self { filter: Some(filter), ..self }
@@ -45,7 +45,8 @@ impl Erasure {
         self
     }
 
-    /// Erases the records for which a function returns true, given their kind, key and text. Replaces the function of an earlier call.
+    /// Erases the records for which a function returns true, given their kind, key and text. Replaces the function of an earlier
+    /// call.
     #[must_use]
     pub fn with_records(self, is_erased: impl Fn(&str, &str, &str) -> bool + Send + Sync + 'static) -> Self {
         Self { records: Some(Box::new(is_erased)), ..self }
@@ -70,7 +71,7 @@ pub struct ErasureReport {
     /// The number of documents in the history: earlier documents of the erased cases, and other earlier documents that the filter
     /// selects.
     pub history: u64,
-    /// The number of events of standing filters about the erased cases. Such an event keeps its number, time, filter and kind, and loses
-    /// the id of its case: [`Event::id`](crate::Event::id) is then empty.
+    /// The number of events of standing filters about the erased cases. Such an event keeps its number, time, filter and kind, and
+    /// loses the id of its case: [`Event::id`](crate::Event::id) is then empty.
     pub events: u64,
 }

@@ -1,9 +1,9 @@
 //! Replaces the file of a store with a new file, while searches continue.
 //!
-//! The new file has no name and is in the folder of the database. It is compacted, synced, and renamed to the path of the database in
-//! one step. So a crash leaves either the complete old file or the complete new file. Earlier searches read from the old file. The
-//! space of the old file is freed when the last of these searches ends. Until then, the disk needs space for two files. Writes wait
-//! until the new file has replaced the old one.
+//! The new file has no name and is in the folder of the database. It is compacted, synced, and renamed to the path of the database
+//! in one step. So a crash leaves either the complete old file or the complete new file. Earlier searches read from the old file.
+//! The space of the old file is freed when the last of these searches ends. Until then, the disk needs space for two files. Writes
+//! wait until the new file has replaced the old one.
 
 use std::fs;
 use std::io;
@@ -63,9 +63,9 @@ impl Store {
         Ok(NewFile { file, bytes_before: own.len(), rename: Box::new(rename) })
     }
 
-    /// Replaces the file with a new file: `fill` writes the new file, which is then compacted and gets the name of the old file. After
-    /// that, calls `exchanged` with the result of `fill`. No write may be in progress during the call. Returns the length of the new
-    /// file, in bytes.
+    /// Replaces the file with a new file: `fill` writes the new file, which is then compacted and gets the name of the old file.
+    /// After that, calls `exchanged` with the result of `fill`. No write may be in progress during the call. Returns the length of
+    /// the new file, in bytes.
     pub(super) fn exchange_with<T>(
         &self,
         new: NewFile,
@@ -92,8 +92,8 @@ impl Store {
         // From here on, the new file is the database.
         self.file.exchange(&file);
         exchanged(filled);
-        // The rename may not be on disk. After a crash, the path may refer to the old file again, without later writes. So no further
-        // write is accepted.
+        // The rename may not be on disk. After a crash, the path may refer to the old file again, without later writes. So no
+        // further write is accepted.
         renamed.inspect_err(|_| self.file.sync_failed().set())
     }
 

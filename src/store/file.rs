@@ -84,7 +84,8 @@ impl File {
         Ok(own)
     }
 
-    /// Returns true if `path` leads to this file. Returns `None` if this cannot be found out, or if the system has no file identities.
+    /// Returns true if `path` leads to this file. Returns `None` if this cannot be found out, or if the system has no file
+    /// identities.
     pub(super) fn is_at(&self, path: &Path) -> Option<bool> {
         let Origin::File { identity, .. } = &self.origin else { return None };
         let own = (*identity.lock().unwrap_or_else(PoisonError::into_inner))?;

@@ -1,8 +1,8 @@
 //! The history of a store: the documents as of an earlier write.
 //!
-//! A snapshot as of an earlier write shares all batches of the current snapshot, without the rows of newer documents. The documents that
-//! later writes replaced or deleted are read from the history, and become further batches. So it takes memory and time for the changes
-//! since then, and not for all documents.
+//! A snapshot as of an earlier write shares all batches of the current snapshot, without the rows of newer documents. The documents
+//! that later writes replaced or deleted are read from the history, and become further batches. So it takes memory and time for the
+//! changes since then, and not for all documents.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -39,14 +39,16 @@ pub(crate) struct OldLimit {
 }
 
 impl Store {
-    /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from the
-    /// documents as they were at any moment within this time. On disk when the call returns.
+    /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from
+    /// the documents as they were at any moment within this time. On disk when the call returns.
     ///
-    /// The file keeps this setting: later writes keep replaced documents, whichever program makes them. The history begins now. Zero
-    /// ends it, and removes what was kept. A shorter time removes older documents. A time of less than a millisecond counts as one.
+    /// The file keeps this setting: later writes keep replaced documents, whichever program makes them. The history begins now.
+    /// Zero ends it, and removes what was kept. A shorter time removes older documents. A time of less than a millisecond counts as
+    /// one.
     ///
-    /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older ones, so that they
-    /// stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online) remove all of them.
+    /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older ones, so that
+    /// they stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online) remove all of
+    /// them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -61,8 +63,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, also if the store was opened for reading
-    /// only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
+    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, also if the store was opened for
+    /// reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
@@ -175,8 +177,8 @@ impl Store {
         self.as_of_with(moment, &StopConditions::default(), OldLimit::default())
     }
 
-    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop, or if there are too
-    /// many old documents.
+    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop, or if there
+    /// are too many old documents.
     pub(crate) fn as_of_with(
         &self,
         moment: AsOf,

@@ -78,8 +78,8 @@ fn key_checksum((write, number): (u64, u64)) -> [u8; 8] {
     xxh3_64_with_seed(&key, KEY_SEED).to_le_bytes()
 }
 
-/// Encodes an entry of the table `history`, given the bytes of the document in the table of documents. Their checksum knows the number of
-/// the document, but not the write that removed it.
+/// Encodes an entry of the table `history`, given the bytes of the document in the table of documents. Their checksum knows the
+/// number of the document, but not the write that removed it.
 pub(super) fn entry_to_bytes(key: (u64, u64), document: &[u8]) -> Vec<u8> {
     let mut bytes = key_checksum(key).to_vec();
     bytes.extend_from_slice(document);

@@ -40,8 +40,8 @@ impl<'t> Keeper<'t> {
         Ok(Some(Self { table: transaction.open_table(HISTORY)?, write, first_document }))
     }
 
-    /// Keeps a document, given the bytes of its entry in the table of documents. Does not keep a document of this write itself, because
-    /// no search has seen it.
+    /// Keeps a document, given the bytes of its entry in the table of documents. Does not keep a document of this write itself,
+    /// because no search has seen it.
     pub(super) fn keep(&mut self, number: u64, bytes: &[u8]) -> Result<(), Fault> {
         if number < self.first_document {
             let key = (self.write, number);
@@ -64,8 +64,8 @@ impl WriteRow {
     }
 }
 
-/// Counts a write. If there is a history, stores its row, and forgets what is older than the history: at most `most` rows and documents.
-/// Does not store the counters.
+/// Counts a write. If there is a history, stores its row, and forgets what is older than the history: at most `most` rows and
+/// documents. Does not store the counters.
 pub(super) fn note_write(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
@@ -238,8 +238,8 @@ fn row(rows: &impl ReadableTable<u64, &'static [u8]>, write: u64) -> Result<Writ
     WriteRow::from_bytes(write, bytes.value())
 }
 
-/// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then returns
-/// false.
+/// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then
+/// returns false.
 pub(super) fn copy(
     from: &Reading,
     to: &WriteTransaction,

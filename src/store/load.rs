@@ -51,8 +51,8 @@ pub(super) struct Loaded {
     pub(super) definition: Option<Catalog>,
 }
 
-/// Reads everything except the documents of stored batches. If the file has summaries, does not read the columns of batches either. If
-/// the result will replace the cases of an engine, `hasher` is the hasher of that engine.
+/// Reads everything except the documents of stored batches. If the file has summaries, does not read the columns of batches either.
+/// If the result will replace the cases of an engine, `hasher` is the hasher of that engine.
 pub(super) fn load(
     file: &File,
     catalog: &Catalog,

@@ -26,8 +26,8 @@ impl Store {
     ///
     /// Reads a sample of 1,000 to 2,000 documents, but at most about 16 MiB. The sample consists of evenly distributed runs of 32
     /// documents. A hint says how many documents of the sample have the member. Returns no hints if the file cannot be read. Also
-    /// returns no hints for a [joined](Filter::and) filter, because the author of one part may not be the reader of the hint. An import
-    /// [notes](crate::ImportReport::notes) all such members, with exact counts.
+    /// returns no hints for a [joined](Filter::and) filter, because the author of one part may not be the reader of the hint. An
+    /// import [notes](crate::ImportReport::notes) all such members, with exact counts.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, Store, StoreOptions, WarningKind};

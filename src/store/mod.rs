@@ -35,12 +35,12 @@
 //! serialized with the writes of documents. Records have checksums, and are verified, copied and compacted like documents.
 //!
 //! **Standing filters.** A store keeps named filters ([`Store::insert_standing`]). Each write gives events: which of them a case enters
-//! and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write that caused them.
-//! Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets another number.
+//! and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write that caused
+//! them. Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets another number.
 //!
 //! **History.** Each write of documents has a number. A store can keep the documents that writes replace and delete, for a time
-//! ([`Store::set_history`]). Then it answers searches as of an earlier write ([`Store::as_of`]): from the current batches without newer
-//! documents, and from batches of the documents that were removed since then.
+//! ([`Store::set_history`]). Then it answers searches as of an earlier write ([`Store::as_of`]): from the current batches without
+//! newer documents, and from batches of the documents that were removed since then.
 //!
 //! **Erasure.** Deleted documents leave bytes in columns and free pages. [`Store::erase`] replaces the file with one that is made of the
 //! documents that remain.

@@ -96,8 +96,9 @@ impl StoreOptions {
     /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. At first,
     /// 1,000,000 events are kept.
     ///
-    /// The file keeps this setting. By default, it is not changed: a program that does not set it keeps as many events as the program
-    /// before it. If the file cannot be written when it is opened, such as on a full disk, the setting holds until the store is closed.
+    /// The file keeps this setting. By default, it is not changed: a program that does not set it keeps as many events as the
+    /// program before it. If the file cannot be written when it is opened, such as on a full disk, the setting holds until the
+    /// store is closed.
     ///
     /// While a write is staged, up to twice as many of its events are in memory, of about 30 bytes each.
     ///
@@ -132,8 +133,8 @@ impl StoreOptions {
     /// Sets the time for which the store keeps documents that a write replaced or deleted, as
     /// [`Store::set_history`](super::Store::set_history) does. Zero forgets them.
     ///
-    /// The file keeps this setting. By default, it is not changed: a store whose file has a history continues it. A store that is opened
-    /// for reading only ignores this option.
+    /// The file keeps this setting. By default, it is not changed: a store whose file has a history continues it. A store that is
+    /// opened for reading only ignores this option.
     ///
     /// ```
     /// use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Standing filters that have an owner, such as a token of a service, and their events.
 //!
-//! An owner begins with a part that identifies who owns the filter. What follows may change, such as a mark of the owner's rights. The
-//! functions take this first part, and find the filters and events of all owners that begin with it.
+//! An owner begins with a part that identifies who owns the filter. What follows may change, such as a mark of the owner's rights.
+//! The functions take this first part, and find the filters and events of all owners that begin with it.
 
 use std::collections::HashSet;
 
@@ -185,8 +185,8 @@ impl Store {
         )
     }
 
-    /// Returns events after an event, in the order of their numbers, whose filters belong to owners that begin with `start`: at most
-    /// `most` of them. Reads at most 10,000 events of all owners.
+    /// Returns events after an event, in the order of their numbers, whose filters belong to owners that begin with `start`: at
+    /// most `most` of them. Reads at most 10,000 events of all owners.
     ///
     /// # Errors
     /// Returns the errors of [`events_after`](Self::events_after).

@@ -109,8 +109,8 @@ impl Store {
         let since_checkpoint = replayed.saturating_add(state.released);
         // Imports in progress look up ids on other threads.
         engine.read_ids();
-        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches. If this
-        // fails, nothing has changed, and the next attempt loads the file again.
+        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches. If
+        // this fails, nothing has changed, and the next attempt loads the file again.
         for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
             source.keep()?;
         }

@@ -64,11 +64,12 @@ impl<'s> StoreSnapshot<'s> {
         self.snapshot.is_empty()
     }
 
-    /// Returns the number of the last write before the snapshot, or 0 if there was none. Returns `None` if the file has an earlier format
-    /// version, which does not count writes.
+    /// Returns the number of the last write before the snapshot, or 0 if there was none. Returns `None` if the file has an earlier
+    /// format version, which does not count writes.
     ///
-    /// Each write that stores or deletes documents has a number: 1 for the first write of the file, and one more for each further write.
-    /// An import is one write. A crash may lose [grouped](super::Durability::Grouped) writes. Their numbers are then given again.
+    /// Each write that stores or deletes documents has a number: 1 for the first write of the file, and one more for each further
+    /// write. An import is one write. A crash may lose [grouped](super::Durability::Grouped) writes. Their numbers are then given
+    /// again.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};

@@ -5,8 +5,8 @@ use crate::catalog::{Catalog, FieldId};
 use crate::filter::Filter;
 use crate::standing::{CaseEvent, CaseEventKind, Event, EventKind, StandingFilter, has_form, key_of};
 
-/// Decodes any bytes as an entry of events, and as a standing filter with and without an owner. Asserts that each result is an error, or
-/// has the form that the store writes. The bytes have no checksum. This function is for fuzzers.
+/// Decodes any bytes as an entry of events, and as a standing filter with and without an owner. Asserts that each result is an
+/// error, or has the form that the store writes. The bytes have no checksum. This function is for fuzzers.
 ///
 /// # Panics
 /// Panics if an invariant does not hold.

@@ -26,9 +26,9 @@ impl<'i> Id<'i> {
 }
 
 impl Store {
-    /// Returns the standing filters that contain one of these ids: in their name, in their text, or in the criteria that a client of a
-    /// service has sent. The id may also be a part of a longer word. Empty ids are ignored. An [erasure](Self::erase) does not change
-    /// these filters. First those without an owner; in the order of their names.
+    /// Returns the standing filters that contain one of these ids: in their name, in their text, or in the criteria that a client
+    /// of a service has sent. The id may also be a part of a longer word. Empty ids are ignored. An [erasure](Self::erase) does not
+    /// change these filters. First those without an owner; in the order of their names.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter, Store, StoreOptions};

@@ -53,8 +53,8 @@ pub(super) fn put_counters(transaction: &WriteTransaction, counters: StandingCou
     Ok(())
 }
 
-/// Stores filters, or replaces those of the same names. Each filter has the body that its owner has given, or an empty one. Does not
-/// store the counters.
+/// Stores filters, or replaces those of the same names. Each filter has the body that its owner has given, or an empty one. Does
+/// not store the counters.
 pub(super) fn put_filters<'f>(
     transaction: &WriteTransaction,
     filters: impl IntoIterator<Item = (&'f StandingFilter, &'f str)>,
@@ -86,7 +86,8 @@ pub(super) fn remove_filter(
     Ok(())
 }
 
-/// Stores the events of a write, with the next numbers. Then removes events that are not kept any more. Does not store the counters.
+/// Stores the events of a write, with the next numbers. Then removes events that are not kept any more. Does not store the
+/// counters.
 pub(super) fn put_events(
     transaction: &WriteTransaction,
     events: &WriteEvents,

@@ -47,7 +47,8 @@ pub(super) const WRITE_COUNTERS: &str = "writes";
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
 /// The format version of a file with records, and without summaries and compressed documents.
 pub(super) const RECORDS_FORMAT_VERSION: u32 = 2;
-/// The format version of new files: with summaries of the batches, with compressed documents and parts, and with or without records.
+/// The format version of new files: with summaries of the batches, with compressed documents and parts, and with or without
+/// records.
 pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits eight pages.

@@ -69,7 +69,8 @@ impl Store {
                 let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
                 outcomes.push(outcome.map_err(|error| refuse(*error))?);
                 added.push(Added { number, place: txn.last_place(), text });
-                // Loading checked that the counter is far from the maximum. So it does not saturate, and no number is assigned twice.
+                // Loading checked that the counter is far from the maximum. So it does not saturate, and no number is assigned
+                // twice.
                 number = number.saturating_add(1);
             }
             Ok(txn.stage())
@@ -235,8 +236,8 @@ impl Store {
             Ok(())
         });
         if self.file.is_new() {
-            // redb doubles the length of a file that is too short. A new file gives the rest back. If this fails, it stays longer, or
-            // closing it fails too.
+            // redb doubles the length of a file that is too short. A new file gives the rest back. If this fails, it stays longer,
+            // or closing it fails too.
             let _ = self.file.compact();
         }
         let closed = self.file.close();

@@ -46,8 +46,8 @@ pub enum FieldType {
         /// The count of digits after the point, at most 18. The values are the integers of 64 bits, divided by 10^scale.
         scale: u8,
     },
-    /// Instants in milliseconds since 1970-01-01 00:00:00 UTC. Documents have them as text, such as `2026-01-31 09:30:00`, unless the
-    /// field has another [`TimestampForm`](crate::TimestampForm).
+    /// Instants in milliseconds since 1970-01-01 00:00:00 UTC. Documents have them as text, such as `2026-01-31 09:30:00`, unless
+    /// the field has another [`TimestampForm`](crate::TimestampForm).
     Timestamp,
     /// `true` and `false`.
     Boolean,

@@ -73,7 +73,8 @@ fn a_deletion_is_recorded_although_its_operator_has_hung_up() {
     let head =
         format!("POST /deletions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
     let mut stream = UnixStream::connect(database.folder().join("cases.db.sock")).unwrap();
-    // A request whose operator hangs up before the service has begun with it does nothing, so this one has begun when its body ends.
+    // A request whose operator hangs up before the service has begun with it does nothing, so this one has begun when its body
+    // ends.
     let (begin, end) = body.split_at(4);
     stream.write_all((head + begin).as_bytes()).unwrap();
     thread::sleep(Duration::from_millis(500));

@@ -163,8 +163,8 @@ pub(crate) fn key(name: &str) -> Key {
     Key { token: format!("token-{name}"), secret: format!("the secret of {name}, known to no one") }
 }
 
-/// The tokens that are bound to clients, by name: tenants. The sample applicants and the sample cases have different clients, so most
-/// tenants have one of each.
+/// The tokens that are bound to clients, by name: tenants. The sample applicants and the sample cases have different clients, so
+/// most tenants have one of each.
 pub(crate) const TENANTS: [(&str, &[&str]); 4] = [
     ("tenant-one", &["acme", "client01"]),
     ("tenant-two", &["other", "client02"]),

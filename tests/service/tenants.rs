@@ -1,5 +1,5 @@
-//! Tests tokens that are bound to clients, with the binary and real sockets: a tenant gets the same responses, log lines and effects
-//! as if the cases and applicants of other tenants did not exist.
+//! Tests tokens that are bound to clients, with the binary and real sockets: a tenant gets the same responses, log lines and
+//! effects as if the cases and applicants of other tenants did not exist.
 
 use std::fs;
 

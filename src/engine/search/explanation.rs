@@ -30,8 +30,8 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Adds the time that the caller took to compile the filter, as the first phase `compile`. Does nothing if this explanation has no
-    /// measured times.
+    /// Adds the time that the caller took to compile the filter, as the first phase `compile`. Does nothing if this explanation has
+    /// no measured times.
     ///
     /// ```
     /// use std::time::Duration;

@@ -7,8 +7,8 @@
 //! | `body` | a filter as JSON text; if absent, all cases are selected |
 //! | `expected` | the number of cases that the client expects to delete; if absent, the cases are counted and not deleted |
 //!
-//! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409. It
-//! tells the number of cases, so it is recorded like a count.
+//! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409.
+//! It tells the number of cases, so it is recorded like a count.
 
 use std::sync::Arc;
 

@@ -10,8 +10,8 @@
 //! The erasure waits until the imports, backups and copies that are in progress have ended. This includes an import whose body is
 //! still being received. Imports, backups and copies that begin later wait until the erasure has ended.
 //!
-//! The response has the numbers of what was erased, and the standing filters that contain one of the ids. It also has the ids of the
-//! copies of the applicant, which stay.
+//! The response has the numbers of what was erased, and the standing filters that contain one of the ids. It also has the ids of
+//! the copies of the applicant, which stay.
 
 use std::sync::Arc;
 

@@ -189,8 +189,8 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
                 Ok(())
             });
         });
-        // The record of the request says which cases are on the page, or that the search has failed. It is written before the response
-        // begins.
+        // The record of the request says which cases are on the page, or that the search has failed. It is written before the
+        // response begins.
         let note = match finding.await {
             Ok(found) => found?,
             Err(_) => return Err(Failure::internal("the search has ended without an answer")),
@@ -281,8 +281,8 @@ fn explained(json: Explanation) -> Explained {
     Explained { json, text }
 }
 
-/// Writes the frames of a page, until the page ends or the client disconnects. Before, sends the note for the audit log when the ids on
-/// the page are known. If the search fails, sends its failure, and writes no frames.
+/// Writes the frames of a page, until the page ends or the client disconnects. Before, sends the note for the audit log when the
+/// ids on the page are known. If the search fails, sends its failure, and writes no frames.
 fn write_page(
     shared: &ServiceState,
     search: &AdminSearch,

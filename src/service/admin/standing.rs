@@ -1,5 +1,5 @@
-//! Standing filters and events on the admin socket. The commands `filters` and `watch` use them if a running service has the database
-//! open.
+//! Standing filters and events on the admin socket. The commands `filters` and `watch` use them if a running service has the
+//! database open.
 //!
 //! | request | meaning |
 //! |---|---|

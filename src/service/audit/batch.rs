@@ -45,7 +45,8 @@ impl Batch {
         std::mem::take(&mut *self.0.lock())
     }
 
-    /// Puts records back that cannot be written now, before those that came later. Returns those whose requests do not wait any more.
+    /// Puts records back that cannot be written now, before those that came later. Returns those whose requests do not wait any
+    /// more.
     pub(super) fn put_back(&self, records: Vec<Pending>) -> Vec<Pending> {
         // With the lock, no request ends its waiting meanwhile.
         let mut pending = self.0.lock();

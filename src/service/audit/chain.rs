@@ -1,8 +1,8 @@
 //! The hash chain of an audit log: writes a record as a line, and reads a line.
 //!
-//! A line is `{"n":NUMBER,"prev":"…",MEMBERS,"hash":"…"}`. The hash is the SHA-256 of the hash of the record before it, as 64 digits,
-//! followed by the bytes of the line before `,"hash":"`. `prev` has the first 16 digits of the hash of the record before it. It
-//! tells a changed record from a record whose predecessor was changed.
+//! A line is `{"n":NUMBER,"prev":"…",MEMBERS,"hash":"…"}`. The hash is the SHA-256 of the hash of the record before it, as 64
+//! digits, followed by the bytes of the line before `,"hash":"`. `prev` has the first 16 digits of the hash of the record before
+//! it. It tells a changed record from a record whose predecessor was changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 /// The number and the hash of a record of an audit log. They identify the log up to this record.
 ///
-/// Its text is the number and the hash, such as `7:3c…`. Keep the text of the last record outside the machine of the service: with it,
-/// [`verify_audit_log`](super::verify_audit_log) detects that records were cut off, or that the whole log was written again.
+/// Its text is the number and the hash, such as `7:3c…`. Keep the text of the last record outside the machine of the service: with
+/// it, [`verify_audit_log`](super::verify_audit_log) detects that records were cut off, or that the whole log was written again.
 ///
 /// ```
 /// use casefilter::service::AuditHead;

@@ -1,7 +1,7 @@
 //! The files of an audit log: the file that is written, and the rotated files beside it.
 //!
-//! A rotated file has the name of the log, a dot, and the number of its last record with twelve digits. So their names sort like their
-//! records.
+//! A rotated file has the name of the log, a dot, and the number of its last record with twelve digits. So their names sort like
+//! their records.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -126,8 +126,8 @@ fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
 }
 
 /// Checks that a service could write an audit log at a path, without writing to it. Either the file is empty or an audit log, and
-/// can be opened for writing, and no rotated file beside it has later records. Or it does not exist, but could be created. The file is
-/// locked only for a moment.
+/// can be opened for writing, and no rotated file beside it has later records. Or it does not exist, but could be created. The file
+/// is locked only for a moment.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -181,8 +181,8 @@ pub(super) fn check_newest(head: AuditHead, rotated: Option<u64>) -> io::Result<
     Ok(())
 }
 
-/// Reserves space for `bytes` bytes at the end of a file, so that a record of this size can be written. Does nothing on systems and file
-/// systems without this operation.
+/// Reserves space for `bytes` bytes at the end of a file, so that a record of this size can be written. Does nothing on systems and
+/// file systems without this operation.
 ///
 /// # Errors
 /// Returns an error if the disk is full.

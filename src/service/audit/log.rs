@@ -25,18 +25,18 @@ const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 /// The time that a record or a sync may take. After it, the file counts as one that cannot be written.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An audit log: a record of each answered request, in a file that only grows. [`Service::with_audit`](super::super::Service::with_audit)
-/// writes it.
+/// An audit log: a record of each answered request, in a file that only grows.
+/// [`Service::with_audit`](super::super::Service::with_audit) writes it.
 ///
-/// The records form a hash chain, which [`verify_audit_log`](super::verify_audit_log) checks. A record is written to the file before its
-/// response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so a power loss
-/// can lose the records of the last second.
+/// The records form a hash chain, which [`verify_audit_log`](super::verify_audit_log) checks. A record is written to the file
+/// before its response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so
+/// a power loss can lose the records of the last second.
 ///
-/// As long as the disk answers, a request appends its record itself, together with those of other requests that are ready. This takes
-/// a few microseconds. Syncs, new files and recovery
-/// are the work of two threads of the log. If a sync takes longer than a quarter of a second, one of these threads also appends the
-/// records. Requests that wait for it then block no thread, so a slow disk does not stop the service. If a record or a sync takes
-/// longer than 10 seconds, the file counts as one that cannot be written.
+/// As long as the disk answers, a request appends its record itself, together with those of other requests that are ready. This
+/// takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than a
+/// quarter of a second, one of these threads also appends the records. Requests that wait for it then block no thread, so a slow
+/// disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file counts as one that cannot be
+/// written.
 pub struct AuditLog {
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
@@ -47,8 +47,8 @@ pub struct AuditLog {
 impl AuditLog {
     /// Opens a log, or creates its file, which only its owner can read. Writes a record about the start.
     ///
-    /// If a crash has left a part of a record at the end of the file, that part stays, and the next record says what it is. If the file
-    /// is longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
+    /// If a crash has left a part of a record at the end of the file, that part stays, and the next record says what it is. If the
+    /// file is longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
     ///
     /// ```
     /// use casefilter::service::{AuditBeginning, AuditLog, AuditOptions, verify_audit_log};
@@ -62,8 +62,8 @@ impl AuditLog {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or written, if another service writes it, or if it is not an audit log. Also returns
-    /// an error if it is not a regular file, or if rotated files beside it have later records.
+    /// Returns an error if the file cannot be read or written, if another service writes it, or if it is not an audit log. Also
+    /// returns an error if it is not a regular file, or if rotated files beside it have later records.
     pub fn open(path: impl Into<PathBuf>, options: AuditOptions) -> io::Result<Self> {
         Self::with_timeout(path.into(), options, TIMEOUT)
     }
@@ -139,8 +139,8 @@ impl AuditLog {
         self.state.unmentioned()
     }
 
-    /// Waits until the record of a request was written. `members` is JSON text: members without braces. Returns false if the request
-    /// must not be answered, because its record could not be written in time, or because the log has ended.
+    /// Waits until the record of a request was written. `members` is JSON text: members without braces. Returns false if the
+    /// request must not be answered, because its record could not be written in time, or because the log has ended.
     ///
     /// If the future is dropped, the record may be missing.
     pub(in crate::service) async fn record(&self, members: Vec<u8>) -> bool {

@@ -12,8 +12,8 @@ use super::batch::Left;
 use super::chain::AuditHead;
 use super::outcome::{DROPPED, GIVEN_UP, Outcome, WAITING};
 
-/// The maximum size of the records in the queue, in bytes. A longer record takes the whole queue. Further requests wait until there is
-/// room.
+/// The maximum size of the records in the queue, in bytes. A longer record takes the whole queue. Further requests wait until there
+/// is room.
 const QUEUE_BYTES: usize = 16 << 20;
 
 /// Records that wait to be written, in the order of the log.

@@ -71,7 +71,8 @@ impl Note {
         self.add(|out| string(out, "asOf", &moment.to_string()));
     }
 
-    /// Adds the answer of a search. `last_write` is the number of the last write before the snapshot that was searched, if it is known.
+    /// Adds the answer of a search. `last_write` is the number of the last write before the snapshot that was searched, if it is
+    /// known.
     pub(in crate::service) fn page(&self, last_write: Option<u64>, total: Option<u64>, ids: &IdDigest) {
         self.add(|out| {
             if let Some(last_write) = last_write {
@@ -159,7 +160,8 @@ impl Note {
         self.add(|out| number(out, "afterEvent", event));
     }
 
-    /// Adds events that are told: the numbers of the first and of the last one, their number, and the digest of the ids of their cases.
+    /// Adds events that are told: the numbers of the first and of the last one, their number, and the digest of the ids of their
+    /// cases.
     pub(in crate::service) fn events(&self, events: &[Event]) {
         let mut ids = IdDigest::default();
         events.iter().for_each(|event| ids.add(&event.id));
@@ -199,8 +201,8 @@ impl IdDigest {
     }
 }
 
-/// Returns the digest of the ids on a page, in order, as an audit log has it: the SHA-256 of `LENGTH:ID,` for each id, as 64 hexadecimal
-/// digits.
+/// Returns the digest of the ids on a page, in order, as an audit log has it: the SHA-256 of `LENGTH:ID,` for each id, as 64
+/// hexadecimal digits.
 ///
 /// ```
 /// use casefilter::service::audit_digest_of_ids;

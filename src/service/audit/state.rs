@@ -85,8 +85,8 @@ impl State {
 
     /// Appends a record on the thread of a request, together with those of other requests that wait for theirs. This takes a few
     /// microseconds, because it does not wait for the disk. Returns whether the request may be answered. Returns the record if the
-    /// thread of the log must handle it. The reason can be a new file to begin, or a file to open again. It can also be a slow disk,
-    /// a writer that stays locked, or the end of the log.
+    /// thread of the log must handle it. The reason can be a new file to begin, or a file to open again. It can also be a slow
+    /// disk, a writer that stays locked, or the end of the log.
     ///
     /// On a disk that hangs, writing a record also waits, once the system has no more memory for unwritten records. A sync is begun
     /// twice a second, so it shows earlier that the disk hangs.
@@ -157,8 +157,8 @@ impl State {
         left
     }
 
-    /// Says whether the request of a record may be answered, after its record was written or not. Counts the request if it is answered
-    /// without a record, also if it was answered earlier because it has given up waiting.
+    /// Says whether the request of a record may be answered, after its record was written or not. Counts the request if it is
+    /// answered without a record, also if it was answered earlier because it has given up waiting.
     pub(super) fn settle(&self, outcome: &Outcome, is_written: bool) {
         let before = outcome.end(is_written || self.options.is_best_effort);
         if before == GIVEN_UP {
@@ -246,7 +246,8 @@ impl State {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests without a record that the log does not mention, also those whose records may still be written.
+    /// Returns the number of requests without a record that the log does not mention, also those whose records may still be
+    /// written.
     pub(super) fn unmentioned(&self) -> u64 {
         let given_up = if self.options.is_best_effort { self.given_up.load(Ordering::Relaxed) } else { 0 };
         self.new_unrecorded().saturating_add(given_up)

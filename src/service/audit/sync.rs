@@ -60,8 +60,8 @@ impl SyncSlot {
         Ok(file)
     }
 
-    /// Returns an error if the file cannot be written any more: after a failed sync, or if the other thread has found another file at
-    /// its path.
+    /// Returns an error if the file cannot be written any more: after a failed sync, or if the other thread has found another file
+    /// at its path.
     pub(super) fn check_written(&self) -> io::Result<()> {
         match self.has_failed() || self.file.lock().is_none() {
             true => Err(io::Error::other("a sync of the file failed, or the file was removed")),

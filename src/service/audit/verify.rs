@@ -1,4 +1,5 @@
-//! Verifies an audit log: checks the hash chain over all of its files, and names the first record that was changed, left out or put in.
+//! Verifies an audit log: checks the hash chain over all of its files, and names the first record that was changed, left out or put
+//! in.
 
 use std::fmt;
 use std::fs::File;
@@ -39,7 +40,8 @@ pub enum AuditBeginning {
     /// Record 1. Any other beginning is a fault.
     #[default]
     Complete,
-    /// The first record of any file, because the files before it were moved away. A part of a file that is missing is still a fault.
+    /// The first record of any file, because the files before it were moved away. A part of a file that is missing is still a
+    /// fault.
     OlderRemoved,
     /// The record with this number, which must be about the log itself.
     At(u64),

@@ -61,8 +61,8 @@ impl Writer {
         self.slot.set(None);
     }
 
-    /// Opens the file, and finds the end of the log. If the file ends with a part of a record, writes a record about it. If the file is
-    /// new and follows a rotated file, writes the record with which such a file begins.
+    /// Opens the file, and finds the end of the log. If the file ends with a part of a record, writes a record about it. If the
+    /// file is new and follows a rotated file, writes the record with which such a file begins.
     ///
     /// # Errors
     /// Always returns an error after a failed sync, and while a sync of the file is running.

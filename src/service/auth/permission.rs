@@ -26,14 +26,14 @@ pub enum Permission {
     ViewPersonalData,
     /// The permission to search cases as they were at an earlier moment. The token also needs the permission to search cases.
     ViewHistory,
-    /// The permission to keep standing filters, and to read their events. It shows the ids of the cases that any criteria select, as
-    /// [`ViewCases`](Self::ViewCases) does.
+    /// The permission to keep standing filters, and to read their events. It shows the ids of the cases that any criteria select,
+    /// as [`ViewCases`](Self::ViewCases) does.
     ///
     /// There is no separate permission for reading events. A token reads only the events of its own filters, so neither of two such
     /// permissions would be of use without the other.
     ManageFilters,
-    /// The permission to create share tokens for the profiles of applicants. Who gets such a token can see the preview of the profile
-    /// and copy it.
+    /// The permission to create share tokens for the profiles of applicants. Who gets such a token can see the preview of the
+    /// profile and copy it.
     ShareApplicants,
     /// The permission to review the hits of AML cases.
     ReviewAmlHits,

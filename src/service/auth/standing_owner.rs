@@ -7,9 +7,9 @@ use crate::filter::Filter;
 
 /// The owner under which the standing filters of a token are stored, and under which their events are found.
 ///
-/// It has two parts. The first identifies the token: it is a hash of the text that clients send, so it stays the same when the token
-/// gets another name or secret. The second is a hash of the cases and fields that the token may see. So each event says what the
-/// token could see when it was found. A token must not get events whose second part is not its present one.
+/// It has two parts. The first identifies the token: it is a hash of the text that clients send, so it stays the same when the
+/// token gets another name or secret. The second is a hash of the cases and fields that the token may see. So each event says what
+/// the token could see when it was found. A token must not get events whose second part is not its present one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::service) struct StandingOwner {
     text: String,
@@ -45,8 +45,8 @@ impl StandingOwner {
         &self.text
     }
 
-    /// Returns the part that identifies the token, with the character after it. The owners of the token under other restrictions begin
-    /// with it, too.
+    /// Returns the part that identifies the token, with the character after it. The owners of the token under other restrictions
+    /// begin with it, too.
     pub(in crate::service) fn of_token(&self) -> &str {
         self.text.get(..self.start_bytes).unwrap_or_default()
     }

@@ -252,8 +252,8 @@ impl TokenEntry {
     }
 
     /// Returns warnings for the operator. Each warning describes a way in which the token allows more than its `fields` and
-    /// `filter` suggest. A token that is bound to [clients](Self::with_clients) sees only their applicants, so it has no warning about
-    /// applicants.
+    /// `filter` suggest. A token that is bound to [clients](Self::with_clients) sees only their applicants, so it has no warning
+    /// about applicants.
     ///
     /// ```
     /// use casefilter::service::{Permission, TokenEntry};

@@ -17,7 +17,8 @@ use crate::service::operations::case_source::CaseSource;
 use crate::service::state::{ServiceState, now};
 use crate::store::{OwnedEvents, StoreError};
 
-/// The time after which a request that waits checks if its token is still in force. A token can expire without a change of the file.
+/// The time after which a request that waits checks if its token is still in force. A token can expire without a change of the
+/// file.
 const CHECK: Duration = Duration::from_millis(500);
 
 /// The reason for which a request has ended its waiting. The numbers are those of the last events that need not be read again.

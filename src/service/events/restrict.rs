@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const EXCHANGED_AT_ONCE: usize = 64;
 
 impl ServiceState {
-    /// Stores the filters of tokens whose restrictions have changed, now and after each change of the tokens. Runs until the future is
-    /// dropped.
+    /// Stores the filters of tokens whose restrictions have changed, now and after each change of the tokens. Runs until the future
+    /// is dropped.
     pub(in crate::service) async fn restrict_filters(self: &Arc<Self>) {
         let mut replaced = self.tokens.subscribe();
         if self.check_standing().is_err() {
@@ -98,7 +98,8 @@ fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwne
             let filter = StandingFilter::owned(token.owner.as_str(), &old.name, filter);
             filter.with_fields(old.fields.iter().copied())
         };
-        // The optimiser merges only as much as it has effort for, so a long filter may have a shorter normal form once it was stored.
+        // The optimiser merges only as much as it has effort for, so a long filter may have a shorter normal form once it was
+        // stored.
         let is_stored = |filter: &Filter| {
             let reread = || Filter::of_stored_text(catalog, &filter.to_text()).ok();
             store.has_owned(&standing(filter))

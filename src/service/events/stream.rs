@@ -1,7 +1,7 @@
 //! A response with server-sent events: the events of a token, as they happen.
 //!
-//! The connection asks the response for its next piece when it can accept one. So a slow client takes the memory of a few pieces, and
-//! nothing else waits for it. If it does not accept a piece within the write timeout, it is disconnected.
+//! The connection asks the response for its next piece when it can accept one. So a slow client takes the memory of a few pieces,
+//! and nothing else waits for it. If it does not accept a piece within the write timeout, it is disconnected.
 
 use std::fmt::Write as _;
 use std::pin::Pin;

@@ -7,8 +7,8 @@
 //! While the service computes a response, hyper does not read from the stream. But it flushes the stream whenever the task of the
 //! connection runs. At this moment, a watched stream peeks at its input, without consuming any bytes.
 //!
-//! Requests on HTTP/2 are not watched. There, hyper always reads from the stream, and drops a request when its client has reset it or
-//! has disconnected.
+//! Requests on HTTP/2 are not watched. There, hyper always reads from the stream, and drops a request when its client has reset it
+//! or has disconnected.
 
 use std::io;
 use std::pin::Pin;

@@ -34,8 +34,8 @@ const INLINE_BYTES: usize = 16 << 10;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The maximum number of bodies that are compressed piece by piece at the same time. It bounds the memory: an encoder takes at most
-/// about 1 MiB. A token gets at most half of them, and so does a peer without a token. Further bodies are not compressed. If the client
-/// accepts only compressed ones, it gets 503.
+/// about 1 MiB. A token gets at most half of them, and so does a peer without a token. Further bodies are not compressed. If the
+/// client accepts only compressed ones, it gets 503.
 const MOST_ENCODERS: usize = 64;
 
 /// The compression levels. They are fast, so that compression delays responses little.
@@ -89,8 +89,8 @@ impl Compressor {
         place.grow(1).then(|| Arc::new(place))
     }
 
-    /// Compresses the body of a response, if it is worth it. Adds the header `Vary`. If no encoder was [reserved](Self::reserve), this
-    /// reserves one for `peer`.
+    /// Compresses the body of a response, if it is worth it. Adds the header `Vary`. If no encoder was [reserved](Self::reserve),
+    /// this reserves one for `peer`.
     pub(super) async fn compress(
         &self,
         mut response: Response,

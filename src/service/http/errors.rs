@@ -269,8 +269,8 @@ impl Failure {
         Self::response(status, (closes, says_when), &self.envelope(correlation_id))
     }
 
-    /// Creates the error response for an operator. If the failure has a cause, it is the description. If it has a note, the response
-    /// has it as an extension.
+    /// Creates the error response for an operator. If the failure has a cause, it is the description. If it has a note, the
+    /// response has it as an extension.
     #[cfg(unix)]
     pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]

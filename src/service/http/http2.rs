@@ -1,8 +1,8 @@
 //! Serves one connection over HTTP/2 (RFC 9113).
 //!
-//! hyper and the crate `h2` implement the protocol. They bound the streams of a connection, the sizes of heads, and what a client can
-//! cause by frames without requests: resets, `CONTINUATION`, `PING` and `SETTINGS`. They have no limits on time, and none on the
-//! responses of all streams together. These are here:
+//! hyper and the crate `h2` implement the protocol. They bound the streams of a connection, the sizes of heads, and what a client
+//! can cause by frames without requests: resets, `CONTINUATION`, `PING` and `SETTINGS`. They have no limits on time, and none on
+//! the responses of all streams together. These are here:
 //!
 //! - A connection without a request is asked to close after the read timeout, which also bounds its preface. It is closed soon after.
 //! - A piece of a response that was not sent before its deadline closes the connection. A client delays a piece by not reading, or by

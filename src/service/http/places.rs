@@ -1,7 +1,8 @@
 //! The places of the public port: the limits on open connections, of the service and of each peer.
 //!
-//! A connection has one place, and may use it for one request at a time. On an HTTP/2 connection, each further request at the same time
-//! takes a place like a connection. So all limits that are divided by the number of connections hold for requests of HTTP/2, too.
+//! A connection has one place, and may use it for one request at a time. On an HTTP/2 connection, each further request at the same
+//! time takes a place like a connection. So all limits that are divided by the number of connections hold for requests of HTTP/2,
+//! too.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -123,8 +123,8 @@ impl Service {
         self
     }
 
-    /// Serves `/metrics`, `/healthz` and `/readyz` on a separate listener, without TLS and without signatures, until the service has
-    /// stopped.
+    /// Serves `/metrics`, `/healthz` and `/readyz` on a separate listener, without TLS and without signatures, until the service
+    /// has stopped.
     ///
     /// The counters include the cases of all tokens, so clients must not be able to reach this listener. The public port does not
     /// serve `/metrics`.

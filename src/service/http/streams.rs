@@ -1,9 +1,9 @@
 //! The requests of one HTTP/2 connection, and the pieces of their responses that have not been sent yet.
 //!
-//! hyper hands a piece of a response to the crate `h2`, which keeps it until the windows of the client and the socket have room. Then
-//! nothing else knows of the piece, and the future of its request may have ended. So each [`Piece`] notes when it is dropped: `h2` does
-//! that when it has given the last byte to the stream of the connection. A request ends when this has happened to all pieces of its
-//! response. The stream of the connection has a time limit of its own for the bytes that wait in it.
+//! hyper hands a piece of a response to the crate `h2`, which keeps it until the windows of the client and the socket have room.
+//! Then nothing else knows of the piece, and the future of its request may have ended. So each [`Piece`] notes when it is dropped:
+//! `h2` does that when it has given the last byte to the stream of the connection. A request ends when this has happened to all
+//! pieces of its response. The stream of the connection has a time limit of its own for the bytes that wait in it.
 
 use std::collections::BTreeSet;
 use std::io::IoSlice;

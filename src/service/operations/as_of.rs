@@ -1,7 +1,7 @@
 //! The query parameter `asOf` of searches and counts, which the interface document does not have: cases as of an earlier moment.
 //!
-//! It needs a permission of its own, because earlier cases may have been deleted since then, or may not be visible to the token any more.
-//! The filter of the token applies to the cases as they were.
+//! It needs a permission of its own, because earlier cases may have been deleted since then, or may not be visible to the token any
+//! more. The filter of the token applies to the cases as they were.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,15 +36,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 const BUSY: &str = "another search as of an earlier moment is still running, try again in a moment";
 
-/// Returns the error for the parameter in a service that does not know it. Other unknown parameters are ignored. But a client that asks
-/// for earlier cases must not get those of now.
+/// Returns the error for the parameter in a service that does not know it. Other unknown parameters are ignored. But a client that
+/// asks for earlier cases must not get those of now.
 pub(super) fn unknown(value: &str) -> Error {
     let expected = "no such parameter, because the service was started without --extended";
     Error::new(ErrorKind::BadValue, 0, quote(value), expected).at(AS_OF)
 }
 
-/// The permits of a search as of a moment: no other such search of its token runs, and none of another token. None if a search has no
-/// moment, or will be refused.
+/// The permits of a search as of a moment: no other such search of its token runs, and none of another token. None if a search has
+/// no moment, or will be refused.
 pub(super) struct Turn(Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>);
 
 /// Returns true if a query string has the parameter.
@@ -52,8 +52,8 @@ pub(super) fn has_moment(query: Option<&str>) -> bool {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes()).any(|(name, _)| name == AS_OF)
 }
 
-/// Waits until a search may read the cases of an earlier moment. Waits first for other such searches of its token, so that one token
-/// cannot fill the queue of all. Returns at once if the query string has no moment, or if the search will be refused.
+/// Waits until a search may read the cases of an earlier moment. Waits first for other such searches of its token, so that one
+/// token cannot fill the queue of all. Returns at once if the query string has no moment, or if the search will be refused.
 ///
 /// # Errors
 /// Returns an error with status 503 if the search waits too long.

@@ -67,7 +67,8 @@ pub(super) struct NewPage<'r> {
 }
 
 impl NewPage<'_> {
-    /// Searches the store, or its cases at a moment, and reads the page or its start. Also returns the number of rows that the search examined.
+    /// Searches the store, or its cases at a moment, and reads the page or its start. Also returns the number of rows that the
+    /// search examined.
     pub(super) fn begin(
         &self,
         store: &Store,

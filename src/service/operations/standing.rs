@@ -59,7 +59,8 @@ struct Shown<'f> {
     body: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<&'f str>,
-    /// The reason for which the filter selects no case at the moment: the body does not compile under the present restrictions of the token.
+    /// The reason for which the filter selects no case at the moment: the body does not compile under the present restrictions of
+    /// the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -194,8 +195,8 @@ fn list(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u
     to_json(&List { filters: stored.iter().map(|own| shown(own, call)).collect() })
 }
 
-/// Reads the filters of a token. Those of the names that `has_body` accepts have their bodies. First reserves memory for three times
-/// these bodies: as they are stored, parsed, and in the response.
+/// Reads the filters of a token. Those of the names that `has_body` accepts have their bodies. First reserves memory for three
+/// times these bodies: as they are stored, parsed, and in the response.
 fn stored(
     shared: &ServiceState,
     call: &Call,

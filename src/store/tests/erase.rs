@@ -21,7 +21,8 @@ fn dictionaries(path: &Path) -> Vec<Vec<u8>> {
     table.iter().unwrap().map(|entry| entry.unwrap().1.value()[8..].to_vec()).collect()
 }
 
-/// Returns the texts of the compressed documents of a table, whose values begin with `skipped` bytes and the checksum of the document.
+/// Returns the texts of the compressed documents of a table, whose values begin with `skipped` bytes and the checksum of the
+/// document.
 fn compressed<K: redb::Key + 'static>(
     path: &Path,
     table: TableDefinition<'_, K, &'static [u8]>,
@@ -81,7 +82,8 @@ pub(super) fn has(readable: &[Vec<u8>], text: &str) -> bool {
     readable.iter().any(|bytes| memchr::memmem::find(bytes, text.as_bytes()).is_some())
 }
 
-/// Texts of the person to erase: the values of all documents, of the newest ones, of replaced ones, of a record, and the id of a case.
+/// Texts of the person to erase: the values of all documents, of the newest ones, of replaced ones, of a record, and the id of a
+/// case.
 const SECRETS: [&str; 5] =
     ["Quetzalcoatlus", "Xylophonist", "Zwiebelkuchen", "Rhabarbergruetze", "person-17"];
 

@@ -130,8 +130,8 @@ fn check(database: &Database, has_record: bool) {
     // the deletion.
     assert_eq!(bytes.value(), with_checksum(!batch, &words(&[3, 0b111])));
 
-    // The sizes of the strings of `id` and `state`, and the least and the greatest value of `amount` and `at`. A double is stored as
-    // its bits. A negative double is stored as the negated bits of its absolute value.
+    // The sizes of the strings of `id` and `state`, and the least and the greatest value of `amount` and `at`. A double is stored
+    // as its bits. A negative double is stored as the negated bits of its absolute value.
     let bits = |double: f64| double.to_bits();
     let amounts = words(&[bits(1.0).wrapping_neg(), bits(2.5)]);
     let summary = [&words(&[3, 3, 6])[..], &[1], &amounts, &[1], &words(&[3, 7])].concat();

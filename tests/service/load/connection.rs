@@ -83,8 +83,8 @@ impl<'l> Connection<'l> {
         self.open.as_mut().map(|(stream, _)| stream).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Sends a signed request until it is answered. Only while the service is down, a request may get 503 or no answer. No request gets
-    /// another answer of the status 5xx.
+    /// Sends a signed request until it is answered. Only while the service is down, a request may get 503 or no answer. No request
+    /// gets another answer of the status 5xx.
     pub(super) fn call(&mut self, name: &str, method: &str, target: &str, body: &[u8]) -> Answer {
         let (start, mut was_lost) = (Instant::now(), false);
         loop {
@@ -153,8 +153,8 @@ fn path_of(target: &str) -> String {
     path.split('/').map(short).collect::<Vec<_>>().join("/")
 }
 
-/// Sends a request to the admin socket until it is answered. Returns the status, the body, and true if an earlier attempt may have been
-/// executed.
+/// Sends a request to the admin socket until it is answered. Returns the status, the body, and true if an earlier attempt may have
+/// been executed.
 pub(super) fn operate(load: &Load, target: &str, body: &str) -> (u16, Value, bool) {
     let (start, mut was_lost) = (Instant::now(), false);
     loop {

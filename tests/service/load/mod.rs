@@ -1,5 +1,5 @@
-//! A proof by load: clients of two tenants use all operations, beside imports, erasures, backups, and changes of tokens and certificates.
-//! The service is stopped and killed in turn. In the end, nothing that it acknowledged may be missing.
+//! A proof by load: clients of two tenants use all operations, beside imports, erasures, backups, and changes of tokens and
+//! certificates. The service is stopped and killed in turn. In the end, nothing that it acknowledged may be missing.
 //!
 //! `CASEFILTER_LOAD_SECONDS=60` sets the duration of the load.
 

@@ -72,13 +72,13 @@ struct List {
 
 /// Check that no record of an audit log was changed, left out or put in
 ///
-/// The exit status is 1 if one was; the message names the first such record. The hashes have no key, so a user who can write the files
-/// can change records and write new hashes after them. This command finds that only with --head: a record that was noted before in
-/// another place. The same applies to records that were removed from the end. The service logs its last record when it starts and stops,
-/// and this command prints it.
+/// The exit status is 1 if one was; the message names the first such record. The hashes have no key, so a user who can write the
+/// files can change records and write new hashes after them. This command finds that only with --head: a record that was noted
+/// before in another place. The same applies to records that were removed from the end. The service logs its last record when it
+/// starts and stops, and this command prints it.
 ///
-/// The log must begin with record 1. If you have moved the oldest files away, note the number of the first record that is left, and give
-/// it by --first. With --older-removed, any whole files may be missing at the beginning.
+/// The log must begin with record 1. If you have moved the oldest files away, note the number of the first record that is left, and
+/// give it by --first. With --older-removed, any whole files may be missing at the beginning.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

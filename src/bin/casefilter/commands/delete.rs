@@ -33,8 +33,8 @@ const DELETIONS: &str = "/deletions";
 /// If a service has the database open, the service deletes the cases. If the filter then selects another number of cases than was
 /// printed, nothing is deleted.
 ///
-/// The file may still contain bytes of deleted cases, also after `casefilter compact`: `casefilter erase` removes them. With a history,
-/// the cases can still be found by `search --as-of`. Earlier backups still contain the cases.
+/// The file may still contain bytes of deleted cases, also after `casefilter compact`: `casefilter erase` removes them. With a
+/// history, the cases can still be found by `search --as-of`. Earlier backups still contain the cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

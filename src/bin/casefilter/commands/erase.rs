@@ -37,14 +37,16 @@ const ERASURES: &str = "/erasures";
 /// nothing is found, it does so too, because the file may have bytes of a case that was deleted before.
 ///
 /// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were
-/// made before, nor exports, also one that began before and is still being written. Nor can it reach the audit log, which has filters
-/// and ids of applicants, the logs of the service, and blocks that the file system has freed. Standing filters that contain one of the given
-/// ids, in their name or their criteria, are not changed; they are listed. So are the applicants that are copies of the applicant,
-/// made with a share token. They belong to other clients: erase each by its id if it must go. A value that other cases have too,
-/// such as a shared address, stays there. The events of a case that was deleted before keep its id, unless --case names it.
+/// made before, nor exports, also one that began before and is still being written. Nor can it reach the audit log, which has
+/// filters and ids of applicants, the logs of the service, and blocks that the file system has freed. Standing filters that contain
+/// one of the given ids, in their name or their criteria, are not changed; they are listed. So are the applicants that are copies
+/// of the applicant, made with a share token. They belong to other clients: erase each by its id if it must go. A value that other
+/// cases have too, such as a shared address, stays there. The events of a case that was deleted before keep its id, unless --case
+/// names it.
 ///
-/// If the output is not a terminal, prints JSON: {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…],"copies":[…]}.
-/// If a service has the database open, the service does it, and its audit log gets a record with these numbers and hashes of the ids.
+/// If the output is not a terminal, prints JSON:
+/// {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…],"copies":[…]}. If a service has the database open, the
+/// service does it, and its audit log gets a record with these numbers and hashes of the ids.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

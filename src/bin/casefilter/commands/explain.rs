@@ -36,8 +36,8 @@ use crate::output::wrap::line_width;
 /// the nested criteria.
 ///
 /// `search` and `stats` do not load files: they test each case while they read the files. So does `explain`, which then shows how
-/// much of the files it has read. With --loaded, it loads the files, and explains how the loaded cases answer the request. A database is
-/// always explained in this way.
+/// much of the files it has read. With --loaded, it loads the files, and explains how the loaded cases answer the request. A
+/// database is always explained in this way.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

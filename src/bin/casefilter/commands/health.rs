@@ -21,9 +21,9 @@ use crate::output::status::Status;
 
 /// Ask a running service whether it works
 ///
-/// The exit status is 0 if the service answers /healthz with status 200 in time, and 1 otherwise. Without --url, the command reads the
-/// environment variables of `serve` and the file of --config, so that it fits the service of the same container. It asks the address
-/// of --ops-listen if there is one, otherwise that of --listen, on this machine.
+/// The exit status is 0 if the service answers /healthz with status 200 in time, and 1 otherwise. Without --url, the command reads
+/// the environment variables of `serve` and the file of --config, so that it fits the service of the same container. It asks the
+/// address of --ops-listen if there is one, otherwise that of --listen, on this machine.
 ///
 /// With TLS, the certificate is not verified: the command sends no secrets, and reads only a status.
 #[derive(clap::Args)]

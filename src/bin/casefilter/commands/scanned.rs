@@ -116,8 +116,8 @@ impl ScannedFiles {
         ids::note_some(self.named, &unknown);
     }
 
-    /// Returns possible reasons if the filter of the request selects no case. Up to 100,000 cases are loaded to find them, if possible
-    /// only with the fields of the filter. `compile` compiles the filter for another catalogue.
+    /// Returns possible reasons if the filter of the request selects no case. Up to 100,000 cases are loaded to find them, if
+    /// possible only with the fields of the filter. `compile` compiles the filter for another catalogue.
     pub(crate) fn hints(
         &self,
         cases: &Cases,

@@ -128,9 +128,9 @@ pub(crate) struct Args {
 
     /// Stop the search after this time, without an answer [default: no limit]
     ///
-    /// The time for printing the cases is not included, and neither is the time for loading them. A search of JSON and CSV files reads
-    /// them while it searches, so that its time includes reading. With --requests, each request has this time. For a request that is
-    /// stopped, the line is {"code":503,…}.
+    /// The time for printing the cases is not included, and neither is the time for loading them. A search of JSON and CSV files
+    /// reads them while it searches, so that its time includes reading. With --requests, each request has this time. For a request
+    /// that is stopped, the line is {"code":503,…}.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     timeout: Option<Duration>,
 

@@ -1,4 +1,5 @@
-//! The command `token`: creates and lists share tokens for profiles; creates, lists, rotates and revokes app tokens for clients of the service.
+//! The command `token`: creates and lists share tokens for profiles; creates, lists, rotates and revokes app tokens for clients of
+//! the service.
 
 mod app;
 mod common;

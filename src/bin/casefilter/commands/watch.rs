@@ -35,12 +35,12 @@ const EVENTS: usize = 10_000;
 /// Print which standing filters cases enter and leave, and follow
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
-/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. The id is
-/// empty if the case was erased. It is also empty in an event with the filter "restrictions changed": the service adds this event
-/// when the restrictions of a token change. After these events, the command waits for further ones, until it is interrupted.
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. The
+/// id is empty if the case was erased. It is also empty in an event with the filter "restrictions changed": the service adds this
+/// event when the restrictions of a token change. After these events, the command waits for further ones, until it is interrupted.
 ///
-/// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the database
-/// open for writing, waits until it closes the database.
+/// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the
+/// database open for writing, waits until it closes the database.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -193,7 +193,8 @@ fn state_of(path: &Path) -> Option<(SystemTime, u64)> {
     Some((found.modified().ok()?, found.len()))
 }
 
-/// Opens the file, reads at most [`EVENTS`] events after a number, and closes the file. Without a number, begins with the oldest event.
+/// Opens the file, reads at most [`EVENTS`] events after a number, and closes the file. Without a number, begins with the oldest
+/// event.
 fn read(path: &Path, catalog: &mut Option<Catalog>, after: Option<u64>) -> Result<Vec<Event>, StoreError> {
     let catalog = match catalog {
         Some(catalog) => catalog,

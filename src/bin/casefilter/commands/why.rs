@@ -98,8 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Does the same as [`run`], but finds the case while the files are read. If the case is selected, reads the files once more for its
-/// position. Returns `None` if the files have to be loaded.
+/// Does the same as [`run`], but finds the case while the files are read. If the case is selected, reads the files once more for
+/// its position. Returns `None` if the files have to be loaded.
 fn scan_case(
     args: &Args,
     source: (&Catalog, ImportMode),

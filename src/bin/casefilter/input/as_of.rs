@@ -10,8 +10,9 @@ use crate::output::failure::Failure;
 pub(crate) struct AsOfArg {
     /// Search the cases as they were after a write (a number), or at a time, such as '2026-11-27 08:00:00' or 2026-11-27
     ///
-    /// Needs a database with a history: `serve --history 90d` or `import --history 90d` begins it. A time is in UTC, or has an offset; a
-    /// day stands for its end. The audit log of a service has the numbers of writes (lastWrite). Hints on the filter are not printed.
+    /// Needs a database with a history: `serve --history 90d` or `import --history 90d` begins it. A time is in UTC, or has an
+    /// offset; a day stands for its end. The audit log of a service has the numbers of writes (lastWrite). Hints on the filter are
+    /// not printed.
     #[arg(long, value_name = "N|TIME")]
     as_of: Option<AsOf>,
 }

@@ -12,8 +12,8 @@ use crate::output::part::Part;
 /// and a wrapped example is not a valid command.
 const UNBROKEN: char = '\u{e000}';
 
-/// Parses the arguments of the process by `tree`, which is the command of `P`, perhaps with other defaults. If the arguments are wrong
-/// or request help, prints the error or the help and ends the process.
+/// Parses the arguments of the process by `tree`, which is the command of `P`, perhaps with other defaults. If the arguments are
+/// wrong or request help, prints the error or the help and ends the process.
 pub(crate) fn parse<P: Parser>(tree: Command) -> (P, ArgMatches) {
     let matches = unbroken(tree).try_get_matches();
     matches

@@ -107,7 +107,8 @@ impl Criteria {
         Ok((request, text))
     }
 
-    /// Returns a request with the filter, compiled for another catalogue. It is an error if the filter was read from standard input.
+    /// Returns a request with the filter, compiled for another catalogue. It is an error if the filter was read from standard
+    /// input.
     pub(crate) fn request_again(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
         match self.uses_stdin() {
             true => Err(Failure::Usage(ONE_STDIN.to_owned())),
@@ -154,7 +155,8 @@ impl Selection {
         body.is_none() && text.is_none() && !(has_page || *count || *cursor)
     }
 
-    /// Returns a request with the filter, compiled for another catalogue. It is an error if the filter was read from standard input.
+    /// Returns a request with the filter, compiled for another catalogue. It is an error if the filter was read from standard
+    /// input.
     pub(crate) fn request_again(&self, catalog: &Catalog) -> Result<SearchRequest, Failure> {
         self.criteria.request_again(catalog)
     }

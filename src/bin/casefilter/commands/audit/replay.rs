@@ -23,14 +23,14 @@ use crate::output::stdout::{Format, Output};
 
 /// Answer a recorded request again, and say whether the answer is the same
 ///
-/// Searches the cases as they were after the write that the record names (`lastWrite`), with the filter, the order and the page of the
-/// record. The filter includes that of the token. Compares the total, the number of cases and the digest of their ids. For counts by value,
-/// compares the total alone. The database needs a history that reaches back to that write: see `serve --history`.
+/// Searches the cases as they were after the write that the record names (`lastWrite`), with the filter, the order and the page of
+/// the record. The filter includes that of the token. Compares the total, the number of cases and the digest of their ids. For
+/// counts by value, compares the total alone. The database needs a history that reaches back to that write: see `serve --history`.
 ///
-/// The exit status is 0 if the answer is the same, and 5 if it is not: then the record or the database was changed, or cases were erased
-/// since then. It is 6 if the request cannot be answered again. Examples are another operation, a refused request, and a page after
-/// a cursor (the log has only its hash). Further examples are a moment that the history does not have any more, and a record
-/// without `lastWrite`. Such a record is about a source (`serve --source`) or a database of an earlier format version.
+/// The exit status is 0 if the answer is the same, and 5 if it is not: then the record or the database was changed, or cases were
+/// erased since then. It is 6 if the request cannot be answered again. Examples are another operation, a refused request, and a
+/// page after a cursor (the log has only its hash). Further examples are a moment that the history does not have any more, and a
+/// record without `lastWrite`. Such a record is about a source (`serve --source`) or a database of an earlier format version.
 ///
 /// The command does not check the chain of the log: see `audit verify`.
 #[derive(clap::Args)]
@@ -182,8 +182,8 @@ fn find(log: &Path, number: u64) -> Result<Record, Failure> {
     Err(Failure::Failed(format!("{name} has no record {number}")))
 }
 
-/// Returns the limits on recorded filters: as for requests of operators, eight times the defaults. The filter of an operator may be so
-/// large, and the record has its normal form, which may be larger than the filter of the request.
+/// Returns the limits on recorded filters: as for requests of operators, eight times the defaults. The filter of an operator may be
+/// so large, and the record has its normal form, which may be larger than the filter of the request.
 fn limits() -> Limits {
     const FACTOR: usize = 8;
     let default = unpaged();

@@ -42,8 +42,8 @@ use crate::output::part::Part;
 pub(crate) struct Args {
     /// A TOML file with settings: its keys are the names of the flags, such as `listen = "0.0.0.0:8080"`
     ///
-    /// A flag has precedence over its environment variable, and both over the file. The file has no secrets, only paths of files with
-    /// secrets. `--check-config` prints all settings in this form.
+    /// A flag has precedence over its environment variable, and both over the file. The file has no secrets, only paths of files
+    /// with secrets. `--check-config` prints all settings in this form.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_CONFIG")]
     pub(super) config: Option<PathBuf>,
 
@@ -103,8 +103,8 @@ pub(crate) struct Args {
     /// Separate address to listen on for /metrics, /healthz and /readyz: an IP address and a port [default: only the admin socket
     /// serves /metrics]
     ///
-    /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases, and the
-    /// names of tokens.
+    /// This address has no TLS and no signatures: any client that can connect can read the numbers of requests, rows and cases, and
+    /// the names of tokens.
     #[arg(long, visible_alias = "metrics-listen", value_name = "ADDR", env = "CASEFILTER_OPS_LISTEN", value_parser = address)]
     pub(super) ops_listen: Option<SocketAddr>,
 
@@ -176,8 +176,8 @@ pub(crate) struct Args {
 
     /// Maximum number of open connections per IP address (for IPv6: per network of 64 bits)
     ///
-    /// If clients connect through a proxy, all connections have the proxy's address. Then use the value of --connections. Requests on
-    /// an HTTP/2 connection count as for --connections.
+    /// If clients connect through a proxy, all connections have the proxy's address. Then use the value of --connections. Requests
+    /// on an HTTP/2 connection count as for --connections.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
           value_parser = RangedU64ValueParser::<usize>::new().range(1..), default_value_t = ServiceOptions::default().connections_per_peer)]
     pub(super) connections_per_peer: usize,
@@ -193,8 +193,8 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().requests_per_second)]
     pub(super) requests_per_second: u32,
 
-    /// Maximum size of the request bodies and answers of each token that are in flight, in bytes; further requests get 429; 0 means no
-    /// limit
+    /// Maximum size of the request bodies and answers of each token that are in flight, in bytes; further requests get 429; 0 means
+    /// no limit
     ///
     /// The first 32 KiB of each body and of each answer do not count. A single request may exceed the limit, with its body and its
     /// answer.
@@ -298,7 +298,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     pub(super) cache: usize,
 
-    /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: as the database does]
+    /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: as the database
+    /// does]
     ///
     /// `search --as-of` and `audit replay` then find the cases as they were. The database keeps this setting, also for other commands.
     /// Each write removes only some of what is older; `compact` removes all of it.

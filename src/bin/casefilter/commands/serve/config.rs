@@ -105,8 +105,8 @@ pub(super) fn is_connection_string(text: &str) -> bool {
     text.contains("://") || text.to_lowercase().contains("password=")
 }
 
-/// Returns a text in which connection strings and the passwords of URLs are masked. A connection string is the value of `source`, in any
-/// letter case, or what follows the first `=` of a line with `password=`. All offsets stay the same.
+/// Returns a text in which connection strings and the passwords of URLs are masked. A connection string is the value of `source`,
+/// in any letter case, or what follows the first `=` of a line with `password=`. All offsets stay the same.
 fn masked(text: &str) -> String {
     let mask = |line: &str| {
         let after_key = line.split_once('=').filter(|(key, _)| {

@@ -25,8 +25,8 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Starts to handle SIGHUP, so that the service continues when its terminal is closed or its log is rotated. The signal makes the
-    /// service read the token file and the certificate again. All other signals have their previous effect.
+    /// Starts to handle SIGHUP, so that the service continues when its terminal is closed or its log is rotated. The signal makes
+    /// the service read the token file and the certificate again. All other signals have their previous effect.
     #[cfg(unix)]
     pub(super) fn watch() -> Result<Self, Failure> {
         use signal_hook::consts::SIGHUP;

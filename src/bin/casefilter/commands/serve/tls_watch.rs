@@ -15,8 +15,8 @@ use super::follow::look_every;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The time between two looks at the files. Changed files are used at the second look that finds the same contents: both files cannot
-/// be replaced at once, and a file may be in the middle of being written.
+/// The time between two looks at the files. Changed files are used at the second look that finds the same contents: both files
+/// cannot be replaced at once, and a file may be in the middle of being written.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The files of a certificate and its key, and what was last read.
@@ -68,8 +68,8 @@ impl TlsWatch {
         thread.map_err(|error| Failure::Failed(format!("cannot follow the certificate: {error}")))
     }
 
-    /// Reads the files. Replaces the certificate if they have changed, if they could not be used before, or if `is_asked` is true. Does
-    /// so only at the second look that finds the same, unless `is_asked` is true. If the files cannot be used, keeps the old
+    /// Reads the files. Replaces the certificate if they have changed, if they could not be used before, or if `is_asked` is true.
+    /// Does so only at the second look that finds the same, unless `is_asked` is true. If the files cannot be used, keeps the old
     /// certificate. Logs each cause once, or whenever `is_asked` is true.
     fn look(&mut self, tls: &Tls, is_asked: bool) {
         let read = || io::Result::Ok((std::fs::read(&self.certificates)?, std::fs::read(&self.key)?));

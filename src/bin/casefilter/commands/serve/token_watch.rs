@@ -50,8 +50,8 @@ impl TokenWatch {
         Ok((watch, file))
     }
 
-    /// Starts a thread that replaces the tokens after each change of the file, or when `reloads` has grown. It runs until the process ends.
-    /// If the file is not a regular file, such as a pipe, it is not followed.
+    /// Starts a thread that replaces the tokens after each change of the file, or when `reloads` has grown. It runs until the
+    /// process ends. If the file is not a regular file, such as a pipe, it is not followed.
     pub(super) fn follow(self, updater: TokenUpdater, reloads: Arc<AtomicU64>) -> Result<(), Failure> {
         if !is_followed(&self.path) {
             return Ok(());
@@ -66,8 +66,8 @@ impl TokenWatch {
         thread.map_err(|error| Failure::Failed(format!("cannot follow the token file: {error}")))
     }
 
-    /// Reads the file. Replaces the tokens if the file has changed, if the last reading failed, or if `is_asked` is true. If the file
-    /// cannot be read or is not valid, keeps the tokens, and logs the error.
+    /// Reads the file. Replaces the tokens if the file has changed, if the last reading failed, or if `is_asked` is true. If the
+    /// file cannot be read or is not valid, keeps the tokens, and logs the error.
     fn look(&mut self, updater: &TokenUpdater, is_asked: bool) {
         let read = self.contents();
         let stamp = read.as_ref().map(Contents::stamp);

@@ -62,8 +62,8 @@ pub(super) struct App {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// The clients that the token is bound to: it sees only the cases and applicants with these values of clientId, and all others do
-    /// not exist for it [default: all clients]. An applicant without clientId is visible only to tokens without --client. The
+    /// The clients that the token is bound to: it sees only the cases and applicants with these values of clientId, and all others
+    /// do not exist for it [default: all clients]. An applicant without clientId is visible only to tokens without --client. The
     /// preview of a profile is not restricted: it needs only a share token
     #[arg(long = "client", value_name = "ID,…", value_delimiter = ',')]
     clients: Option<Vec<String>>,

@@ -15,9 +15,9 @@ use crate::output::status::Status;
 
 /// Give a token a new secret; the old secret stays valid for a while
 ///
-/// The command writes the token with its new secret. Until --overlap has passed, a running service accepts both secrets, so that the
-/// client can change over without an outage. Everything else about the token stays, such as its permissions and clients. A secret that
-/// was replaced by an earlier rotation becomes invalid at once. To make a leaked secret invalid, use --overlap 1s.
+/// The command writes the token with its new secret. Until --overlap has passed, a running service accepts both secrets, so that
+/// the client can change over without an outage. Everything else about the token stays, such as its permissions and clients. A
+/// secret that was replaced by an earlier rotation becomes invalid at once. To make a leaked secret invalid, use --overlap 1s.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
