@@ -5,8 +5,8 @@
 #![no_main]
 
 use casefilter::{
-    Catalog, Cursor, Engine, Errors, Facet, FacetsAnswer, FacetsRequest, Filter, FilterBuilder, Order,
-    SearchRequest, FacetSum, reference,
+    Catalog, Cursor, Engine, Errors, Facet, FacetSum, FacetsAnswer, FacetsRequest, Filter, FilterBuilder,
+    Order, SearchRequest, reference,
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use a_tree::{ATree, AttributeDefinition, Event};
-use casefilter::{Document, Filter, FilterSet, FilterMatches, StandingFilter};
+use casefilter::{Document, Filter, FilterMatches, FilterSet, StandingFilter};
 use peak_alloc::PeakAlloc;
 use standing::{Case, FREQUENT, RARE, Test, catalog, text_of};
 
