@@ -224,10 +224,11 @@ impl Store {
     }
 
     /// Stores which events are kept, if the file can be written. If it cannot, for example because the disk is full, the setting
-    /// holds for this store alone. Otherwise a host could not open it to delete documents.
+    /// holds for this store alone. Otherwise a host could not open it to delete documents. A failed sync is an error: after it, the
+    /// store would refuse all writes.
     fn try_to_store(&self, kept_events: KeptEvents) -> Result<(), StoreError> {
         self.store_kept_events(kept_events).or_else(|error| match error.kind() {
-            StoreErrorKind::Io => Ok(()),
+            StoreErrorKind::Io if !self.file.sync_failed().is_set() => Ok(()),
             _ => Err(error),
         })
     }

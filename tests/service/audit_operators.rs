@@ -112,7 +112,7 @@ fn post(database: &Database, path: &str, body: &Value) -> (u16, String) {
 }
 
 #[test]
-fn a_failed_page_and_a_refused_deletion_are_recorded_as_such() {
+fn failed_searches_and_a_refused_deletion_are_recorded_as_such() {
     let database = Database::new("plain.cases.ndjson");
     let process = serve(&database, &[]);
     let open = json!({"criteria": [{"field": "status", "op": "=", "values": ["open"]}]}).to_string();
@@ -121,17 +121,25 @@ fn a_failed_page_and_a_refused_deletion_are_recorded_as_such() {
     let (status, text) = post(&database, "/searches", &page(json!("0")));
     assert!(status == 410 && text.contains("keeps no history"), "{status} {text}");
     let (status, text) = post(&database, "/searches", &page(Value::Null));
-    assert!(status == 200 && text.contains('E'), "{status} {text}");
+    assert!(status == 200 && text.contains("E\0\0\0\0"), "{status} {text}");
     // The refusal tells the number of cases.
     let (status, text) = post(&database, "/deletions", &json!({"body": open, "expected": 1_000_000}));
     assert_eq!(status, 409, "{text}");
     let told = text.split("now selects ").nth(1).unwrap().split(' ').next().unwrap();
     let selected: u64 = told.parse().unwrap();
+    for (path, body) in [
+        ("/searches", json!({"ask": "count", "body": open, "as_of": "0"})),
+        ("/searches", json!({"ask": "explain", "body": open, "as_of": "0"})),
+        ("/facets", json!({"by": ["status"], "body": open, "as_of": "0"})),
+    ] {
+        let (status, text) = post(&database, path, &body);
+        assert!(status == 410, "{path}: {status} {text}");
+    }
     process.terminate();
     let records = records(&database, &[]);
     let of_operators: Vec<&Value> = records.iter().filter(|record| record["request"].is_string()).collect();
-    assert_eq!(of_operators.len(), 3, "{of_operators:?}");
-    for (record, status) in of_operators.iter().zip([410, 200, 409]) {
+    assert_eq!(of_operators.len(), 6, "{of_operators:?}");
+    for (record, status) in of_operators.iter().zip([410, 200, 409, 410, 410, 410]) {
         assert_eq!(
             (&record["status"], &record["filter"]),
             (&json!(status), &json!("caseReview.status = open"))

@@ -81,8 +81,15 @@ fn run(shared: &ServiceState, deletion: &Deletion) -> Result<(Deleted, Note), Fa
                 format!("the filter now selects {selected} cases instead of {expected}; nothing was deleted");
             return Err(Failure::new(StatusCode::CONFLICT, description).noted(note));
         }
-        let deleted = shared.store.delete_many(&ids, Durability::Synced);
-        let deleted = deleted.map_err(|error| Failure::of_store(&error))?;
+        let deleted = match shared.store.delete_many(&ids, Durability::Synced) {
+            Ok(deleted) => deleted,
+            // The cases may have been deleted before the error.
+            Err(error) => {
+                note.search(&request);
+                note.counted(last_write, selected);
+                return Err(Failure::of_store(&error).noted(note));
+            }
+        };
         note.deleted(&request.filter, deleted as u64);
         tracing::info!(cases = deleted, "deleted cases on the admin socket");
     }

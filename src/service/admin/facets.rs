@@ -79,25 +79,32 @@ impl AdminFacets {
 /// Counts the values, and returns the response.
 pub(super) async fn answer(shared: &Arc<ServiceState>, facets: AdminFacets) -> Result<Response, Failure> {
     let answer = shared.admin_read(move |shared| {
-        let catalog = shared.store.catalog().extended();
-        let bad = |told: String| Failure::new(StatusCode::BAD_REQUEST, told);
-        let refused = |error: StoreError| match error.request_error() {
-            Some(_) => bad(error.to_string()),
-            None => Failure::of_store(&error),
-        };
-        let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
         let note = Note::default();
-        note.facets(&request);
-        let cases = snapshot(shared, facets.as_of.as_deref(), &request.stop, &note)?;
-        if facets.explain {
-            let json = cases.explain_facets(&request).map_err(refused)?;
-            let text = json.iter().map(|facet| format!("{facet}\n")).collect();
-            let explained = serde_json::to_vec(&Explained { json, text });
-            return explained.map(|json| (json, note)).map_err(|error| bad(error.to_string()));
+        match counted(shared, &facets, &note) {
+            Ok(answer) => Ok((answer, note)),
+            Err(failure) => Err(failure.noted(note)),
         }
-        let answer = cases.facets(&request).map_err(refused)?;
-        note.counted(cases.last_write(), answer.total);
-        Ok((answer.to_json().into_bytes(), note))
     });
     answer.await.map(|(answer, note)| noted(json(answer), note))
+}
+
+/// Counts the values, or explains how they are counted. Adds the filter and the answer to the note for the audit log.
+fn counted(shared: &ServiceState, facets: &AdminFacets, note: &Note) -> Result<Vec<u8>, Failure> {
+    let catalog = shared.store.catalog().extended();
+    let bad = |told: String| Failure::new(StatusCode::BAD_REQUEST, told);
+    let refused = |error: StoreError| match error.request_error() {
+        Some(_) => bad(error.to_string()),
+        None => Failure::of_store(&error),
+    };
+    let request = facets.request(&catalog).map_err(|errors| bad(errors.to_string()))?;
+    note.facets(&request);
+    let cases = snapshot(shared, facets.as_of.as_deref(), &request.stop, note)?;
+    if facets.explain {
+        let json = cases.explain_facets(&request).map_err(refused)?;
+        let text = json.iter().map(|facet| format!("{facet}\n")).collect();
+        return serde_json::to_vec(&Explained { json, text }).map_err(|error| bad(error.to_string()));
+    }
+    let answer = cases.facets(&request).map_err(refused)?;
+    note.counted(cases.last_write(), answer.total);
+    Ok(answer.to_json().into_bytes())
 }

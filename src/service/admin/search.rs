@@ -201,38 +201,50 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
     }
     let answer = shared.admin_read(move |shared| {
         let note = Note::default();
-        let request = search.request(&shared.store.catalog().extended(), stop)?;
-        note.search(&request);
-        let failed = |error: StoreError| failed(shared, &error, &request);
-        let cases = snapshot(shared, search.as_of.as_deref(), &request.stop, &note)?;
-        let answer = match search.ask {
-            Kind::Explain => to_json(&explained(cases.explain(&request).map_err(failed)?)),
-            Kind::Analyze => {
-                let start = Instant::now();
-                let explanation = cases.analyze(&request, &|| start.elapsed()).map_err(failed)?;
-                let time = Duration::from_nanos(search.compile_ns);
-                to_json(&explained(explanation.with_compile_time(time)))
-            }
-            Kind::Count | Kind::Page => {
-                let counting = request.clone().with_offset(0).with_limit(0).with_count(true);
-                let counted = cases.documents(&counting).map_err(failed)?;
-                let count = counted.total().unwrap_or_default();
-                note.counted(counted.last_write(), count);
-                to_json(&Counted { count })
-            }
-            Kind::Hints | Kind::Members => {
-                let hints = match search.ask {
-                    Kind::Hints => shared.store.hints_for(&request).map_err(failed)?,
-                    _ => shared.store.unknown_members(&request.filter),
-                };
-                // The positions of the hints are left out. They refer to the normal form of the filter, which the operator has not
-                // written.
-                to_json(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
-            }
-        };
-        Ok((answer?, note))
+        match short_answer(shared, &search, stop, &note) {
+            Ok(answer) => Ok((answer, note)),
+            Err(failure) => Err(failure.noted(note)),
+        }
     });
     answer.await.map(|(answer, note)| noted(json(answer), note))
+}
+
+/// Answers any request but one for a page, and adds the filter and the answer to the note for the audit log.
+fn short_answer(
+    shared: &ServiceState,
+    search: &AdminSearch,
+    stop: SearchStop,
+    note: &Note,
+) -> Result<Vec<u8>, Failure> {
+    let request = search.request(&shared.store.catalog().extended(), stop)?;
+    note.search(&request);
+    let failed = |error: StoreError| failed(shared, &error, &request);
+    let cases = snapshot(shared, search.as_of.as_deref(), &request.stop, note)?;
+    match search.ask {
+        Kind::Explain => to_json(&explained(cases.explain(&request).map_err(failed)?)),
+        Kind::Analyze => {
+            let start = Instant::now();
+            let explanation = cases.analyze(&request, &|| start.elapsed()).map_err(failed)?;
+            let time = Duration::from_nanos(search.compile_ns);
+            to_json(&explained(explanation.with_compile_time(time)))
+        }
+        Kind::Count | Kind::Page => {
+            let counting = request.clone().with_offset(0).with_limit(0).with_count(true);
+            let counted = cases.documents(&counting).map_err(failed)?;
+            let count = counted.total().unwrap_or_default();
+            note.counted(counted.last_write(), count);
+            to_json(&Counted { count })
+        }
+        Kind::Hints | Kind::Members => {
+            let hints = match search.ask {
+                Kind::Hints => shared.store.hints_for(&request).map_err(failed)?,
+                _ => shared.store.unknown_members(&request.filter),
+            };
+            // The positions of the hints are left out. They refer to the normal form of the filter, which the operator has not
+            // written.
+            to_json(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
+        }
+    }
 }
 
 /// Returns a response with a note for the audit log as an extension.

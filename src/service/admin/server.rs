@@ -171,6 +171,7 @@ impl AdminServer {
             };
         }
         match status {
+            503 => event!(warn),
             500.. => event!(error),
             _ if QUIET.contains(&&*summary) => event!(debug),
             // Requests that change or copy data are logged with the default log level.

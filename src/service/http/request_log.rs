@@ -97,7 +97,9 @@ impl<'s> RequestLog<'s> {
             failure.respond(self.id.as_str().to_owned())
         });
         if !self.record(response.status().as_u16()).await {
-            response = Failure::unrecorded().closing().respond(self.id.as_str().to_owned());
+            let failure = Failure::unrecorded().closing();
+            cause = Some(failure.description().to_owned());
+            response = failure.respond(self.id.as_str().to_owned());
         }
         self.is_ended = true;
         self.id.add_to(&mut response);

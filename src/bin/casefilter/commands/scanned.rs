@@ -5,8 +5,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use casefilter::{
-    Catalog, Engine, Error, FacetsRequest, Field, IdType, ImportMode, Scan, ScanAnswer, ScanError,
-    ScanOutcome, SearchRequest,
+    Catalog, Error, FacetsRequest, Field, ImportMode, Scan, ScanAnswer, ScanError, ScanOutcome, SearchRequest,
 };
 
 use crate::commands::hints::hints_on;
@@ -125,12 +124,12 @@ impl ScannedFiles {
         request: &SearchRequest,
         compile: impl FnOnce(&Catalog) -> Result<SearchRequest, Failure>,
     ) -> Vec<String> {
-        if self.answer.selected > 0 || self.answer.documents == 0 || !may_have_hints(request) {
+        if self.answer.selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
             return Vec::new();
         }
         if self.answer.documents > MOST_HINTED {
             return vec![format!(
-                "the files have more than {}, so no similar values are looked for; `casefilter import` makes a database, \
+                "the files have more than {}, so no reasons are looked for; `casefilter import` makes a database, \
                  which has them",
                 counted(MOST_HINTED, "case")
             )];
@@ -150,23 +149,6 @@ impl ScannedFiles {
         };
         narrow().or_else(|| hints(catalog, request)).unwrap_or_default()
     }
-}
-
-/// Returns true if an engine could have hints about the filter of a request. It has none about ids.
-fn may_have_hints(request: &SearchRequest) -> bool {
-    if request.filter.is_all() {
-        return false;
-    }
-    // This document has no field but the id, so each other field that the filter tests gives a hint.
-    let catalog = request.filter.catalog();
-    let engine = Engine::new(catalog.clone());
-    let id = match catalog.id_type() {
-        IdType::Integer => "0",
-        IdType::Uuid => "\"00000000-0000-0000-0000-000000000000\"",
-        _ => "\"-\"",
-    };
-    let document = format!("{{{}:{id}}}", serde_json::Value::from(catalog.id_name()));
-    engine.upsert(document.as_bytes()).is_err() || !engine.hints(&request.filter).is_empty()
 }
 
 /// A scan as a target: it receives the files one by one, as an import does.

@@ -102,7 +102,12 @@ fn read(path: &Path, serve: &Command) -> Result<Vec<(String, String)>, Failure> 
 
 /// Returns true if a text looks like the connection string of a database rather than the path of a file.
 pub(super) fn is_connection_string(text: &str) -> bool {
-    text.contains("://") || text.to_lowercase().contains("password=")
+    text.contains("://") || has_password(text)
+}
+
+/// Returns true if a text has a password as the connection strings of PostgreSQL do, which permit blanks before `=`.
+fn has_password(text: &str) -> bool {
+    text.split_whitespace().collect::<String>().to_lowercase().contains("password=")
 }
 
 /// Returns a text in which connection strings and the passwords of URLs are masked. A connection string is the value of `source`,
@@ -111,7 +116,7 @@ fn masked(text: &str) -> String {
     let mask = |line: &str| {
         let after_key = line.split_once('=').filter(|(key, _)| {
             let key = key.trim().trim_matches(['"', '\'']).to_lowercase();
-            key == "source" || line.to_lowercase().contains("password=")
+            key == "source" || has_password(line)
         });
         // `user:password@` of a URL that is the value of another key, or in a line of its own.
         let in_url = || {
@@ -194,8 +199,11 @@ fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command)
         let expected = if takes_text { "a string" } else { "a string or a number" };
         return Err(Error::new(ErrorKind::WrongType, at, kind, expected));
     }
-    if name == "source-file" && is_connection_string(&text) {
-        let expected = "the path of a file with the connection string";
+    if is_connection_string(&text) {
+        let expected = match name {
+            "source-file" => "the path of a file with the connection string",
+            _ => "a value without a connection string",
+        };
         return Err(Error::new(ErrorKind::BadValue, at, "a connection string", expected));
     }
     match expected(serve, name, &text) {
