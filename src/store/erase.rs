@@ -31,7 +31,7 @@ impl Store {
     /// again. So it takes as long as an import of all cases, memory for a second set of columns, and disk space for two files. The
     /// inode changes. A repeated call does the same again, also if nothing is left to be removed.
     ///
-    /// What the file of the store does not have cannot be reached: copies, backups and imports, also those that are in progress.
+    /// The erasure reaches only the file of the store, not copies, backups and imports, also those that are in progress.
     /// Nor can exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps
     /// the old file, which then has no name any more. Values that other documents have too are not removed. Searches [as
     /// of](Self::as_of) a moment before no longer find the erased cases. Standing filters are not changed, even if they test an

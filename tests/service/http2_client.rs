@@ -299,6 +299,31 @@ impl Frames {
         (last, start.elapsed())
     }
 
+    /// Reads a response slowly until the service cuts it off: `more` bytes, then a pause. Returns the number of its bytes that were read.
+    ///
+    /// # Panics
+    /// Reading takes longer than `most`.
+    pub(crate) fn read_slowly(
+        &mut self,
+        stream: u32,
+        more: u32,
+        (pause, most): (Duration, Duration),
+    ) -> usize {
+        let (start, mut received) = (Instant::now(), 0);
+        for turn in 1.. {
+            for opened in [0, stream] {
+                let _ = self.send(WINDOW_UPDATE, 0, opened, &more.to_be_bytes());
+            }
+            while received < turn * more as usize {
+                let Some(frame) = self.receive() else { return received };
+                received += if frame.kind == DATA { frame.payload.len() } else { 0 };
+            }
+            std::thread::sleep(pause);
+            assert!(start.elapsed() < most, "{received} bytes were read, and it goes on");
+        }
+        received
+    }
+
     pub(crate) fn stream(&self) -> &TcpStream {
         &self.stream.sock
     }

@@ -143,21 +143,9 @@ fn a_client_that_never_opens_its_window_is_cut_off() {
     wait_for_the_end(&server);
     // A client that opens its window for more than a piece of the page each time does not get more time for the whole page.
     let mut client = Frames::new(server.address, &[]);
-    let (start, mut received) = (Instant::now(), 0);
     let stream = client.head(0, &signed_head(&all, "POST", &format!("{SEARCH}?limit=3000"), ALL));
     client.send(DATA, END_STREAM, stream, ALL).unwrap();
-    let more: u32 = 300_000;
-    'reading: for turn in 1.. {
-        for opened in [0, stream] {
-            let _ = client.send(WINDOW_UPDATE, 0, opened, &more.to_be_bytes());
-        }
-        while received < turn * more as usize {
-            let Some(frame) = client.receive() else { break 'reading };
-            received += if frame.kind == DATA { frame.payload.len() } else { 0 };
-        }
-        thread::sleep(TIMEOUT / 5);
-        assert!(start.elapsed() < 10 * TIMEOUT, "{received} bytes were read, and it goes on");
-    }
+    client.read_slowly(stream, 300_000, (TIMEOUT / 5, 10 * TIMEOUT));
     wait_for_the_end(&server);
     // A client that reads is not cut off.
     let mut client = Http2::new(server.address);

@@ -208,6 +208,17 @@ pub(crate) fn tokens() -> Value {
     json!({ "tokens": tokens })
 }
 
+/// Returns a source of random letters, always the same ones. A text of them hardly can be compressed.
+pub(crate) fn random_letters() -> impl FnMut() -> char {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"[state as usize % 64])
+    }
+}
+
 /// Returns options that a function has changed.
 pub(crate) fn changed<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
     change(&mut options);

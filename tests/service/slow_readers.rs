@@ -9,19 +9,13 @@ use casefilter::service::ServiceOptions;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 use super::client::head;
-use super::http2_client::{DATA, END_STREAM, Frames, HEADERS, WINDOW_UPDATE, field, on, signed_head};
-use super::server::{Database, Server, aml_of, changed, key};
+use super::http2_client::{END_STREAM, Frames, HEADERS, field, on, signed_head};
+use super::server::{Database, Server, aml_of, changed, key, random_letters};
 
 /// Returns a database in which the AML case of one applicant has 14 MiB of random letters, which gzip makes a quarter smaller.
 fn database() -> Database {
     let database = Database::new("plain.cases.ndjson");
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut letter = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"[state as usize % 64])
-    };
+    let mut letter = random_letters();
     let note: String = (0..14 << 20).map(|_| letter()).collect();
     let case = format!(
         r#"{{"id":"large","createdAt":"2035-01-01 00:00:00","targetEntityType":"applicant","targetEntityId":"anna","note":"{note}"}}"#
@@ -78,18 +72,7 @@ fn a_slow_reader_of_a_compressed_answer_is_cut_off_over_http_2() {
     request.extend(field("accept-encoding", "gzip"));
     let stream = client.head(END_STREAM, &request);
     client.receive_kind(HEADERS).unwrap();
-    let (start, mut received, more) = (Instant::now(), 0, 100_000_u32);
-    'reading: for turn in 1.. {
-        for opened in [0, stream] {
-            let _ = client.send(WINDOW_UPDATE, 0, opened, &more.to_be_bytes());
-        }
-        while received < turn * more as usize {
-            let Some(frame) = client.receive() else { break 'reading };
-            received += if frame.kind == DATA { frame.payload.len() } else { 0 };
-        }
-        thread::sleep(timeout / 5);
-        assert!(start.elapsed() < 5 * timeout, "{received} bytes were read, and it goes on");
-    }
+    let received = client.read_slowly(stream, 100_000, (timeout / 5, 5 * timeout));
     assert!(received > 100_000, "{received}");
     let end = Instant::now();
     while has_answer(&server) {

@@ -10,7 +10,7 @@ use casefilter::service::{AdminSocket, ServiceOptions};
 use serde_json::{Value, json};
 
 use super::client::{Client, Key, Response, head};
-use super::server::{Database, PREVIEW, SEARCH, Server, changed, info_of, key, status_of};
+use super::server::{Database, PREVIEW, SEARCH, Server, changed, info_of, key, random_letters, status_of};
 
 /// Starts a service with a short `write_queue_timeout` that searches its file, even if the tests run with PostgreSQL.
 fn server_with_short_turn() -> Server {
@@ -22,13 +22,7 @@ fn server_with_short_turn() -> Server {
 /// Returns cases whose ids begin with a word, enough that storing them takes a while.
 fn cases(word: &str, count: usize) -> String {
     // The names have random letters, so that they take space although the store compresses them.
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut letter = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"[state as usize % 64])
-    };
+    let mut letter = random_letters();
     let case = |case| {
         let name: String = (0..150).map(|_| letter()).collect();
         format!("{{\"id\":\"{word}-{case}\",\"name\":\"{name} {case}\"}}\n")

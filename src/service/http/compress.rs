@@ -152,7 +152,7 @@ impl Compressor {
     }
 }
 
-/// The place of the encoder of a response, or `None` if the response is sent as it is.
+/// The reservation of an encoder for a response, or `None` if the response is sent uncompressed.
 #[derive(Clone)]
 struct Reserved(Option<Arc<Reservation>>);
 
