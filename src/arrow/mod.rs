@@ -44,6 +44,7 @@ mod leaf;
 mod mark;
 mod mask;
 mod memo;
+mod noted;
 mod pages;
 mod parquet_reader;
 mod parquet_writer;

@@ -72,6 +72,16 @@ pub(super) enum Kind {
     Value(Option<FieldId>),
 }
 
+impl Member {
+    /// Returns the fields that the member looks like. A value of one of them makes up for the member, so the member is not noted.
+    /// Returns `None` for a member that is never noted.
+    pub(super) fn noted_fields(&self) -> Option<&[FieldId]> {
+        let stray = self.stray.as_ref()?;
+        // Every case has an id.
+        (!stray.fields.contains(&FieldId::ID)).then_some(&*stray.fields)
+    }
+}
+
 impl Node {
     /// Returns true if the node contains the field.
     fn has(&self, id: FieldId) -> bool {

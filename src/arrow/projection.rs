@@ -1,6 +1,6 @@
 //! Chooses the leaf columns of a Parquet file that a scan reads.
 
-use arrow_array::{Int64Array, make_array};
+use arrow_array::{Array, Int32Array, Int64Array, make_array};
 use arrow_schema::{DataType, Schema};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
@@ -23,16 +23,20 @@ pub(super) struct LeafColumn {
     pub(super) arrays: SmallVec<[ArrayId; 2]>,
     /// True if the column is in a list.
     pub(super) is_list: bool,
+    /// True if the column is needed to find the rows that have an unknown member which looks like a field.
+    pub(super) is_of_stray: bool,
 }
 
-/// The values of a column that can be malformed, or can be worth a note in the report of an import.
+/// The result of checking a column of one row group by its type and its statistics alone: may it have values that are malformed, or
+/// that an import would note?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doubtful {
-    /// No value.
-    None,
-    /// Only the extremes: if the least and the greatest value are valid, all values are valid.
-    Extremes,
-    Any,
+pub(super) enum ColumnCheck {
+    /// All values are valid, and none is noted.
+    Plain,
+    /// All values are valid, and each is noted. Contains the number of rows with a value, if it is known.
+    Noted(Option<u64>),
+    /// Each value has to be checked.
+    Unknown,
 }
 
 /// Returns the leaf columns of a plan. `schema` is the canonical schema that the plan was made for, and `leaves` is the number of
@@ -47,8 +51,18 @@ pub(super) fn leaf_columns(plan: &Plan, schema: &Schema, leaves: usize) -> Optio
     if next != leaves {
         return None;
     }
-    let mut walk = Walk { plan, schema, starts, found: Vec::new(), arrays: SmallVec::new(), lists: 0 };
-    plan.members.iter().try_for_each(|member| walk.node(&member.node, None))?;
+    let (found, arrays) = (Vec::new(), SmallVec::new());
+    let mut walk = Walk { plan, schema, starts, found, arrays, lists: 0, is_in_stray: false };
+    let mut similar = Vec::new();
+    for member in &plan.members {
+        let fields = member.noted_fields();
+        walk.is_in_stray = fields.is_some();
+        similar.extend_from_slice(fields.unwrap_or_default());
+        walk.node(&member.node, None)?;
+    }
+    for column in &mut walk.found {
+        column.is_of_stray |= column.field.is_some_and(|field| similar.contains(&field));
+    }
     Some(walk.found)
 }
 
@@ -71,6 +85,8 @@ struct Walk<'p> {
     arrays: SmallVec<[ArrayId; 2]>,
     /// The number of lists around the node.
     lists: usize,
+    /// True while the walk is in an unknown member that looks like a field.
+    is_in_stray: bool,
 }
 
 impl<'p> Walk<'p> {
@@ -98,8 +114,14 @@ impl<'p> Walk<'p> {
             }
             Kind::Value(field) => {
                 let (leaf, kind) = own?;
-                let (arrays, is_list) = (self.arrays.clone(), self.lists > 0);
-                self.found.push(LeafColumn { leaf, field: *field, kind: kind.clone(), arrays, is_list });
+                self.found.push(LeafColumn {
+                    leaf,
+                    field: *field,
+                    kind: kind.clone(),
+                    arrays: self.arrays.clone(),
+                    is_list: self.lists > 0,
+                    is_of_stray: self.is_in_stray,
+                });
                 Some(())
             }
         }
@@ -116,51 +138,81 @@ impl<'p> Walk<'p> {
     }
 }
 
-impl LeafColumn {
-    /// Returns true if the column can have a value in this row group that is malformed, or that an import notes in its report.
-    pub(super) fn is_doubtful(&self, catalog: &Catalog, column: &ColumnChunkMetaData) -> bool {
-        let Some(id) = self.field else { return false };
-        let field = catalog.field(id);
-        match doubtful(field, &self.kind) {
-            Doubtful::None => false,
-            Doubtful::Any => true,
-            Doubtful::Extremes => !has_valid_extremes(field, &self.kind, column.statistics()),
+impl ColumnCheck {
+    /// Returns the check of a column for a scan that knows the fields of which earlier row groups have noted values. The first noted
+    /// value of a field is needed, so its column has to be read. Adds the field to `noted`.
+    pub(super) fn of_group(self, field: Option<FieldId>, noted: &mut Vec<FieldId>) -> Self {
+        match (self, field) {
+            (Self::Noted(Some(_)), Some(field)) if noted.contains(&field) => self,
+            (Self::Noted(rows), Some(field)) => {
+                noted.extend(rows.map(|_| field));
+                Self::Unknown
+            }
+            (check, _) => check,
         }
     }
 }
 
-/// Returns the doubtful values of a column of this type, which fits the field.
-fn doubtful(field: &Field, kind: &DataType) -> Doubtful {
+impl LeafColumn {
+    /// Checks the values of the column in a row group, without reading them.
+    pub(super) fn check(&self, catalog: &Catalog, column: &ColumnChunkMetaData) -> ColumnCheck {
+        let Some(id) = self.field else { return ColumnCheck::Plain };
+        let nulls = column.statistics().and_then(Statistics::null_count_opt);
+        let values = nulls.zip(u64::try_from(column.num_values()).ok());
+        let values = values.and_then(|(nulls, values)| values.checked_sub(nulls));
+        if values == Some(0) {
+            return ColumnCheck::Plain;
+        }
+        let field = catalog.field(id);
+        match (field.field_type(), &self.kind) {
+            (FieldType::Timestamp, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64) => {
+                if !has_valid_extremes(field, &self.kind, column.statistics()) {
+                    return ColumnCheck::Unknown;
+                }
+                let is_noted =
+                    !matches!(&self.kind, DataType::Timestamp(_, Some(_))) && field.form().is_text();
+                // A row can have several values in a list.
+                if is_noted {
+                    ColumnCheck::Noted(values.filter(|_| !self.is_list))
+                } else {
+                    ColumnCheck::Plain
+                }
+            }
+            (_, kind) if is_always_plain(field, kind) => ColumnCheck::Plain,
+            _ => ColumnCheck::Unknown,
+        }
+    }
+}
+
+/// Returns true if no value of a column of this type, which fits the field, is malformed or noted.
+fn is_always_plain(field: &Field, kind: &DataType) -> bool {
     match (field.field_type(), kind) {
-        (_, DataType::Boolean) => Doubtful::None,
-        (FieldType::String, DataType::Utf8View)
-            if OrderedForm::of(field).is_none() && field.id_type() == IdType::String =>
-        {
-            Doubtful::None
+        (_, DataType::Boolean) => true,
+        (FieldType::String, DataType::Utf8View) => {
+            OrderedForm::of(field).is_none() && field.id_type() == IdType::String
         }
-        (FieldType::Integer, kind) if kind.is_integer() && *kind != DataType::UInt64 => Doubtful::None,
+        (FieldType::Integer, kind) => kind.is_integer() && *kind != DataType::UInt64,
         // A double represents all integers of 32 bits.
-        (FieldType::Number, kind)
-            if kind.is_integer() && !matches!(kind, DataType::Int64 | DataType::UInt64) =>
-        {
-            Doubtful::None
-        }
-        (FieldType::Timestamp, DataType::Timestamp(_, zone)) if zone.is_some() || !field.form().is_text() => {
-            Doubtful::Extremes
-        }
-        _ => Doubtful::Any,
+        (FieldType::Number, kind) => kind.is_integer() && !matches!(kind, DataType::Int64 | DataType::UInt64),
+        _ => false,
     }
 }
 
 /// Returns true if the least and the greatest value of a column are valid instants. Then all values between them are valid.
 fn has_valid_extremes(field: &Field, kind: &DataType, statistics: Option<&Statistics>) -> bool {
-    let Some(Statistics::Int64(statistics)) = statistics else { return false };
-    let Some((least, greatest)) = statistics.min_opt().zip(statistics.max_opt()) else {
-        return false;
+    let extremes = match (statistics, kind) {
+        (Some(Statistics::Int64(found)), DataType::Timestamp(..)) => found
+            .min_opt()
+            .zip(found.max_opt())
+            .map(|(least, greatest)| Int64Array::from(vec![*least, *greatest]).to_data()),
+        (Some(Statistics::Int32(found)), DataType::Date32) => found
+            .min_opt()
+            .zip(found.max_opt())
+            .map(|(least, greatest)| Int32Array::from(vec![*least, *greatest]).to_data()),
+        _ => None,
     };
-    let integers = arrow_array::Array::to_data(&Int64Array::from(vec![*least, *greatest]));
-    let Ok(data) = integers.into_builder().data_type(kind.clone()).build() else { return false };
-    let array = make_array(data);
+    let typed = extremes.and_then(|data| data.into_builder().data_type(kind.clone()).build().ok());
+    let Some(array) = typed.map(make_array) else { return false };
     let is_valid = |at| values(&array).is_some_and(|values| value_of(field, &values, at).is_ok());
     is_valid(0) && is_valid(1)
 }

@@ -1,16 +1,14 @@
-//! Reads single values of a record batch, and checks the values of a column.
+//! Reads single values of a record batch.
 
 use arrow_array::StringViewArray;
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_buffer::NullBuffer;
 use smallvec::SmallVec;
 
 use super::bind::{BoundKind, Object};
-use super::mask::{Found, Seek};
-use super::memo::Memo;
-use super::value::{remark_on, value_of};
+use super::value::value_of;
 use super::values::Values;
 use crate::catalog::{Field, FieldId};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::value::Value;
 
 type Nulls<'b> = SmallVec<[&'b NullBuffer; 3]>;
@@ -64,35 +62,5 @@ impl<'b> Scalar<'b> {
     pub(super) fn value(&self, field: &Field, at: usize) -> Option<Result<Value<'b>, Error>> {
         let is_null = self.nulls.iter().any(|nulls| nulls.is_null(at));
         (!is_null).then(|| value_of(field, self.values, at))
-    }
-}
-
-/// A search for a value of a field that is malformed, or that an import notes in its report. If there is such a value, the search
-/// returns an error.
-pub(super) struct Checked<'s> {
-    pub(super) id: FieldId,
-    pub(super) field: &'s Field,
-}
-
-impl Seek for Checked<'_> {
-    fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found {
-        let BoundKind::Value(own, values) = kind else { return None };
-        if *own != Some(self.id) {
-            return None;
-        }
-        let mut memo = Memo::new(values);
-        for at in there.set_indices() {
-            let test = || {
-                let value = value_of(self.field, values, at)?;
-                match remark_on(self.id, self.field, values, at, &value) {
-                    None => Ok(true),
-                    Some(_) => Err(Error::new(ErrorKind::BadValue, 0, "a value", "a value without a note")),
-                }
-            };
-            if let Err(error) = memo.result(at, test) {
-                return Some(Err(error));
-            }
-        }
-        Some(Ok(BooleanBuffer::new_unset(0)))
     }
 }

@@ -4,20 +4,23 @@ use parquet::file::reader::ChunkReader;
 
 use super::scan_file::{Needs, ScanFile};
 use super::scan_group::{Unread, read_group};
-use crate::engine::{Detached, Queue, available_workers};
-use crate::scan::{ReadRows, RowGroups, RowRequest, RowScan, Scan, ScanAnswer, ScanError};
+use crate::engine::{Detached, DocumentNote, Queue, available_workers};
+use crate::scan::{ReadRows, RowGroups, RowRequest, RowResults, RowScan, Scan, ScanAnswer, ScanError};
 
 /// Scans of Parquet files. Requires the feature `arrow`.
 impl Scan {
     /// Answers the request from Parquet files, which have the columns of [`Import::parquet`](crate::Import::parquet).
     ///
-    /// Returns `None` if the request needs an import of the files: an import may report an error or a note on a file or on one of
-    /// its cases, or an id is repeated. So a scan never reports an error of a file, and its report has no errors and no notes.
+    /// Each file has a name, which the errors and notes of the report contain.
+    ///
+    /// Returns `None` if the request needs an import of the files, because an import may report an error of a file or of a case.
+    /// The report of a lenient scan can have only errors about columns that JSON cannot represent.
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
     /// With the feature `parallel`, other threads read row groups. The statistics of a row group may show that the filters select
-    /// none of its cases. Then only its ids and its columns that can have malformed values are read.
+    /// none of its cases. Then only its ids and its columns that can have malformed values are read. If ids are repeated, all row
+    /// groups are read twice.
     ///
     /// A single file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). Then no
     /// values are checked, and ids are read only if the request needs them.
@@ -39,7 +42,7 @@ impl Scan {
     ///
     /// let request = SearchRequest::new(Filter::compile_text(&cases, "tags = vip")?).with_count(true);
     /// let scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &request)?;
-    /// let found = scan.parquet([file])?.ok_or("an id is repeated")?;
+    /// let found = scan.parquet([("cases.parquet", file)])?.ok_or("the file needs an import")?;
     /// assert_eq!(found.answer.ids().collect::<Vec<_>>(), ["a"]);
     /// assert_eq!((found.documents, found.selected), (2, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,22 +55,34 @@ impl Scan {
     /// # Complexity
     /// Linear in the number of rows and in the number of values of the columns that are read. Uses 8 bytes for each row, and the
     /// compressed columns of as many row groups as there are threads, plus one.
-    pub fn parquet<R: ChunkReader + 'static>(
+    pub fn parquet<N: Into<String>, R: ChunkReader + 'static>(
         self,
-        files: impl IntoIterator<Item = R>,
+        files: impl IntoIterator<Item = (N, R)>,
     ) -> Result<Option<ScanAnswer>, ScanError> {
         let mut scan = self.into_rows();
         let request = scan.request().clone();
-        let files = files.into_iter().map(|file| ScanFile::open(file, &request));
+        let files = files.into_iter().map(|(name, file)| ScanFile::open(name.into(), file, &request));
         let Some(files) = files.collect::<Option<Vec<ScanFile<R>>>>() else { return Ok(None) };
-        let row_groups = match read_groups(&mut scan, &request, &files) {
-            Ok(row_groups) => row_groups,
-            Err(Unread::Unfit) => return Ok(None),
-            Err(Unread::Stopped(error)) => return Err(error.into()),
-        };
-        request.check_stop()?;
-        let bytes = files.iter().map(ScanFile::bytes).sum();
-        Ok(scan.finish((bytes, row_groups), |rows| documents(&files, rows, &request))?)
+        let bytes = || files.iter().map(ScanFile::bytes).sum::<u64>();
+        let mut bytes_before = 0;
+        loop {
+            let request = scan.request().clone();
+            files.iter().flat_map(ScanFile::column_errors).for_each(|error| scan.list(error));
+            let row_groups = match read_groups(&mut scan, &request, &files) {
+                Ok(row_groups) => row_groups,
+                Err(Unread::Unfit) => return Ok(None),
+                Err(Unread::Stopped(error)) => return Err(error.into()),
+            };
+            request.check_stop()?;
+            let read = bytes().saturating_sub(bytes_before);
+            let documents = |rows: &[u64]| documents(&files, rows, &request);
+            let notes = |rows: &[u64]| notes(&files, rows, &request);
+            match scan.finish((read, row_groups), documents, notes)? {
+                RowResults::Answer(answer) => return Ok(Some(answer)),
+                RowResults::ReadAgain(again) => (scan, bytes_before) = (again, bytes()),
+                RowResults::Unfit => return Ok(None),
+            }
+        }
     }
 }
 
@@ -79,11 +94,12 @@ fn read_groups<R: ChunkReader + 'static>(
 ) -> Result<RowGroups, Unread> {
     let needs = Needs::new(request, files.len());
     let mut row_groups = RowGroups::default();
+    let mut noted = Vec::new();
     let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
     for file in files {
         for number in 0..file.group_rows().count() {
             request.check_stop().map_err(Unread::Stopped)?;
-            let group = file.group(number, &needs, request).ok_or(Unread::Unfit)?;
+            let group = file.group(number, &needs, request, &mut noted).ok_or(Unread::Unfit)?;
             let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
             *counter = counter.saturating_add(1);
             row_groups.excluded_rows = row_groups.excluded_rows.saturating_add(group.excluded_rows());
@@ -111,15 +127,40 @@ fn documents<R: ChunkReader + 'static>(
     request: &RowRequest,
 ) -> Option<Vec<Box<str>>> {
     let mut documents = Vec::with_capacity(rows.len());
+    for (file, rows) in rows_by_file(files, rows)? {
+        documents.extend(file.documents(&rows, request)?);
+    }
+    Some(documents)
+}
+
+/// Returns the notes of an import of these rows, whose numbers are as in [`documents`].
+fn notes<R: ChunkReader + 'static>(
+    files: &[ScanFile<R>],
+    rows: &[u64],
+    request: &RowRequest,
+) -> Option<Vec<DocumentNote>> {
+    let mut notes = Vec::new();
+    for (file, rows) in rows_by_file(files, rows)? {
+        file.add_notes(&mut notes, &rows, request)?;
+    }
+    Some(notes)
+}
+
+/// Returns each file that has some of the rows, with the numbers of these rows in the file.
+fn rows_by_file<'f, R: ChunkReader + 'static>(
+    files: &'f [ScanFile<R>],
+    rows: &[u64],
+) -> Option<Vec<(&'f ScanFile<R>, Vec<u64>)>> {
+    let mut found = Vec::new();
     let (mut rows, mut start) = (rows, 0_u64);
     for file in files {
         let end = start.checked_add(file.group_rows().sum())?;
         let (own, rest) = rows.split_at_checked(rows.partition_point(|row| *row < end))?;
         if !own.is_empty() {
             let own: Option<Vec<u64>> = own.iter().map(|row| row.checked_sub(start)).collect();
-            documents.extend(file.documents(&own?, request)?);
+            found.push((file, own?));
         }
         (rows, start) = (rest, end);
     }
-    Some(documents)
+    Some(found)
 }

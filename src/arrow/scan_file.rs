@@ -25,11 +25,12 @@ use super::mask::arrays_of;
 use super::pages::{begin_with_rows, have_fitting_lists, possible_rows};
 use super::parquet_reader::{Opened, catch_panics, open_file};
 use super::plan::Plan;
-use super::projection::{LeafColumn, leaf_columns};
+use super::projection::{ColumnCheck, LeafColumn, leaf_columns};
 use super::read::{ROW_BYTES, max_document_bytes};
 use super::rows::RowReader;
 use super::zones::{Values, Zone, is_text};
 use crate::catalog::{ArrayId, FieldId};
+use crate::engine::{DocumentNote, ImportError, ImportMode};
 use crate::filter::Filter;
 use crate::ingest::{case_limit, complete};
 use crate::scan::RowRequest;
@@ -37,9 +38,11 @@ use crate::scan::RowRequest;
 /// The number of documents that are built at a time.
 const DOCUMENT_ROWS: usize = 256;
 
-/// A Parquet file whose columns fit the catalogue, and cause no note in the report of an import.
+/// A Parquet file whose columns fit the catalogue.
 pub(super) struct ScanFile<R> {
+    name: String,
     reader: Counted<R>,
+    /// The plan of the file. In a lenient scan, it may have errors about columns.
     plan: Plan,
     schema: SchemaRef,
     metadata: ArrowReaderMetadata,
@@ -62,10 +65,13 @@ pub(super) struct Group {
     pub(super) possible: Option<Vec<Range<usize>>>,
     /// The leaf columns that are read.
     pub(super) leaves: Vec<usize>,
-    /// The leaf columns that are also read in the rows that the filters do not select: those of the ids and of doubtful values.
+    /// The leaf columns that are also read in the rows that the filters do not select: those of the ids, of doubtful values and of
+    /// unknown members.
     pub(super) always: Vec<usize>,
     /// The fields whose values have to be checked.
     pub(super) doubtful: Vec<FieldId>,
+    /// The fields whose values are noted without being read, each with the number of rows that have a value.
+    pub(super) noted: Vec<(FieldId, u64)>,
     /// True if the rows need no check: their ids are unique, and their values are valid.
     pub(super) is_checked: bool,
 }
@@ -113,13 +119,12 @@ impl Needs {
 }
 
 impl<R: ChunkReader + 'static> ScanFile<R> {
-    /// Opens a file. Returns `None` if an import has to read it.
-    pub(super) fn open(reader: R, request: &RowRequest) -> Option<Self> {
+    /// Opens a file. The name is that of its source in errors and notes. Returns `None` if an import has to read it.
+    pub(super) fn open(name: String, reader: R, request: &RowRequest) -> Option<Self> {
         let catalog = request.catalog();
         let reader = Counted { reader: Arc::new(reader), bytes: Arc::default() };
         let Opened { plan, schema, metadata } = open_file(&reader, catalog).ok()?;
-        let has_notes =
-            !plan.column_errors.is_empty() || plan.members.iter().any(|member| member.stray.is_some());
+        let is_refused = request.mode() == ImportMode::Strict && !plan.column_errors.is_empty();
         let leaves = leaf_columns(&plan, &schema, metadata.parquet_schema().num_columns())?;
         let is_list = |field| leaves.iter().any(|leaf| leaf.field == Some(field) && leaf.is_list);
         let mut groups = metadata.metadata().row_groups().iter();
@@ -127,11 +132,20 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             groups.try_fold(0_u64, |rows, group| rows.checked_add(u64::try_from(group.num_rows()).ok()?))?;
         let bytes = rows.checked_mul(ROW_BYTES)?;
         let is_too_large = bytes > max_document_bytes(reader.len());
-        if has_notes || is_too_large || request.sort_fields().chain([FieldId::ID]).any(is_list) {
+        if is_refused || is_too_large || request.sort_fields().chain([FieldId::ID]).any(is_list) {
             return None;
         }
         let is_marked = has_mark(catalog, metadata.metadata());
-        Some(Self { reader, plan, schema, metadata, leaves, is_marked, with_pages: OnceLock::new() })
+        let with_pages = OnceLock::new();
+        Some(Self { name, reader, plan, schema, metadata, leaves, is_marked, with_pages })
+    }
+
+    /// Returns the errors about the columns that a lenient import leaves out.
+    pub(super) fn column_errors(&self) -> impl Iterator<Item = ImportError> {
+        self.plan
+            .column_errors
+            .iter()
+            .map(|error| ImportError { kept: true, ..ImportError::new(&self.name, 0, error.clone()) })
     }
 
     /// Returns the number of rows of each row group.
@@ -145,9 +159,15 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.reader.bytes.load(Ordering::Relaxed)
     }
 
-    /// Reads the columns of a row group that are needed, without decompressing them. Returns `None` if an import has to read the
-    /// file.
-    pub(super) fn group(&self, number: usize, needs: &Needs, request: &RowRequest) -> Option<Group> {
+    /// Reads the columns of a row group that are needed, without decompressing them. `noted` has the fields of which earlier row
+    /// groups have noted values. Returns `None` if an import has to read the file.
+    pub(super) fn group(
+        &self,
+        number: usize,
+        needs: &Needs,
+        request: &RowRequest,
+        noted: &mut Vec<FieldId>,
+    ) -> Option<Group> {
         let group = self.metadata.metadata().row_groups().get(number)?;
         let rows = usize::try_from(group.num_rows()).ok()?;
         let length = self.reader.len();
@@ -168,14 +188,26 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         // other column is needed, they are read for the number of rows.
         let has_needs = is_skipped || request.selects_all() || self.leaves.iter().any(|leaf| needs.has(leaf));
         let has_ids = !is_checked || !has_needs || request.sought().any(|id| zone.may_have_id(id));
-        let (mut leaves, mut doubtful, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut leaves, mut always, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut doubtful, mut counted) = (Vec::new(), Vec::new());
         let mut left = length;
         for column in &self.leaves {
             let chunk = group.columns().get(column.leaf)?;
-            let is_id = column.field == Some(FieldId::ID);
-            if !is_checked && column.is_doubtful(request.catalog(), chunk) {
-                doubtful.extend(column.field);
-            } else if !(is_id && has_ids) && (is_skipped || !needs.has(column)) {
+            let mut is_always_read = column.field == Some(FieldId::ID) && has_ids;
+            if !is_checked {
+                is_always_read |= column.is_of_stray;
+                match column.check(request.catalog(), chunk).of_group(column.field, noted) {
+                    ColumnCheck::Plain => {}
+                    ColumnCheck::Noted(rows) => counted.extend(column.field.zip(rows)),
+                    ColumnCheck::Unknown => {
+                        is_always_read = true;
+                        doubtful.extend(column.field);
+                    }
+                }
+            }
+            if is_always_read {
+                always.push(column.leaf);
+            } else if is_skipped || !needs.has(column) {
                 continue;
             }
             leaves.push(column.leaf);
@@ -197,10 +229,6 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             Some(_) => self.metadata_for_rows(has_list).clone(),
             None => self.metadata.clone(),
         };
-        let always = self.leaves.iter().filter(|column| {
-            column.field == Some(FieldId::ID) || column.field.is_some_and(|field| doubtful.contains(&field))
-        });
-        let always = always.map(|column| column.leaf).filter(|leaf| leaves.contains(leaf)).collect();
         Some(Group {
             chunks,
             metadata,
@@ -211,6 +239,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             leaves,
             always,
             doubtful,
+            noted: counted,
             is_checked,
         })
     }
@@ -256,6 +285,32 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
     /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has
     /// to read the file.
     pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
+        let mut documents = Vec::with_capacity(rows.len());
+        self.read_rows(rows, request, |row| documents.push(row.text.as_str().into()))?;
+        Some(documents)
+    }
+
+    /// Adds the notes of an import of these rows, as in [`documents`](Self::documents).
+    pub(super) fn add_notes(
+        &self,
+        notes: &mut Vec<DocumentNote>,
+        rows: &[u64],
+        request: &RowRequest,
+    ) -> Option<()> {
+        let mut numbers = rows.iter();
+        self.read_rows(rows, request, |row| {
+            let line = numbers.next().map_or(0, |number| number.saturating_add(1));
+            DocumentNote::add_all(notes, &row.row, &self.name, line, request.catalog());
+        })
+    }
+
+    /// Reads all columns of rows.
+    fn read_rows(
+        &self,
+        rows: &[u64],
+        request: &RowRequest,
+        mut take: impl FnMut(&RowReader<'_, '_>),
+    ) -> Option<()> {
         let (groups, selectors) = self.select(rows)?;
         let metadata = self.metadata_for_rows(self.leaves.iter().any(|column| column.is_list)).clone();
         let mut batches = catch_panics(|| {
@@ -268,20 +323,19 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
                 .build()
         })
         .ok()?;
-        let mut documents = Vec::with_capacity(rows.len());
         while let Some(batch) = catch_panics(|| batches.next().transpose()).ok()? {
             let case = bind(&self.plan.members, &batch)?;
             let mut reader = RowReader::new(request.catalog(), case_limit(request.limits()));
             for at in 0..batch.num_rows() {
                 reader.read(&case, at).ok()?;
                 complete(&mut reader.row, &reader.rejected, 0, request.catalog()).ok()?;
-                if !reader.rejected.is_empty() || !reader.row.remarks().is_empty() {
+                if !reader.rejected.is_empty() {
                     return None;
                 }
-                documents.push(reader.text.as_str().into());
+                take(&reader);
             }
         }
-        Some(documents)
+        Some(())
     }
 
     /// Returns the row groups that have these rows, and the selection of the rows in these row groups.

@@ -1,5 +1,6 @@
 //! Reads one row group of a scan: tests the filters on its columns, and ranks the selected rows.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
@@ -9,18 +10,19 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use arrow_array::RecordBatch;
 
 use super::bind::{Object, bind};
-use super::mask::{FilterMask, Place};
+use super::mask::FilterMask;
+use super::noted::{rows_with_noted_value, rows_with_stray};
 use super::parquet_reader::catch_panics;
 use super::plan::Plan;
 use super::rows::RowReader;
-use super::scalar::{Checked, Scalar};
+use super::scalar::Scalar;
 use super::scan_file::Group;
 use crate::batch::Row;
 use crate::catalog::{Field, FieldId, IdType};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::{MAX_ID_BYTES, add_defaults, case_limit, complete};
-use crate::scan::{ReadRows, RowBlock, RowBound, RowRequest};
+use crate::scan::{NoteSubject, ReadRows, RowBlock, RowBound, RowRequest};
 use crate::value::Value;
 
 /// The number of rows that are decoded at a time.
@@ -84,6 +86,10 @@ struct GroupReader<'r> {
 pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
     let Group { rows, is_skipped, is_checked, .. } = group;
     let mut block = request.block(bound, if is_checked { 0 } else { rows });
+    for (field, count) in &group.noted {
+        // The first row of the note is in an earlier row group.
+        block.note(NoteSubject::Field(*field), *count, 0);
+    }
     if is_checked && group.leaves.is_empty() && (is_skipped || request.selects_all()) {
         block.add_rows(rows);
         block.add_selected(if is_skipped { 0 } else { rows });
@@ -188,94 +194,190 @@ impl RowNumbers {
     }
 }
 
+/// The ids of a batch.
+struct BatchIds<'b> {
+    /// The column of the ids. `None` if the rows need no check and the ids were not read.
+    column: Option<Scalar<'b>>,
+    /// The rows whose ids may be repeated, in ascending order.
+    repeated: Vec<usize>,
+}
+
+/// A batch, with the rows that the filters select.
+struct TestedBatch<'b> {
+    case: &'b Object<'b>,
+    rows: usize,
+    /// The rows that the filter of the search selects.
+    selected: BooleanBuffer,
+    /// For each filter of the counts, the rows that it selects.
+    counted: Vec<BooleanBuffer>,
+}
+
+impl TestedBatch<'_> {
+    /// Returns true if the filter of counts with this number selects a row.
+    fn counts(&self, filter: usize, at: usize) -> bool {
+        self.counted.get(filter).is_some_and(|rows| rows.value(at))
+    }
+
+    /// Makes the filters select none of these rows, which are in ascending order.
+    fn exclude(&mut self, rows: &[usize]) {
+        let mut rows = rows.iter().peekable();
+        let others = BooleanBuffer::collect_bool(self.rows, |at| rows.next_if_eq(&&at).is_none());
+        for selected in self.counted.iter_mut().chain([&mut self.selected]) {
+            *selected = &*selected & &others;
+        }
+    }
+}
+
+/// The columns of the sort fields.
+struct SortColumns<'r, 'b>(Vec<SortColumn<'r, 'b>>);
+
+struct SortColumn<'r, 'b> {
+    id: FieldId,
+    field: &'r Field,
+    values: Option<Scalar<'b>>,
+    default: Option<&'r Value<'static>>,
+}
+
+impl<'r: 'b, 'b> SortColumns<'r, 'b> {
+    /// Reads the sort values of a row.
+    ///
+    /// # Errors
+    /// Returns an error if a value is invalid.
+    fn read(&self, at: usize, row: &mut Row<'b>) -> Result<(), Error> {
+        row.clear();
+        for SortColumn { id, field, values, default } in &self.0 {
+            match values.as_ref().and_then(|values| values.value(field, at)) {
+                Some(value) => row.push(*id, value?),
+                None => {
+                    if let Some(value) = default {
+                        row.push(*id, (*value).clone());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<'r> GroupReader<'r> {
     fn read(&mut self, plan: &Plan, batch: &RecordBatch, block: &mut RowBlock<'_>) -> Result<(), Unread> {
         let case = bind(&plan.members, batch).ok_or(Unread::Unfit)?;
-        let count = batch.num_rows();
-        for id in self.doubtful {
-            let field = self.request.catalog().field(*id);
-            Place::Case(&case, count).find(&Checked { id: *id, field })?;
+        self.add_notes(plan, &case, batch.num_rows(), block)?;
+        let BatchIds { column, repeated } = self.ids(&case, batch.num_rows(), block)?;
+        let mut batch = TestedBatch {
+            selected: self.filter.of(batch)?,
+            counted: self.count_filters.iter().map(|filter| filter.of(batch)).collect::<Result<_, _>>()?,
+            case: &case,
+            rows: batch.num_rows(),
+        };
+        if !repeated.is_empty() {
+            let ids = column.as_ref().ok_or(Unread::Unfit)?;
+            self.add_repeated(&batch, ids, &repeated, block)?;
+            batch.exclude(&repeated);
         }
-        let ids = self.ids(&case, count, block)?;
-        let selected = self.filter.of(batch)?;
-        block.add_selected(selected.count_set_bits());
-        if let Some(ids) = &ids
+        block.add_selected(batch.selected.count_set_bits());
+        if let Some(ids) = &column
             && block.wants_rows()
         {
-            self.rank(&case, ids, &selected, block)?;
+            self.rank(&batch, ids, block)?;
         }
-        if !self.count_filters.is_empty() {
-            self.count(&case, batch, block)?;
-        }
-        self.rows = self.rows.saturating_add(count);
+        self.count(&batch, block)?;
+        self.rows = self.rows.saturating_add(batch.rows);
         Ok(())
     }
 
-    /// Adds all rows. If they need a check, adds their ids. Otherwise, only notes the ids that the scan looks for. Returns the
-    /// column of the ids, or `None` if the rows need no check and the ids were not read.
+    /// Returns the number of a row of the batch among all rows of the group.
+    fn number(&self, at: usize) -> usize {
+        self.numbers.of(self.rows.saturating_add(at))
+    }
+
+    /// Checks doubtful values, and counts the rows on which an import would make a note.
+    fn add_notes(
+        &self,
+        plan: &Plan,
+        case: &Object<'_>,
+        rows: usize,
+        block: &mut RowBlock<'_>,
+    ) -> Result<(), Unread> {
+        let catalog = self.request.catalog();
+        let mut add = |subject: NoteSubject, noted: &BooleanBuffer| {
+            if let Some(first) = noted.set_indices().next() {
+                block.note(subject, noted.count_set_bits() as u64, self.number(first));
+            }
+        };
+        for id in self.doubtful {
+            let noted = rows_with_noted_value(case, rows, (*id, catalog.field(*id)))?;
+            add(NoteSubject::Field(*id), &noted);
+        }
+        if self.is_checked {
+            return Ok(());
+        }
+        for (member, bound) in plan.members.iter().zip(&case.members) {
+            if let (Some(stray), Some(fields)) = (&member.stray, member.noted_fields()) {
+                let noted = rows_with_stray(case, rows, bound, fields)?;
+                add(NoteSubject::Member(stray.path.clone()), &noted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds all rows. If they need a check, adds their ids. Otherwise, only notes the ids that the scan looks for.
     fn ids<'b>(
         &self,
         case: &'b Object<'b>,
         count: usize,
         block: &mut RowBlock<'_>,
-    ) -> Result<Option<Scalar<'b>>, Unread> {
+    ) -> Result<BatchIds<'b>, Unread> {
         block.add_rows(count);
         let field = self.request.catalog().field(FieldId::ID);
+        let mut repeated = Vec::new();
         let Some(ids) = Scalar::find(case, FieldId::ID) else {
-            return if self.is_checked { Ok(None) } else { Err(Unread::Unfit) };
+            return if self.is_checked {
+                Ok(BatchIds { column: None, repeated })
+            } else {
+                Err(Unread::Unfit)
+            };
         };
         if self.is_checked && self.request.sought().next().is_none() {
-            return Ok(Some(ids));
+            return Ok(BatchIds { column: Some(ids), repeated });
         }
-        let is_checked = self.is_checked;
-        let mut push = |id: &str| if is_checked { block.note_id(id) } else { block.push_id(id) };
+        let mut push = |at: usize, id: &str| {
+            if self.is_checked {
+                block.note_id(id);
+            } else if block.push_id(id) {
+                repeated.push(at);
+            }
+        };
         let is_id = |id: &str| (1..=MAX_ID_BYTES).contains(&id.len());
         if field.id_type() == IdType::String
             && let Some(texts) = ids.texts()
         {
-            for id in texts.iter().take(count) {
-                push(id.filter(|id| is_id(id)).ok_or(Unread::Unfit)?);
+            for (at, id) in texts.iter().take(count).enumerate() {
+                push(at, id.filter(|id| is_id(id)).ok_or(Unread::Unfit)?);
             }
-            return Ok(Some(ids));
+            return Ok(BatchIds { column: Some(ids), repeated });
         }
         for at in 0..count {
             match ids.value(field, at) {
-                Some(Ok(Value::String(id))) if is_id(&id) => push(&id),
+                Some(Ok(Value::String(id))) if is_id(&id) => push(at, &id),
                 _ => return Err(Unread::Unfit),
             }
         }
-        Ok(Some(ids))
+        Ok(BatchIds { column: Some(ids), repeated })
     }
 
     /// Offers the selected rows for the page.
     fn rank<'b>(
         &self,
-        case: &'b Object<'b>,
+        batch: &TestedBatch<'b>,
         ids: &Scalar<'b>,
-        selected: &BooleanBuffer,
         block: &mut RowBlock<'_>,
     ) -> Result<(), Unread> {
-        let catalog = self.request.catalog();
-        let default_of = |id| catalog.defaults().iter().find(|(field, _)| *field == id);
-        let column = |id: FieldId| (id, catalog.field(id), Scalar::find(case, id), default_of(id));
-        let columns: Vec<(FieldId, &Field, Option<Scalar<'b>>, _)> =
-            self.request.sort_fields().map(column).collect();
-        let id_field = catalog.field(FieldId::ID);
+        let columns = self.sort_columns(batch.case);
         let mut row = Row::default();
-        for at in selected.set_indices() {
-            row.clear();
-            for (id, field, scalar, default) in &columns {
-                match scalar.as_ref().and_then(|scalar| scalar.value(field, at)) {
-                    Some(value) => row.push(*id, value?),
-                    None => {
-                        if let Some((_, value)) = default {
-                            row.push(*id, value.clone());
-                        }
-                    }
-                }
-            }
-            let Some(Ok(Value::String(id))) = ids.value(id_field, at) else { return Err(Unread::Unfit) };
-            block.offer(self.numbers.of(self.rows.saturating_add(at)), &id, &row);
+        for at in batch.selected.set_indices() {
+            columns.read(at, &mut row)?;
+            block.offer(self.number(at), &self.id(ids, at)?, &row);
             if !block.wants_rows() {
                 break;
             }
@@ -283,23 +385,80 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Counts the values of the rows that the filters of the counts select.
-    fn count(&self, case: &Object<'_>, batch: &RecordBatch, block: &mut RowBlock<'_>) -> Result<(), Unread> {
+    fn id<'b>(&self, ids: &Scalar<'b>, at: usize) -> Result<Cow<'b, str>, Unread> {
+        match ids.value(self.request.catalog().field(FieldId::ID), at) {
+            Some(Ok(Value::String(id))) => Ok(id),
+            _ => Err(Unread::Unfit),
+        }
+    }
+
+    fn sort_columns<'b>(&self, case: &'b Object<'b>) -> SortColumns<'r, 'b> {
         let catalog = self.request.catalog();
-        let masks = self.count_filters.iter().map(|filter| filter.of(batch));
-        let masks = masks.collect::<Result<Vec<BooleanBuffer>, Error>>()?;
-        let any = masks.iter().skip(1).fold(masks.first().cloned(), |any, mask| any.map(|any| &any | mask));
-        let Some(any) = any else { return Ok(()) };
-        let mut rows = RowReader::new(catalog, case_limit(self.request.limits()));
-        for at in any.set_indices() {
-            rows.read(case, at)?;
-            if self.is_checked && rows.rejected.is_empty() {
-                // The id may not have been read.
-                add_defaults(&mut rows.row, catalog);
-            } else {
-                complete(&mut rows.row, &rows.rejected, 0, catalog)?;
+        let default_of = |id| catalog.defaults().iter().find(|(field, _)| *field == id);
+        let column = |id: FieldId| SortColumn {
+            id,
+            field: catalog.field(id),
+            values: Scalar::find(case, id),
+            default: default_of(id).map(|(_, value)| value),
+        };
+        SortColumns(self.request.sort_fields().map(column).collect())
+    }
+
+    /// Adds the rows whose ids may be repeated.
+    fn add_repeated<'b>(
+        &self,
+        batch: &TestedBatch<'b>,
+        ids: &Scalar<'b>,
+        repeated: &[usize],
+        block: &mut RowBlock<'_>,
+    ) -> Result<(), Unread> {
+        let columns = self.sort_columns(batch.case);
+        let mut values = RowReader::new(self.request.catalog(), case_limit(self.request.limits()));
+        let mut sort_row = Row::default();
+        for at in repeated.iter().copied() {
+            let is_selected = batch.selected.value(at);
+            if is_selected {
+                columns.read(at, &mut sort_row)?;
             }
-            block.count(&rows.row, |number| masks.get(number).is_some_and(|mask| mask.value(at)));
+            let selects = |number: usize| batch.counts(number, at);
+            let is_counted = (0..batch.counted.len()).any(selects);
+            if is_counted {
+                self.read_values(&mut values, batch.case, at)?;
+            }
+            let counted = is_counted.then_some((&values.row, &selects as &dyn Fn(usize) -> bool));
+            let id = self.id(ids, at)?;
+            block.push_repeated(self.number(at), &id, is_selected.then_some(&sort_row), counted);
+        }
+        Ok(())
+    }
+
+    /// Counts the values of the rows that the filters of the counts select.
+    fn count(&self, batch: &TestedBatch<'_>, block: &mut RowBlock<'_>) -> Result<(), Unread> {
+        let mut masks = batch.counted.iter();
+        let Some(first) = masks.next() else { return Ok(()) };
+        let any = masks.fold(first.clone(), |any, mask| &any | mask);
+        let mut values = RowReader::new(self.request.catalog(), case_limit(self.request.limits()));
+        for at in any.set_indices() {
+            self.read_values(&mut values, batch.case, at)?;
+            block.count(&values.row, |number| batch.counts(number, at));
+        }
+        Ok(())
+    }
+
+    /// Reads the values of a row in the columns that are read.
+    fn read_values<'b>(
+        &self,
+        values: &mut RowReader<'b, '_>,
+        case: &'b Object<'b>,
+        at: usize,
+    ) -> Result<(), Unread> {
+        let catalog = self.request.catalog();
+        values.read(case, at)?;
+        if self.is_checked && values.rejected.is_empty() {
+            // The id may not have been read.
+            add_defaults(&mut values.row, catalog);
+        } else {
+            complete(&mut values.row, &values.rejected, 0, catalog)?;
         }
         Ok(())
     }

@@ -167,7 +167,36 @@ fn decimal_of(unscaled: i128, from: i8, scale: u8) -> Result<Value<'static>, Err
     })
 }
 
-/// Returns a remark if the value may differ from the value that the author of the file meant.
+/// Returns true if the value may differ from the value that the author of the file meant.
+pub(super) fn has_remark(field: &Field, values: &Values<'_>, at: usize, value: &Value<'_>) -> bool {
+    match (value, values) {
+        (Value::Timestamp(_), Values::Text(texts)) if field.form().is_text() => {
+            Timestamp::is_without_zone(if at < texts.len() { texts.value(at) } else { "" })
+        }
+        (Value::Timestamp(_), Values::Instants(instants)) => field.form().is_text() && instants.is_local,
+        (Value::Timestamp(instant), Values::Text(_) | Values::Integers(_) | Values::Unsigned(_)) => {
+            field.is_unix_millis() && instant.is_mistaken_millis()
+        }
+        (Value::Number(number), Values::Integers(integers)) => is_rounded(*number, values::at(integers, at)),
+        (Value::Number(number), Values::Unsigned(integers)) => is_rounded(*number, values::at(integers, at)),
+        (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
+            let decimal = values::at(decimals, at);
+            // Every decimal of up to 15 digits is unchanged after the conversion to a double and back.
+            decimal.unsigned_abs() >= 1_000_000_000_000_000
+                && number.is_rounded_from(&Decimal128Type::format_decimal(decimal, *precision, *scale))
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if a double cannot represent the integer exactly.
+fn is_rounded(number: Number, integer: impl Into<i128>) -> bool {
+    let integer: i128 = integer.into();
+    // Doubles represent all integers up to 2^53 exactly.
+    integer.unsigned_abs() > 1 << 53 && number.is_rounded_from(&integer.to_string())
+}
+
+/// Returns a remark if the value [has](has_remark) one.
 pub(super) fn remark_on<'b>(
     id: FieldId,
     field: &Field,
@@ -175,44 +204,29 @@ pub(super) fn remark_on<'b>(
     at: usize,
     value: &Value<'b>,
 ) -> Option<Remark<'b>> {
-    match (value, values) {
-        (Value::Timestamp(_), Values::Text(texts)) if field.form().is_text() => {
-            let text = if at < texts.len() { texts.value(at) } else { "" };
-            Timestamp::is_without_zone(text).then_some(Remark::NoZone(id, Cow::Borrowed(text)))
-        }
-        (Value::Timestamp(instant), Values::Instants(instants)) if field.form().is_text() => {
-            instants.is_local.then(|| Remark::NoZone(id, Cow::Owned(instant.to_string())))
-        }
-        (Value::Timestamp(instant), Values::Text(_) | Values::Integers(_) | Values::Unsigned(_))
-            if field.is_unix_millis() =>
-        {
-            let text = || Cow::Owned(instant.as_millis().to_string());
-            instant.is_mistaken_millis().then(|| Remark::Mistaken(id, text()))
-        }
-        (Value::Number(number), Values::Integers(integers)) => rounded(id, *number, values::at(integers, at)),
-        (Value::Number(number), Values::Unsigned(integers)) => rounded(id, *number, values::at(integers, at)),
-        (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
-            let decimal = values::at(decimals, at);
-            // Every decimal of up to 15 digits is unchanged after the conversion to a double and back.
-            if decimal.unsigned_abs() < 1_000_000_000_000_000 {
-                return None;
-            }
-            let text = Decimal128Type::format_decimal(decimal, *precision, *scale);
-            number.is_rounded_from(&text).then_some(Remark::Rounded(id, Cow::Owned(text)))
-        }
-        _ => None,
-    }
-}
-
-/// Returns a remark if a double cannot represent the integer exactly.
-fn rounded<'b>(id: FieldId, number: Number, integer: impl Into<i128> + Copy) -> Option<Remark<'b>> {
-    let integer: i128 = integer.into();
-    // Doubles represent all integers up to 2^53 exactly.
-    if integer.unsigned_abs() <= 1 << 53 {
+    if !has_remark(field, values, at, value) {
         return None;
     }
-    let text = integer.to_string();
-    number.is_rounded_from(&text).then_some(Remark::Rounded(id, Cow::Owned(text)))
+    Some(match (value, values) {
+        (Value::Timestamp(_), Values::Text(texts)) if field.form().is_text() => {
+            Remark::NoZone(id, Cow::Borrowed(if at < texts.len() { texts.value(at) } else { "" }))
+        }
+        (Value::Timestamp(instant), Values::Instants(_)) => {
+            Remark::NoZone(id, Cow::Owned(instant.to_string()))
+        }
+        (Value::Timestamp(instant), _) => Remark::Mistaken(id, Cow::Owned(instant.as_millis().to_string())),
+        (_, Values::Decimals(decimals, precision, scale)) => {
+            let text = Decimal128Type::format_decimal(values::at(decimals, at), *precision, *scale);
+            Remark::Rounded(id, Cow::Owned(text))
+        }
+        (_, Values::Integers(integers)) => {
+            Remark::Rounded(id, Cow::Owned(values::at(integers, at).to_string()))
+        }
+        (_, Values::Unsigned(integers)) => {
+            Remark::Rounded(id, Cow::Owned(values::at(integers, at).to_string()))
+        }
+        _ => return None,
+    })
 }
 
 /// Converts an integer in Unix seconds or milliseconds to a timestamp, by the form of the field. Returns `None` if the result is

@@ -116,7 +116,7 @@ pub(super) fn answer(
     let next = last.map(|(rank, _)| Cursor::new(&settings.catalog, settings.ranking.keys(), rank.position()));
     let next = next.transpose()?;
     let total = request.count.then_some(selected);
-    let texts = page.iter().map(|(rank, document)| (&*rank.id, &**document));
+    let texts = page.iter().map(|(rank, document)| (&*rank.id, document.text()));
     let answer = SearchAnswer::of_documents(request, total, texts).with_next(next);
     let is_unknown = |id: &String| !found.contains(&*stored_id(&settings.catalog, id));
     let unknown_ids = sought.into_iter().filter(is_unknown).collect();

@@ -46,7 +46,7 @@ pub(super) struct ReadBlock {
     /// The number of selected documents, apart from `repeated`.
     pub(super) selected: u64,
     /// The selected documents that may be on the page, ascending by place.
-    pub(super) found: Vec<(Rank, Box<str>)>,
+    pub(super) found: Vec<(Rank, FoundDocument)>,
     /// The documents whose id may be repeated, in order.
     pub(super) repeated: Vec<RepeatedDocument>,
     /// The ids that the scan looks for and that were found.
@@ -77,7 +77,27 @@ pub(super) enum Kept {
     /// The filter selects the document, but it cannot be on the page.
     Selection,
     /// The document may be on the page.
-    Document(Rank, Box<str>),
+    Document(Rank, FoundDocument),
+}
+
+/// A document that may be on the page.
+pub(super) enum FoundDocument {
+    /// The text of the document. Empty if the answer has only ids.
+    Text(Box<str>),
+    /// The number of its row: in its block, and from when the block is merged, among all rows. The document is read if it is on the
+    /// page.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Parquet files have rows"))]
+    Row(u64),
+}
+
+impl FoundDocument {
+    /// Returns the text of the document. Empty for a row that has not been read.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Row(_) => "",
+        }
+    }
 }
 
 impl Block {
@@ -210,15 +230,10 @@ impl<'s> Outcome<'s> {
 
     /// Returns what is kept of a selected document whose id may be repeated.
     fn kept(&self, row: &Row<'_>, id: &str, document: &str) -> Kept {
-        let Settings { ranking, wanted, .. } = self.settings;
-        let keys = ranking.keys_of(row);
-        // The bound may be a document of this block, which has another id, and is not replaced either.
         let bound = self.top.bound().map(|bound| &**bound);
-        if *wanted == 0 || !ranking.is_by_place() && !ranking.takes_keys(&keys, id, bound) {
-            return Kept::Selection;
-        }
-        let document = if self.settings.keeps_documents { document } else { "" };
-        Kept::Document(Rank::new(&keys, id, 0), document.into())
+        kept(self.settings, row, id, bound, || {
+            FoundDocument::Text(if self.settings.keeps_documents { document.into() } else { "".into() })
+        })
     }
 
     fn finish(self, mut block: Block, report: ImportReport, failed: Option<Box<ImportError>>) -> ReadBlock {
@@ -227,9 +242,9 @@ impl<'s> Outcome<'s> {
         let document = |range: Range<usize>| {
             let bytes = block.text.get(range).filter(|_| settings.keeps_documents).unwrap_or_default();
             // The document was read, so it is valid UTF-8.
-            std::str::from_utf8(bytes).unwrap_or_default().into()
+            FoundDocument::Text(std::str::from_utf8(bytes).unwrap_or_default().into())
         };
-        let mut found: Vec<(Rank, Box<str>)> = top
+        let mut found: Vec<(Rank, FoundDocument)> = top
             .into_unsorted(&settings.ranking)
             .into_iter()
             .map(|(rank, range)| (rank, document(range)))
@@ -240,6 +255,23 @@ impl<'s> Outcome<'s> {
         let ids = ids.into();
         ReadBlock { accepted, ids, selected, found, repeated, sought, counts, report, failed, memory: block }
     }
+}
+
+/// Returns what is kept of a selected document whose id may be repeated. No document after `bound` is on the page. The bound may be
+/// a document of the same block: it has another id, and is not replaced either.
+pub(super) fn kept(
+    settings: &Settings,
+    row: &Row<'_>,
+    id: &str,
+    bound: Option<&Rank>,
+    document: impl FnOnce() -> FoundDocument,
+) -> Kept {
+    let Settings { ranking, wanted, .. } = settings;
+    let keys = ranking.keys_of(row);
+    if *wanted == 0 || !ranking.is_by_place() && !ranking.takes_keys(&keys, id, bound) {
+        return Kept::Selection;
+    }
+    Kept::Document(Rank::new(&keys, id, 0), document())
 }
 
 /// Adds a document to the counts by value, if there are any.

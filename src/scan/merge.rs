@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::block::{Block, Kept, ReadBlock, RepeatedDocument};
+use super::block::{Block, FoundDocument, Kept, ReadBlock, RepeatedDocument};
 use super::count::Counts;
 use super::id_hashes::IdHashes;
 use super::rank::Rank;
@@ -17,10 +17,12 @@ pub(super) struct Merged {
     ids: IdHashes,
     /// The insertion-order number of the next new id.
     next_place: u64,
+    /// The number of accepted documents.
+    documents: u64,
     /// The number of selected documents, apart from `repeated`.
     selected: u64,
     /// The first documents in the order of the answer, apart from `repeated`.
-    top: Top<Box<str>>,
+    top: Top<FoundDocument>,
     /// The documents whose ids may be repeated: the last document of each id.
     repeated: HashMap<Box<str>, LastDocument>,
     /// The counts by value, apart from `repeated`, if the scan counts values.
@@ -43,7 +45,7 @@ pub(super) struct Complete {
     pub(super) documents: u64,
     pub(super) selected: u64,
     /// The first documents in the order of the answer.
-    pub(super) top: Vec<(Rank, Box<str>)>,
+    pub(super) top: Vec<(Rank, FoundDocument)>,
     pub(super) sought: HashSet<Box<str>>,
     pub(super) counts: Option<Counts>,
     pub(super) report: ImportReport,
@@ -54,6 +56,7 @@ impl Merged {
         Self {
             ids: IdHashes::default(),
             next_place: 0,
+            documents: 0,
             selected: 0,
             top: Top::new(settings.wanted, None),
             repeated: HashMap::new(),
@@ -89,6 +92,12 @@ impl Merged {
             let before = replacing.partition_point(|other| *other < at);
             first.saturating_add(at.saturating_sub(before) as u64)
         };
+        let before = self.documents;
+        let among_all = |document: FoundDocument| match document {
+            FoundDocument::Row(at) => FoundDocument::Row(before.saturating_add(at)),
+            FoundDocument::Text(_) => document,
+        };
+        self.documents = before.saturating_add(accepted as u64);
         self.ids.add(ids);
         for RepeatedDocument { at, id, kept, counts } in repeated {
             let own = self.repeated.get(&id).map(|last| last.place);
@@ -96,13 +105,17 @@ impl Merged {
                 replacing.push(at);
             }
             let place = own.unwrap_or_else(|| place(at, &replacing));
+            let kept = match kept {
+                Kept::Document(rank, document) => Kept::Document(rank, among_all(document)),
+                kept => kept,
+            };
             let kept = self.without_document_behind(settings, place, kept);
             self.repeated.insert(id, LastDocument { place, kept, counts });
         }
         for (mut rank, document) in found {
             rank.place = place(usize::try_from(rank.place).unwrap_or(usize::MAX), &replacing);
             if settings.ranking.takes(&rank, self.top.bound().map(|bound| &**bound)) {
-                self.top.push(&settings.ranking, rank, document);
+                self.top.push(&settings.ranking, rank, among_all(document));
             }
         }
         let new = accepted.saturating_sub(replacing.len()) as u64;

@@ -15,7 +15,7 @@
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
 //! | counts of the values of fields | `count` |
-//! | scans of rows, whose documents are built last, for Parquet files | `rows` |
+//! | scans of rows, whose documents are built last, for Parquet files | `rows`, `row_notes` |
 //! | the settings, which all threads share | `settings` |
 //! | the answer and the errors | `answer`, `failed` |
 //!
@@ -47,6 +47,8 @@ mod id_hashes;
 mod merge;
 mod rank;
 #[cfg(feature = "arrow")]
+mod row_notes;
+#[cfg(feature = "arrow")]
 mod rows;
 mod run;
 mod settings;
@@ -54,5 +56,7 @@ mod top;
 
 pub use self::answer::{RowGroups, ScanAnswer, ScanError};
 #[cfg(feature = "arrow")]
-pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, RowScan};
+pub(crate) use self::row_notes::NoteSubject;
+#[cfg(feature = "arrow")]
+pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, RowResults, RowScan};
 pub use self::run::{Scan, ScanOutcome};

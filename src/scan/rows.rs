@@ -8,15 +8,16 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::answer::{RowGroups, ScanAnswer, answer};
-use super::block::{Block, ReadBlock};
+use super::block::{Block, FoundDocument, Kept, ReadBlock, RepeatedDocument, kept};
 use super::count::{Counting, Counts};
 use super::merge::{Complete, Merged};
 use super::rank::{Rank, Ranking};
+use super::row_notes::{NoteSubject, RowNotes};
 use super::settings::Settings;
 use super::top::Top;
 use crate::batch::Row;
 use crate::catalog::{Catalog, FieldId};
-use crate::engine::ImportReport;
+use crate::engine::{DocumentNote, ImportError, ImportMode, ImportReport};
 use crate::error::Error;
 use crate::facet::Facet;
 use crate::filter::{Filter, PreparedFilter, SearchRequest};
@@ -34,6 +35,18 @@ pub(crate) struct RowScan {
     request: RowRequest,
     sought: Vec<String>,
     merged: Merged,
+    /// The number of rows that were added so far.
+    rows: u64,
+    notes: RowNotes,
+}
+
+/// The end of a pass over all rows.
+pub(crate) enum RowResults {
+    Answer(ScanAnswer),
+    /// Ids may be repeated, so the scan needs the same rows once more.
+    ReadAgain(RowScan),
+    /// A row cannot be read again.
+    Unfit,
 }
 
 /// A row after which no row is on the page.
@@ -47,6 +60,9 @@ pub(crate) struct RowBlock<'s> {
     ids: Vec<u64>,
     selected: u64,
     top: Top<()>,
+    /// The rows whose ids may be repeated.
+    repeated: Vec<RepeatedDocument>,
+    notes: RowNotes,
     sought: Vec<Box<str>>,
     counts: Option<Counts>,
     /// True if no row of the block can be on the page.
@@ -54,7 +70,7 @@ pub(crate) struct RowBlock<'s> {
 }
 
 /// The results of a complete block of rows.
-pub(crate) struct ReadRows(ReadBlock);
+pub(crate) struct ReadRows(ReadBlock, RowNotes);
 
 impl RowRequest {
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -63,6 +79,10 @@ impl RowRequest {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.settings.limits
+    }
+
+    pub(crate) fn mode(&self) -> ImportMode {
+        self.settings.mode
     }
 
     /// Returns the filter of the search.
@@ -122,6 +142,8 @@ impl RowRequest {
             ids: Vec::with_capacity(ids),
             selected: 0,
             top,
+            repeated: Vec::new(),
+            notes: RowNotes::default(),
             sought: Vec::new(),
             counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),
             is_behind,
@@ -132,7 +154,8 @@ impl RowRequest {
 impl RowScan {
     pub(super) fn new(request: SearchRequest, settings: Arc<Settings>, sought: Vec<String>) -> Self {
         let merged = Merged::new(&settings);
-        Self { request: RowRequest { request, settings }, sought, merged }
+        let request = RowRequest { request, settings };
+        Self { request, sought, merged, rows: 0, notes: RowNotes::default() }
     }
 
     pub(crate) fn request(&self) -> &RowRequest {
@@ -143,17 +166,22 @@ impl RowScan {
         RowBound(self.merged.bound())
     }
 
+    /// Adds an error to the report, which does not end the scan.
+    pub(crate) fn list(&mut self, error: ImportError) {
+        self.merged.report.list(error);
+    }
+
     /// Adds the next block, in the order of the sources.
-    pub(crate) fn add(&mut self, ReadRows(block): ReadRows) {
+    pub(crate) fn add(&mut self, ReadRows(block, notes): ReadRows) {
+        self.notes.append(notes, self.rows);
+        self.rows = self.rows.saturating_add(block.accepted as u64);
         // A block of valid rows has no error.
         let added = self.merged.add(&self.request.settings, block);
         debug_assert!(added.is_ok(), "all rows were valid");
     }
 
-    /// Returns the answer. `documents` gets the numbers of rows, in ascending order, counted from 0 over all sources. It returns
-    /// the documents of these rows.
-    ///
-    /// Returns `None` if an id may be repeated, or if `documents` returns `None`.
+    /// Ends the pass. `documents` gets the numbers of rows, in ascending order, counted from 0 over all sources. It returns the
+    /// documents of these rows. `notes` gets such numbers as well. It returns the notes of an import of these rows.
     ///
     /// # Errors
     /// Returns an error if the cursor after the page would be too long, or if a histogram has too many buckets.
@@ -161,29 +189,54 @@ impl RowScan {
         self,
         (bytes, row_groups): (u64, RowGroups),
         documents: impl FnOnce(&[u64]) -> Option<Vec<Box<str>>>,
-    ) -> Result<Option<ScanAnswer>, Error> {
-        let Self { request: RowRequest { request, settings }, sought, merged } = self;
-        let Ok(mut complete) = merged.finish(&settings) else { return Ok(None) };
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let Complete { top, .. } = &mut complete;
-        let mut page: Vec<(u64, &mut Box<str>)> = top
-            .iter_mut()
-            .skip(number(request.offset))
-            .take(number(request.limit))
-            // No id is repeated, so the place of a case is the number of its row.
-            .map(|(rank, document)| (rank.place, document))
-            .collect();
-        page.sort_unstable_by_key(|(row, _)| *row);
-        if settings.keeps_documents && !page.is_empty() {
-            let rows: Vec<u64> = page.iter().map(|(row, _)| *row).collect();
-            let Some(texts) = documents(&rows).filter(|texts| texts.len() == rows.len()) else {
-                return Ok(None);
-            };
-            page.into_iter().zip(texts).for_each(|((_, document), text)| *document = text);
+        notes: impl FnOnce(&[u64]) -> Option<Vec<DocumentNote>>,
+    ) -> Result<RowResults, Error> {
+        let Self { request: RowRequest { request, settings }, sought, merged, notes: noted, .. } = self;
+        let mut complete = match merged.finish(&settings) {
+            Ok(complete) => complete,
+            Err(mut repeated) => {
+                repeated.extend(&settings.repeated);
+                let settings = Arc::new(settings.again(repeated));
+                return Ok(RowResults::ReadAgain(Self::new(request, settings, sought)));
+            }
+        };
+        if !read_page(&mut complete, &request, &settings, documents) {
+            return Ok(RowResults::Unfit);
+        }
+        let first_rows = noted.first_rows();
+        if !first_rows.is_empty() {
+            let made = notes(&first_rows).and_then(|notes| noted.complete(notes, &settings.catalog));
+            let Some(made) = made else { return Ok(RowResults::Unfit) };
+            complete.report.notes = made;
         }
         let answer = answer(&request, &settings, sought, complete, bytes)?;
-        Ok(Some(ScanAnswer { row_groups: Some(row_groups), ..answer }))
+        Ok(RowResults::Answer(ScanAnswer { row_groups: Some(row_groups), ..answer }))
     }
+}
+
+/// Reads the documents of the page, if the answer has documents. Returns false if a row cannot be read.
+fn read_page(
+    complete: &mut Complete,
+    request: &SearchRequest,
+    settings: &Settings,
+    documents: impl FnOnce(&[u64]) -> Option<Vec<Box<str>>>,
+) -> bool {
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let found = complete.top.iter_mut().skip(number(request.offset)).take(number(request.limit));
+    let mut page: Vec<(u64, &mut FoundDocument)> = found
+        .filter_map(|(_, document)| match document {
+            FoundDocument::Row(row) => Some((*row, document)),
+            FoundDocument::Text(_) => None,
+        })
+        .collect();
+    if page.is_empty() || !settings.keeps_documents {
+        return true;
+    }
+    page.sort_unstable_by_key(|(row, _)| *row);
+    let rows: Vec<u64> = page.iter().map(|(row, _)| *row).collect();
+    let Some(texts) = documents(&rows).filter(|texts| texts.len() == rows.len()) else { return false };
+    page.into_iter().zip(texts).for_each(|((_, document), text)| *document = FoundDocument::Text(text));
+    true
 }
 
 impl RowBlock<'_> {
@@ -192,11 +245,43 @@ impl RowBlock<'_> {
         self.rows = self.rows.saturating_add(rows);
     }
 
-    /// Adds the id of a row, which may be repeated.
+    /// Adds the id of a row. Returns true if an earlier pass has found that the id may be repeated. The caller then adds the row by
+    /// [`push_repeated`](Self::push_repeated), and not by the other methods.
     #[inline]
-    pub(crate) fn push_id(&mut self, id: &str) {
-        self.ids.push(self.settings.hasher.hash_one(id));
+    pub(crate) fn push_id(&mut self, id: &str) -> bool {
+        let hash = self.settings.hasher.hash_one(id);
         self.note_id(id);
+        if !self.settings.repeated.is_empty() && self.settings.repeated.contains(&hash) {
+            return true;
+        }
+        self.ids.push(hash);
+        false
+    }
+
+    /// Adds a row whose id may be repeated. `at` is its number in the block. `selected` has the values of the sort fields if the
+    /// filter of the search selects the row. `counted` has the values of the row if they may be counted, and a function as in
+    /// [`count`](Self::count).
+    pub(crate) fn push_repeated(
+        &mut self,
+        at: usize,
+        id: &str,
+        selected: Option<&Row<'_>>,
+        counted: Option<(&Row<'_>, &dyn Fn(usize) -> bool)>,
+    ) {
+        let document = || FoundDocument::Row(at as u64);
+        let bound = self.top.bound().map(|bound| &**bound);
+        let kept = selected.map_or(Kept::Nothing, |row| kept(self.settings, row, id, bound, document));
+        let counts = self.settings.counting.as_ref().zip(counted).map(|(counting, (row, selects))| {
+            let mut counts = counting.of_block(&self.settings.catalog);
+            count(counting, &mut counts, row, &self.settings.limits, selects);
+            counts
+        });
+        self.repeated.push(RepeatedDocument { at, id: id.into(), kept, counts });
+    }
+
+    /// Adds `count` rows to the note on a subject. `first` is the number of the first of them in the block.
+    pub(crate) fn note(&mut self, subject: NoteSubject, count: u64, first: usize) {
+        self.notes.add(subject, count, first as u64);
     }
 
     /// Notes the id of a row if the scan looks for it.
@@ -232,33 +317,52 @@ impl RowBlock<'_> {
     /// returns true if this filter selects the row.
     pub(crate) fn count(&mut self, row: &Row<'_>, selects: impl Fn(usize) -> bool) {
         if let (Some(counting), Some(counts)) = (&self.settings.counting, &mut self.counts) {
-            // The filters are asked for in the order of their numbers.
-            let next = Cell::new(0_usize);
-            counting.add(counts, row, &self.settings.limits, |_| {
-                let number = next.get();
-                next.set(number.saturating_add(1));
-                selects(number)
-            });
+            count(counting, counts, row, &self.settings.limits, selects);
         }
     }
 
     pub(crate) fn finish(self) -> ReadRows {
-        let Self { settings, rows, mut ids, selected, top, sought, counts, .. } = self;
+        let Self { settings, rows, mut ids, selected, top, mut repeated, notes, sought, counts, .. } = self;
         ids.sort_unstable();
+        // Rows are added by parts of the block, which need not be in order.
+        repeated.sort_unstable_by_key(|row| row.at);
         let found = top.into_unsorted(&settings.ranking).into_iter();
-        let mut found: Vec<(Rank, Box<str>)> = found.map(|(rank, ())| (rank, "".into())).collect();
+        let mut found: Vec<(Rank, FoundDocument)> = found
+            .map(|(rank, ())| {
+                let row = FoundDocument::Row(rank.place);
+                (rank, row)
+            })
+            .collect();
         found.sort_unstable_by_key(|(rank, _)| rank.place);
-        ReadRows(ReadBlock {
+        let block = ReadBlock {
             accepted: rows,
             ids: ids.into(),
             selected,
             found,
-            repeated: Vec::new(),
+            repeated,
             sought,
             counts,
             report: ImportReport::default(),
             failed: None,
             memory: Block::default(),
-        })
+        };
+        ReadRows(block, notes)
     }
+}
+
+/// Counts the values of a row. `selects` returns true if the filter with this number selects the row.
+fn count(
+    counting: &Counting,
+    counts: &mut Counts,
+    row: &Row<'_>,
+    limits: &Limits,
+    selects: impl Fn(usize) -> bool,
+) {
+    // The filters are asked for in the order of their numbers.
+    let next = Cell::new(0_usize);
+    counting.add(counts, row, limits, |_| {
+        let number = next.get();
+        next.set(number.saturating_add(1));
+        selects(number)
+    });
 }

@@ -57,10 +57,10 @@ pub struct DocumentNote {
     pub similar_fields: Vec<String>,
 }
 
-/// The maximum number of notes of a report. Further notes are dropped. Only a catalogue with many fields can cause more notes.
-const MOST_NOTES: usize = 256;
-
 impl DocumentNote {
+    /// The maximum number of notes of a report. Further notes are dropped. Only a catalogue with many fields can cause more notes.
+    pub(crate) const MOST: usize = 256;
+
     /// Returns a sentence about the value or member.
     #[must_use]
     pub fn message(&self) -> String {
@@ -121,7 +121,7 @@ impl DocumentNote {
                 if let Some(note) = notes.get_mut(at) {
                     note.count += 1;
                 }
-            } else if notes.len() < MOST_NOTES {
+            } else if notes.len() < Self::MOST {
                 let (found, similar_fields) = match remark {
                     Remark::NoZone(_, text) | Remark::Rounded(_, text) | Remark::Mistaken(_, text) => {
                         (Some(Found::text(&**text)), Vec::new())
@@ -143,7 +143,7 @@ impl DocumentNote {
             let known = notes.iter_mut().find(|own| own.kind == note.kind && own.path == note.path);
             if let Some(own) = known {
                 own.count += note.count;
-            } else if notes.len() < MOST_NOTES {
+            } else if notes.len() < Self::MOST {
                 notes.push(note);
             }
         }
@@ -283,6 +283,9 @@ mod tests {
     #[test]
     fn hostile_names_take_bounded_memory() {
         let members: String = (0..5000).map(|n| format!(",\"status{n}\":1,\"statu{n}\":2")).collect();
-        assert!(notes(ImportMode::Strict, &format!("{{\"id\":\"a\"{members}}}")).len() <= super::MOST_NOTES);
+        assert!(
+            notes(ImportMode::Strict, &format!("{{\"id\":\"a\"{members}}}")).len()
+                <= super::DocumentNote::MOST
+        );
     }
 }

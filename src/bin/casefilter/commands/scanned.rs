@@ -11,6 +11,8 @@ use casefilter::{
 use crate::commands::hints::hints_on;
 use crate::commands::unknown_ids as ids;
 use crate::input::cases::{Cases, Documents};
+#[cfg(feature = "arrow")]
+use crate::input::reading::name_of;
 use crate::input::syntax::unpaged;
 use crate::input::taker::Taker;
 #[cfg(feature = "arrow")]
@@ -96,12 +98,12 @@ pub(crate) fn scan(
 #[cfg(feature = "arrow")]
 fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Option<ScanAnswer>, Failure> {
     // If a file cannot be opened, the import reports the error.
-    let files = cases.paths().map(File::open).collect::<Result<Vec<File>, _>>();
-    let Ok(files) = files else { return Ok(None) };
+    let files = cases.paths().map(|path| File::open(path).map(|file| (name_of(path), file)));
+    let Ok(files) = files.collect::<Result<Vec<(String, File)>, _>>() else { return Ok(None) };
     // Only some of the bytes are read, so a total is not known.
     let progress = Progress::of_bytes(None);
     progress.say("scanning".to_owned());
-    match scan.parquet(files.into_iter().map(|file| WatchedFile::new(file, &progress))) {
+    match scan.parquet(files.into_iter().map(|(name, file)| (name, WatchedFile::new(file, &progress)))) {
         Ok(answer) => Ok(answer),
         Err(ScanError::Search(error)) if error.is_stop() => Err(error.into()),
         Err(_) => Ok(None),

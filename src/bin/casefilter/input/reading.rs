@@ -42,7 +42,7 @@ fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     })
 }
 
-fn name_of(path: &Path) -> String {
+pub(crate) fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
