@@ -646,6 +646,61 @@ fn the_last_case_of_a_repeated_id_replaces_the_earlier_ones() {
     }
 }
 
+/// Threads read parts of a large row group at the same time.
+#[test]
+fn large_row_groups_are_read_in_parts() {
+    let catalog = Catalog::cases();
+    let rows = 150_000;
+    let ids = |repeated: Option<usize>| -> ArrayRef {
+        let id = |at: usize| if Some(at) == repeated { "7".to_owned() } else { at.to_string() };
+        Arc::new((0..rows).map(|at| Some(id(at))).collect::<StringArray>())
+    };
+    let amounts: ArrayRef =
+        Arc::new((0..rows).map(|at| Some((at * 7919 % rows) as f64)).collect::<Float64Array>());
+    // The first value is in the last part.
+    let created: ArrayRef = Arc::new(
+        (0..rows).map(|at| (at > 120_000).then_some(at as i64)).collect::<TimestampMillisecondArray>(),
+    );
+    let offsets = OffsetBuffer::<i32>::from_lengths((0..rows).map(|at| at % 3));
+    let tags = StringArray::from_iter_values((0..offsets.last()).map(|at| format!("t{}", at % 5)));
+    let element = Arc::new(ArrowField::new_list_field(DataType::Utf8, true));
+    let tags: ArrayRef = Arc::new(ListArray::new(element, offsets, Arc::new(tags), None));
+    let file = |repeated: Option<usize>| {
+        let amount = "totalAmountInDefaultCurrency";
+        let columns = [
+            ("id", ids(repeated)),
+            (amount, amounts.clone()),
+            ("createdAt", created.clone()),
+            ("tags", tags.clone()),
+        ];
+        Form { group_rows: rows, ..FORM }.write(&[self::columns(columns)])
+    };
+    let (unique, twice) = (file(None), file(Some(140_000)));
+    for (file, documents) in [(&unique, rows), (&twice, rows - 1)] {
+        for (filter, order, limit) in [
+            ("tags = t1 and totalAmountInDefaultCurrency < 5000", "-totalAmountInDefaultCurrency", 5),
+            ("createdAt is present", "", 3),
+            ("true", "-createdAt", 9),
+        ] {
+            let filter = Filter::compile_text(&catalog, filter).unwrap();
+            let counts =
+                FacetsRequest::new(filter.clone()).with_facet(Facet::parse(&catalog, "tags").unwrap());
+            let request = SearchRequest::new(filter)
+                .with_order(Order::parse_list(&catalog, order).unwrap())
+                .with_limit(limit)
+                .with_count(true)
+                .with_cursor(true);
+            let found =
+                check(&catalog, ImportMode::Strict, std::slice::from_ref(file), &request, Some(&counts))
+                    .unwrap();
+            assert_eq!(found.documents, documents as u64);
+            let notes: Vec<(u64, u64)> =
+                found.report.notes.iter().map(|note| (note.count, note.line)).collect();
+            assert_eq!(notes, [(rows as u64 - 120_001, 120_002)]);
+        }
+    }
+}
+
 #[test]
 fn files_with_a_mark_are_checked_again_if_another_program_has_rewritten_them() {
     let catalog = Catalog::cases();

@@ -3,7 +3,7 @@
 use parquet::file::reader::ChunkReader;
 
 use super::scan_file::{Needs, ScanFile};
-use super::scan_group::{Unread, read_group};
+use super::scan_group::{Unread, read_part};
 use crate::engine::{Detached, DocumentNote, Queue, available_workers};
 use crate::scan::{ReadRows, RowGroups, RowRequest, RowResults, RowScan, Scan, ScanAnswer, ScanError};
 
@@ -96,6 +96,10 @@ fn read_groups<R: ChunkReader + 'static>(
     let mut row_groups = RowGroups::default();
     let mut noted = Vec::new();
     let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
+    // Few row groups are split, so that every thread has work.
+    let groups: usize = files.iter().map(|file| file.group_rows().count()).sum();
+    let is_few = groups < queue.workers().saturating_mul(2);
+    let most_parts = if is_few { queue.workers() } else { 1 };
     for file in files {
         for number in 0..file.group_rows().count() {
             request.check_stop().map_err(Unread::Stopped)?;
@@ -103,14 +107,16 @@ fn read_groups<R: ChunkReader + 'static>(
             let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
             *counter = counter.saturating_add(1);
             row_groups.excluded_rows = row_groups.excluded_rows.saturating_add(group.excluded_rows());
-            let (own, bound) = (request.clone(), scan.bound());
-            if queue.workers() == 1 {
-                scan.add(read_group(group, &own, bound)?);
-                continue;
-            }
-            queue.start(Detached, move || read_group(group, &own, bound));
-            if let Some(read) = queue.next_if_full() {
-                scan.add(read?);
+            for part in group.into_parts(most_parts) {
+                let (own, bound) = (request.clone(), scan.bound());
+                if queue.workers() == 1 {
+                    scan.add(read_part(&part, &own, bound)?);
+                    continue;
+                }
+                queue.start(Detached, move || read_part(&part, &own, bound));
+                if let Some(read) = queue.next_if_full() {
+                    scan.add(read?);
+                }
             }
         }
     }

@@ -3,12 +3,11 @@
 //!
 //! Each of these steps gives up (`None`) if an import has to read the file instead. `scan_group` evaluates the loaded row groups.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
@@ -27,6 +26,7 @@ use super::parquet_reader::{Opened, catch_panics, open_file};
 use super::plan::Plan;
 use super::projection::{ColumnCheck, LeafColumn, leaf_columns};
 use super::read::{ROW_BYTES, max_document_bytes};
+use super::row_group::{Chunks, Group};
 use super::rows::RowReader;
 use super::zones::{Values, Zone, is_text};
 use crate::catalog::{ArrayId, FieldId};
@@ -53,44 +53,12 @@ pub(super) struct ScanFile<R> {
     with_pages: OnceLock<Option<ArrowReaderMetadata>>,
 }
 
-/// The compressed columns of a row group that a scan needs.
-pub(super) struct Group {
-    pub(super) chunks: Chunks,
-    pub(super) metadata: ArrowReaderMetadata,
-    pub(super) number: usize,
-    pub(super) rows: usize,
-    /// True if the filters select no row.
-    pub(super) is_skipped: bool,
-    /// The rows that the filters may select, if the pages exclude others.
-    pub(super) possible: Option<Vec<Range<usize>>>,
-    /// The leaf columns that are read.
-    pub(super) leaves: Vec<usize>,
-    /// The leaf columns that are also read in the rows that the filters do not select: those of the ids, of doubtful values and of
-    /// unknown members.
-    pub(super) always: Vec<usize>,
-    /// The fields whose values have to be checked.
-    pub(super) doubtful: Vec<FieldId>,
-    /// The fields whose values are noted without being read, each with the number of rows that have a value.
-    pub(super) noted: Vec<(FieldId, u64)>,
-    /// True if the rows need no check: their ids are unique, and their values are valid.
-    pub(super) is_checked: bool,
-}
-
 /// The fields and arrays of objects that a scan reads in every row.
 pub(super) struct Needs {
     fields: Vec<FieldId>,
     arrays: Vec<ArrayId>,
     /// True if there is one file. The ids of several files may be repeated, even if those of each file are not.
     is_sole_file: bool,
-}
-
-impl Group {
-    /// Returns the number of rows that the statistics of pages exclude.
-    pub(super) fn excluded_rows(&self) -> u64 {
-        let Some(possible) = &self.possible else { return 0 };
-        let possible: usize = possible.iter().map(ExactSizeIterator::len).sum();
-        self.rows.saturating_sub(possible) as u64
-    }
 }
 
 impl Needs {
@@ -391,49 +359,5 @@ impl<R: ChunkReader> ChunkReader for Counted<R> {
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.bytes.fetch_add(length as u64, Ordering::Relaxed);
         self.reader.get_bytes(start, length)
-    }
-}
-
-/// Parts of a file in memory. Threads can read them at the same time, which they cannot do with a [`File`](std::fs::File).
-#[derive(Clone)]
-pub(super) struct Chunks {
-    /// The length of the file.
-    length: u64,
-    /// The parts with their offsets in the file.
-    parts: Arc<[(u64, Bytes)]>,
-}
-
-impl Chunks {
-    /// Returns the rest of the part that contains an offset.
-    fn at(&self, start: u64) -> ParquetResult<Bytes> {
-        let rest = self.parts.iter().find_map(|(first, bytes)| {
-            let before = usize::try_from(start.checked_sub(*first)?).ok()?;
-            (before < bytes.len()).then(|| bytes.slice(before..))
-        });
-        rest.ok_or_else(|| ParquetError::EOF(format!("no column has a page at {start}")))
-    }
-}
-
-impl Length for Chunks {
-    fn len(&self) -> u64 {
-        self.length
-    }
-}
-
-impl ChunkReader for Chunks {
-    type T = bytes::buf::Reader<Bytes>;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        self.at(start).map(Buf::reader)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let rest = self.at(start)?;
-        if length > rest.len() {
-            return Err(ParquetError::EOF(format!(
-                "a page of {length} bytes is longer than the rest of its column"
-            )));
-        }
-        Ok(rest.slice(..length))
     }
 }

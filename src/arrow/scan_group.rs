@@ -1,4 +1,4 @@
-//! Reads one row group of a scan: tests the filters on its columns, and ranks the selected rows.
+//! Reads a part of a row group: tests the filters on its columns, and ranks the selected rows.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,11 +14,12 @@ use super::mask::FilterMask;
 use super::noted::{rows_with_noted_value, rows_with_stray};
 use super::parquet_reader::catch_panics;
 use super::plan::Plan;
+use super::row_group::{Group, GroupPart};
 use super::rows::RowReader;
 use super::scalar::Scalar;
-use super::scan_file::Group;
+use super::scan_batch::{BatchIds, SortColumns, TestedBatch};
 use crate::batch::Row;
-use crate::catalog::{Field, FieldId, IdType};
+use crate::catalog::{FieldId, IdType};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::{MAX_ID_BYTES, add_defaults, case_limit, complete};
@@ -70,7 +71,7 @@ impl<'f> Tested<'f> {
     }
 }
 
-/// A reader of batches of one row group.
+/// A reader of batches of one part of a row group.
 struct GroupReader<'r> {
     request: &'r RowRequest,
     filter: Tested<'r>,
@@ -82,69 +83,60 @@ struct GroupReader<'r> {
     numbers: RowNumbers,
 }
 
-/// Reads a row group. No row after `bound` is on the page.
-pub(super) fn read_group(group: Group, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
-    let Group { rows, is_skipped, is_checked, .. } = group;
+/// Reads a part of a row group. No row after `bound` is on the page.
+pub(super) fn read_part(part: &GroupPart, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
+    let Group { is_skipped, is_checked, .. } = *part.group;
+    let rows = part.rows.len();
     let mut block = request.block(bound, if is_checked { 0 } else { rows });
-    for (field, count) in &group.noted {
-        // The first row of the note is in an earlier row group.
-        block.note(NoteSubject::Field(*field), *count, 0);
+    if part.rows.start == 0 {
+        for (field, count) in &part.group.noted {
+            // The first row of the note is in an earlier row group.
+            block.note(NoteSubject::Field(*field), *count, 0);
+        }
     }
-    if is_checked && group.leaves.is_empty() && (is_skipped || request.selects_all()) {
+    let all = &part.group.leaves;
+    if is_checked && all.is_empty() && (is_skipped || request.selects_all()) {
         block.add_rows(rows);
         block.add_selected(if is_skipped { 0 } else { rows });
         return Ok(block.finish());
     }
-    let Some(possible) = &group.possible else {
-        read_rows(
-            &group,
-            (&group.leaves, is_skipped),
-            std::slice::from_ref(&(0..rows)),
-            request,
-            &mut block,
-        )?;
+    let Some(possible) = part.possible() else {
+        read_rows(part, (all, is_skipped), std::slice::from_ref(&part.rows), request, &mut block)?;
         return Ok(block.finish());
     };
-    read_rows(&group, (&group.leaves, is_skipped), possible, request, &mut block)?;
+    read_rows(part, (all, is_skipped), &possible, request, &mut block)?;
     // No filter selects the other rows. They are read only if they need a check, or if the scan looks for ids.
-    let others = complement(possible, rows);
+    let others = part.complement(&possible);
     if is_checked && request.sought().next().is_none() {
         block.add_rows(others.iter().map(ExactSizeIterator::len).sum());
     } else {
-        read_rows(&group, (&group.always, true), &others, request, &mut block)?;
+        read_rows(part, (&part.group.always, true), &others, request, &mut block)?;
     }
     Ok(block.finish())
 }
 
-/// Returns the rows between ascending ranges of rows, out of `rows` rows.
-fn complement(ranges: &[Range<usize>], rows: usize) -> Vec<Range<usize>> {
-    let starts = [0].into_iter().chain(ranges.iter().map(|range| range.end));
-    let ends = ranges.iter().map(|range| range.start).chain([rows]);
-    starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
-}
-
-/// Reads some columns of some rows of a group. The rows are ascending ranges. If `is_skipped` is true, the filters select none of
+/// Reads some columns of some rows of a part. The rows are ascending ranges. If `is_skipped` is true, the filters select none of
 /// them.
 fn read_rows(
-    group: &Group,
+    part: &GroupPart,
     (leaves, is_skipped): (&[usize], bool),
     rows: &[Range<usize>],
     request: &RowRequest,
     block: &mut RowBlock<'_>,
 ) -> Result<(), Unread> {
     use arrow_array::RecordBatchReader;
-    let Group { chunks, metadata, number, .. } = group;
+    let Group { chunks, metadata, number, .. } = &*part.group;
     let mut batches = catch_panics(|| {
         let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaves.iter().copied());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks.clone(), metadata.clone())
             .with_row_groups(vec![*number])
             .with_projection(mask)
             .with_batch_size(BATCH_ROWS);
-        if group.possible.is_none() {
+        if *rows == [0..part.group.rows] {
             return builder.build();
         }
         let rows = rows.iter().cloned();
-        builder.with_row_selection(RowSelection::from_consecutive_ranges(rows, group.rows)).build()
+        builder.with_row_selection(RowSelection::from_consecutive_ranges(rows, part.group.rows)).build()
     })?;
     let plan = Plan::of_columns(&batches.schema(), request.catalog(), |_| true)?;
     let tested = |filter| if is_skipped { Ok(Tested::None) } else { Tested::new(filter, &batches) };
@@ -153,10 +145,10 @@ fn read_rows(
         request,
         count_filters: count_filters.collect::<Result<_, _>>()?,
         filter: tested(request.filter())?,
-        doubtful: &group.doubtful,
-        is_checked: group.is_checked,
+        doubtful: &part.group.doubtful,
+        is_checked: part.group.is_checked,
         rows: 0,
-        numbers: RowNumbers::new(rows),
+        numbers: RowNumbers::new(rows, part.rows.start),
     };
     while let Some(batch) = catch_panics(|| batches.next().transpose())? {
         request.check_stop().map_err(Unread::Stopped)?;
@@ -166,20 +158,21 @@ fn read_rows(
     if reader.rows == reader.numbers.count { Ok(()) } else { Err(Unread::Unfit) }
 }
 
-/// The numbers of the rows that are read, among all rows of the group.
+/// The numbers of the rows that are read, among the rows of the part.
 struct RowNumbers {
-    /// For each range of rows: the number of rows that are read before it, and its first row.
+    /// For each range of rows: the number of rows that are read before it, and its first row in the part.
     starts: Vec<(usize, usize)>,
     /// The number of all rows that are read.
     count: usize,
 }
 
 impl RowNumbers {
-    fn new(rows: &[Range<usize>]) -> Self {
+    /// `start` is the first row of the part in its row group.
+    fn new(rows: &[Range<usize>], start: usize) -> Self {
         let mut count = 0_usize;
         let mut starts = Vec::with_capacity(rows.len());
         for range in rows {
-            starts.push((count, range.start));
+            starts.push((count, range.start.saturating_sub(start)));
             count = count.saturating_add(range.len());
         }
         Self { starts, count }
@@ -191,71 +184,6 @@ impl RowNumbers {
         let (before, first) =
             place.checked_sub(1).and_then(|place| self.starts.get(place)).copied().unwrap_or_default();
         first.saturating_add(at.saturating_sub(before))
-    }
-}
-
-/// The ids of a batch.
-struct BatchIds<'b> {
-    /// The column of the ids. `None` if the rows need no check and the ids were not read.
-    column: Option<Scalar<'b>>,
-    /// The rows whose ids may be repeated, in ascending order.
-    repeated: Vec<usize>,
-}
-
-/// A batch, with the rows that the filters select.
-struct TestedBatch<'b> {
-    case: &'b Object<'b>,
-    rows: usize,
-    /// The rows that the filter of the search selects.
-    selected: BooleanBuffer,
-    /// For each filter of the counts, the rows that it selects.
-    counted: Vec<BooleanBuffer>,
-}
-
-impl TestedBatch<'_> {
-    /// Returns true if the filter of counts with this number selects a row.
-    fn counts(&self, filter: usize, at: usize) -> bool {
-        self.counted.get(filter).is_some_and(|rows| rows.value(at))
-    }
-
-    /// Makes the filters select none of these rows, which are in ascending order.
-    fn exclude(&mut self, rows: &[usize]) {
-        let mut rows = rows.iter().peekable();
-        let others = BooleanBuffer::collect_bool(self.rows, |at| rows.next_if_eq(&&at).is_none());
-        for selected in self.counted.iter_mut().chain([&mut self.selected]) {
-            *selected = &*selected & &others;
-        }
-    }
-}
-
-/// The columns of the sort fields.
-struct SortColumns<'r, 'b>(Vec<SortColumn<'r, 'b>>);
-
-struct SortColumn<'r, 'b> {
-    id: FieldId,
-    field: &'r Field,
-    values: Option<Scalar<'b>>,
-    default: Option<&'r Value<'static>>,
-}
-
-impl<'r: 'b, 'b> SortColumns<'r, 'b> {
-    /// Reads the sort values of a row.
-    ///
-    /// # Errors
-    /// Returns an error if a value is invalid.
-    fn read(&self, at: usize, row: &mut Row<'b>) -> Result<(), Error> {
-        row.clear();
-        for SortColumn { id, field, values, default } in &self.0 {
-            match values.as_ref().and_then(|values| values.value(field, at)) {
-                Some(value) => row.push(*id, value?),
-                None => {
-                    if let Some(value) = default {
-                        row.push(*id, (*value).clone());
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -286,7 +214,7 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Returns the number of a row of the batch among all rows of the group.
+    /// Returns the number of a row of the batch among the rows of the part.
     fn number(&self, at: usize) -> usize {
         self.numbers.of(self.rows.saturating_add(at))
     }
@@ -373,7 +301,7 @@ impl<'r> GroupReader<'r> {
         ids: &Scalar<'b>,
         block: &mut RowBlock<'_>,
     ) -> Result<(), Unread> {
-        let columns = self.sort_columns(batch.case);
+        let columns = SortColumns::new(self.request, batch.case);
         let mut row = Row::default();
         for at in batch.selected.set_indices() {
             columns.read(at, &mut row)?;
@@ -392,18 +320,6 @@ impl<'r> GroupReader<'r> {
         }
     }
 
-    fn sort_columns<'b>(&self, case: &'b Object<'b>) -> SortColumns<'r, 'b> {
-        let catalog = self.request.catalog();
-        let default_of = |id| catalog.defaults().iter().find(|(field, _)| *field == id);
-        let column = |id: FieldId| SortColumn {
-            id,
-            field: catalog.field(id),
-            values: Scalar::find(case, id),
-            default: default_of(id).map(|(_, value)| value),
-        };
-        SortColumns(self.request.sort_fields().map(column).collect())
-    }
-
     /// Adds the rows whose ids may be repeated.
     fn add_repeated<'b>(
         &self,
@@ -412,7 +328,7 @@ impl<'r> GroupReader<'r> {
         repeated: &[usize],
         block: &mut RowBlock<'_>,
     ) -> Result<(), Unread> {
-        let columns = self.sort_columns(batch.case);
+        let columns = SortColumns::new(self.request, batch.case);
         let mut values = RowReader::new(self.request.catalog(), case_limit(self.request.limits()));
         let mut sort_row = Row::default();
         for at in repeated.iter().copied() {
