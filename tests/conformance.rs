@@ -39,6 +39,25 @@ fn request(catalog: &Catalog, line: &Value) -> Result<SearchRequest, casefilter:
     FilterBuilder::new(catalog).request(body.as_bytes(), &params)
 }
 
+/// Returns the cases as a Parquet file whose row groups are small.
+#[cfg(feature = "arrow")]
+fn columns_of(catalog: &Catalog, documents: &[&str]) -> bytes::Bytes {
+    let writer = casefilter::arrow::ParquetWriter::new(Vec::new(), catalog, None).unwrap();
+    let mut writer = writer.with_group_rows(documents.len().div_ceil(3));
+    documents.iter().for_each(|document| writer.push(document).unwrap());
+    writer.finish().unwrap().into()
+}
+
+/// Checks that a scan of the Parquet file finds the cases of an answer.
+#[cfg(feature = "arrow")]
+fn check_columns(file: &bytes::Bytes, request: &SearchRequest, answer: &casefilter::SearchAnswer) {
+    let catalog = request.filter.catalog();
+    let scan = Scan::new(catalog, &casefilter::Limits::default(), ImportMode::Strict, request).unwrap();
+    let scanned = scan.parquet([("cases", file.clone())]).unwrap().expect("the cases are valid").answer;
+    assert_eq!(scanned.ids().collect::<Vec<_>>(), answer.ids().collect::<Vec<_>>(), "{request:?}");
+    assert_eq!(scanned.total(), answer.total(), "{request:?}");
+}
+
 /// Runs the requests of a file on the cases `name`.
 fn check(name: &str, requests: &str, catalog: &Catalog, wanted_requests: usize) {
     let cases = fs::read_to_string(data(&format!("{name}.cases.ndjson"))).unwrap();
@@ -54,6 +73,8 @@ fn check(name: &str, requests: &str, catalog: &Catalog, wanted_requests: usize) 
     assert_eq!(engine.len(), documents.len());
 
     let requests = fs::read_to_string(data(&format!("{name}.{requests}.ndjson"))).unwrap();
+    #[cfg(feature = "arrow")]
+    let columns = columns_of(catalog, &documents);
     let mut seen = 0;
     for (number, line) in requests.lines().enumerate() {
         let note = || format!("{name}, line {}: {line}", number + 1);
@@ -77,6 +98,9 @@ fn check(name: &str, requests: &str, catalog: &Catalog, wanted_requests: usize) 
         let scan = Scan::new(catalog, engine.limits(), ImportMode::Strict, &request).unwrap();
         let scanned = scan.read(Cursor::new(&cases)).unwrap();
         assert_eq!(scanned.answer.to_json(), answer.to_json(), "by a scan: {}", note());
+
+        #[cfg(feature = "arrow")]
+        check_columns(&columns, &request, &answer);
 
         let (page, total) = reference::search(&documents, &request).unwrap();
         assert_eq!(

@@ -132,7 +132,8 @@ fn read_rows(
             .with_row_groups(vec![*number])
             .with_projection(mask)
             .with_batch_size(BATCH_ROWS);
-        if *rows == [0..part.group.rows] {
+        let all = 0..part.group.rows;
+        if rows == std::slice::from_ref(&all) {
             return builder.build();
         }
         let rows = rows.iter().cloned();

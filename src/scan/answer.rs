@@ -111,12 +111,13 @@ pub(super) fn answer(
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let (offset, limit) = (number(request.offset), number(request.limit));
     let has_next = request.cursor && limit > 0 && top.len() > offset.saturating_add(limit);
-    let page: Vec<_> = top.into_iter().skip(offset).take(limit).collect();
-    let last = page.last().filter(|_| has_next);
+    let last = top.iter().skip(offset).take(limit).next_back().filter(|_| has_next);
     let next = last.map(|(rank, _)| Cursor::new(&settings.catalog, settings.ranking.keys(), rank.position()));
     let next = next.transpose()?;
     let total = request.count.then_some(selected);
-    let texts = page.iter().map(|(rank, document)| (&*rank.id, document.text()));
+    // The answer copies the documents. Each is dropped after its copy, so that a long page is not in memory twice.
+    let page = top.into_iter().skip(offset).take(limit);
+    let texts = page.map(|(rank, document)| (rank.id, document.into_text()));
     let answer = SearchAnswer::of_documents(request, total, texts).with_next(next);
     let is_unknown = |id: &String| !found.contains(&*stored_id(&settings.catalog, id));
     let unknown_ids = sought.into_iter().filter(is_unknown).collect();

@@ -92,10 +92,10 @@ pub(super) enum FoundDocument {
 
 impl FoundDocument {
     /// Returns the text of the document. Empty for a row that has not been read.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn into_text(self) -> Box<str> {
         match self {
             Self::Text(text) => text,
-            Self::Row(_) => "",
+            Self::Row(_) => "".into(),
         }
     }
 }

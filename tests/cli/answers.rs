@@ -147,9 +147,22 @@ fn parquet_files_are_scanned() {
         explained["scan"]["row_groups"],
         serde_json::json!({"tested": 0, "skipped": 1, "excluded_rows": 0})
     );
-    // An id that is repeated: the files are loaded.
     let twice = run(&["search", &parquet, &parquet, "--format", "table"]).code(0).out;
-    assert!(!twice.contains(" · read and searched in "), "{twice}");
+    assert!(
+        twice.contains(" of 500 selected, out of 500 cases ") && twice.contains(" · read and searched in "),
+        "{twice}"
+    );
+    // Files of several formats are loaded.
+    let mixed = run(&["explain", &parquet, &ndjson, "--format", "table"]).code(0).out;
+    let reason = "a database or a Parquet file is beside other files";
+    assert!(
+        mixed.ends_with(&format!("\nLoaded: {reason}, so the files were loaded before the search.\n")),
+        "{mixed}"
+    );
+    assert_eq!(run(&["explain", &parquet, &ndjson]).code(0).json()["loaded_because"], reason);
+    for command in [&["explain", &parquet, "--loaded"][..], &["explain", &folder.path("cases.db")]] {
+        assert_eq!(run(command).code(0).json().get("loaded_because"), None);
+    }
 }
 
 #[test]
@@ -326,7 +339,8 @@ fn commands_on_files_print_what_they_print_on_standard_input() {
     let malformed = folder.write("malformed.ndjson", lines.join("\n"));
     let first =
         serde_json::from_str::<serde_json::Value>(lines[0]).unwrap()["id"].as_str().unwrap().to_owned();
-    let requests: [&[&str]; 19] = [
+    let similar = format!("{first}x");
+    let requests: [&[&str]; 23] = [
         &["search"],
         &["search", "--where", "status = open", "--order", "-createdAt", "--limit", "3"],
         &[
@@ -350,6 +364,9 @@ fn commands_on_files_print_what_they_print_on_standard_input() {
         &["search", "--lenient", "--limit", "2", "--format", "ids"],
         &["search", "--timeout", "0ms"],
         &["search", "--limit", "all", "--format", "ids"],
+        &["search", "--limit", "all", "--count", "--where", "priority = high", "--order", "-createdAt,id"],
+        &["search", "--limit", "20000", "--offset", "2", "--format", "csv"],
+        &["search", "--limit", "all", "--where", "name = nobody", "--format", "ndjson"],
         &["stats", "--by", "status", "--by", "createdAt:month", "--by", "totalAmountInDefaultCurrency:stats"],
         &[
             "stats",
@@ -372,7 +389,8 @@ fn commands_on_files_print_what_they_print_on_standard_input() {
             "2",
         ],
         &["why", "--id", &first, "--where", "not status is present", "--lenient"],
-        &["why", "--id", "nobody", "--where", "status = open"],
+        &["why", "--id", &similar, "--where", "status = open"],
+        &["why", "--id", &first, "--where", "status = Open"],
     ];
     for path in [folder.path("cases.ndjson"), repeated, malformed.clone()] {
         let bytes = std::fs::read(&path).unwrap();

@@ -8,11 +8,12 @@ use casefilter::internal::FacetDefaults;
 use casefilter::{Catalog, ImportMode, SearchRequest};
 
 use crate::commands::hints::{hint, print_hints, warn};
-use crate::commands::scanned::scan;
+use crate::commands::scanned::{Scanned, scan};
 use crate::input::admin::Admin;
 use crate::input::cases::{Cases, Documents};
 use crate::input::explained::Explained;
 use crate::input::facets::Facets;
+use crate::input::load_reason::LoadReason;
 use crate::input::selection::Selection;
 use crate::output::failure::Failure;
 use crate::output::refusals::report_left_out;
@@ -37,7 +38,8 @@ use crate::output::wrap::line_width;
 ///
 /// `search` and `stats` do not load files: they test each case while they read the files. So does `explain`, which then shows how
 /// much of the files it has read. With --loaded, it loads the files, and explains how the loaded cases answer the request. A
-/// database is always explained in this way.
+/// database is always explained in this way. Some files have to be loaded, such as a Parquet file beside an NDJSON file. Then the
+/// last line is the reason, and the JSON has it as loaded_because.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -88,17 +90,22 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let facets = Facets::parse(&catalog, request.filter.clone(), &args.by, &defaults)?;
     warn(&request);
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
-    let explained = explain_scan(args, (&catalog, mode), (&request, &facets), compiling)?;
-    if let Some((explained, status)) = explained {
-        print(args, &explained)?;
-        return Ok(status);
-    }
+    let reason = match explain_scan(args, (&catalog, mode), (&request, &facets), compiling)? {
+        Ok((explained, status)) => {
+            print(args, &explained)?;
+            return Ok(status);
+        }
+        Err(reason) => reason.and_then(LoadReason::clause),
+    };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = report_left_out(&loaded.report);
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let mut explained = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
     if !args.by.is_empty() {
         explained = explained.with_facets(&loaded.cases.explain_facets(&facets)?)?;
+    }
+    if let Some(reason) = reason {
+        explained = explained.with_load_reason(reason)?;
     }
     // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
@@ -107,28 +114,30 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Scans the files, and explains the scan. Returns `None` if the files have to be loaded.
+/// Scans the files, and explains the scan. If the files have to be loaded, returns the reason. The reason is `None` with --loaded.
 fn explain_scan(
     args: &Args,
     (catalog, mode): (&Catalog, ImportMode),
     (request, facets): (&SearchRequest, &Facets),
     compiling: Duration,
-) -> Result<Option<(Explained, Status)>, Failure> {
+) -> Result<Result<(Explained, Status), Option<LoadReason>>, Failure> {
     if args.loaded {
-        return Ok(None);
+        return Ok(Err(None));
     }
     let counted = (!args.by.is_empty()).then_some(&facets.request);
-    let Some(scanned) = scan(&args.cases, (catalog, mode), request, counted, Documents::Kept)? else {
-        return Ok(None);
+    let scanned = match scan(&args.cases, (catalog, mode), request, counted, Documents::Kept)? {
+        Scanned::Answered(scanned) => scanned,
+        Scanned::Loads(reason) => return Ok(Err(Some(reason))),
     };
-    let hints =
-        scanned.hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow));
+    let hints = scanned.hints(&args.cases, (catalog, mode), (request, scanned.answer.selected), |narrow| {
+        args.selection.request_again(narrow)
+    });
     print_hints(&scanned.answer.report, request, &hints);
     let status = report_left_out(&scanned.answer.report);
     let files = args.cases.paths().count();
     let compiling = args.analyze.then_some(compiling);
     let explained = of_scan::explain(&scanned, files, catalog, (request, &facets.request), compiling)?;
-    Ok(Some((explained, status)))
+    Ok(Ok((explained, status)))
 }
 
 fn print(args: &Args, explained: &Explained) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ use casefilter::{
 use crate::commands::hints::hints_on;
 use crate::commands::unknown_ids as ids;
 use crate::input::cases::{Cases, Documents};
+use crate::input::load_reason::LoadReason;
 #[cfg(feature = "arrow")]
 use crate::input::reading::name_of;
 use crate::input::syntax::unpaged;
@@ -25,12 +26,6 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
-/// The maximum number of cases of a page, together with the cases before it. A scan keeps all of them in memory.
-const MOST_KEPT: u64 = 100_000;
-
-/// The same maximum for a request that needs only ids, without documents.
-pub(crate) const MOST_IDS: u64 = 1_000_000;
-
 /// The maximum number of cases that are loaded to find hints. Loading more would take much more memory and time than the scan.
 const MOST_HINTED: u64 = 100_000;
 
@@ -42,28 +37,37 @@ pub(crate) struct ScannedFiles {
     pub(crate) took: Duration,
 }
 
+/// The result of an attempt to answer a request while the files are read.
+pub(crate) enum Scanned {
+    Answered(Box<ScannedFiles>),
+    /// The files have to be loaded into an engine.
+    Loads(LoadReason),
+}
+
+impl Scanned {
+    /// Returns the answer. `None` if the files have to be loaded.
+    pub(crate) fn answered(self) -> Option<ScannedFiles> {
+        match self {
+            Self::Answered(answer) => Some(*answer),
+            Self::Loads(_) => None,
+        }
+    }
+}
+
 /// Answers a request while the files are read, and counts values if `facets` is given.
-///
-/// Returns `None` if the files need an engine. These are databases, Parquet files that need an import, Parquet files beside other
-/// files, and streams that cannot be copied. Also returns `None` for a request for a long page, and for a request that an engine
-/// rejects. The caller then gets the error of the engine.
 pub(crate) fn scan(
     cases: &Cases,
     (catalog, mode): (&Catalog, ImportMode),
     request: &SearchRequest,
     facets: Option<&FacetsRequest>,
     documents: Documents,
-) -> Result<Option<ScannedFiles>, Failure> {
-    let most = if documents == Documents::Kept { MOST_KEPT } else { MOST_IDS };
-    if request.offset.saturating_add(request.limit) > most {
-        return Ok(None);
-    }
+) -> Result<Scanned, Failure> {
     #[cfg(feature = "arrow")]
     let are_parquet = cases.are_parquet()?;
     #[cfg(not(feature = "arrow"))]
     let are_parquet = false;
-    if !are_parquet && !cases.are_scannable()? {
-        return Ok(None);
+    if !are_parquet && let Some(reason) = cases.load_reason()? {
+        return Ok(Scanned::Loads(reason));
     }
     let sought = ids::sought(&request.filter);
     let named = sought.len();
@@ -73,40 +77,46 @@ pub(crate) fn scan(
         Some(facets) => scan.with_facets(facets),
         None => Ok(scan),
     });
-    let Ok(scan) = scan else { return Ok(None) };
+    let Ok(scan) = scan else { return Ok(Scanned::Loads(LoadReason::Failed)) };
     let start = Instant::now();
+    let answered =
+        |answer| Scanned::Answered(Box::new(ScannedFiles { answer, named, took: start.elapsed() }));
     #[cfg(feature = "arrow")]
     if are_parquet {
-        return scan_parquet(cases, scan)
-            .map(|answer| answer.map(|answer| ScannedFiles { answer, named, took: start.elapsed() }));
+        return Ok(match scan_parquet(cases, scan)? {
+            Ok(answer) => answered(answer),
+            Err(reason) => Scanned::Loads(reason),
+        });
     }
     let mut taker = ScanTaker { scan, mode };
     loop {
         cases.read_all(catalog, &mut taker)?;
         match taker.scan.finish() {
-            Ok(ScanOutcome::Answer(answer)) => {
-                return Ok(Some(ScannedFiles { answer, named, took: start.elapsed() }));
-            }
+            Ok(ScanOutcome::Answer(answer)) => return Ok(answered(answer)),
             Ok(ScanOutcome::ReadAgain(scan)) => taker.scan = scan,
-            Err(ScanError::Search(error)) if !error.is_stop() => return Ok(None),
+            Err(ScanError::Search(error)) if !error.is_stop() => {
+                return Ok(Scanned::Loads(LoadReason::Failed));
+            }
             Err(error) => return Err(failure(error, mode)),
         }
     }
 }
 
-/// Answers a request from Parquet files. Returns `None` if an import has to read them, such as a file with a malformed case.
+/// Answers a request from Parquet files.
 #[cfg(feature = "arrow")]
-fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Option<ScanAnswer>, Failure> {
+fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Result<ScanAnswer, LoadReason>, Failure> {
     // If a file cannot be opened, the import reports the error.
     let files = cases.paths().map(|path| File::open(path).map(|file| (name_of(path), file)));
-    let Ok(files) = files.collect::<Result<Vec<(String, File)>, _>>() else { return Ok(None) };
+    let Ok(files) = files.collect::<Result<Vec<(String, File)>, _>>() else {
+        return Ok(Err(LoadReason::Failed));
+    };
     // Only some of the bytes are read, so a total is not known.
     let progress = Progress::of_bytes(None);
     progress.say("scanning".to_owned());
     match scan.parquet(files.into_iter().map(|(name, file)| (name, WatchedFile::new(file, &progress)))) {
-        Ok(answer) => Ok(answer),
+        Ok(answer) => Ok(answer.ok_or(LoadReason::MalformedParquet)),
         Err(ScanError::Search(error)) if error.is_stop() => Err(error.into()),
-        Err(_) => Ok(None),
+        Err(_) => Ok(Err(LoadReason::Failed)),
     }
 }
 
@@ -117,16 +127,17 @@ impl ScannedFiles {
         ids::note_some(self.named, &unknown);
     }
 
-    /// Returns possible reasons if the filter of the request selects no case. Up to 100,000 cases are loaded to find them, if
-    /// possible only with the fields of the filter. `compile` compiles the filter for another catalogue.
+    /// Returns possible reasons if the filter of the request selects no case. `selected` is the number of cases that it selects. Up
+    /// to 100,000 cases are loaded to find the reasons, if possible only with the fields of the filter. `compile` compiles the
+    /// filter for another catalogue.
     pub(crate) fn hints(
         &self,
         cases: &Cases,
         (catalog, mode): (&Catalog, ImportMode),
-        request: &SearchRequest,
+        (request, selected): (&SearchRequest, u64),
         compile: impl FnOnce(&Catalog) -> Result<SearchRequest, Failure>,
     ) -> Vec<String> {
-        if self.answer.selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
+        if selected > 0 || self.answer.documents == 0 || request.filter.is_all() {
             return Vec::new();
         }
         if self.answer.documents > MOST_HINTED {

@@ -18,7 +18,7 @@ use crate::commands::hints::{hints_on, print_hints, warn};
 use crate::commands::scanned::{ScannedFiles, scan};
 use crate::commands::search::answers::answer_all;
 use crate::commands::search::format::{SearchFormat, Shape};
-use crate::commands::search::long_page::LongPage;
+use crate::commands::search::long_page::{LongPage, PageSource};
 use crate::commands::search::page::print;
 use crate::commands::search::summary::{Took, note_cut, summary_of};
 use crate::commands::unknown_ids as ids;
@@ -175,9 +175,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     warn(&request);
     let shows_none = request.limit == 0 || shape.format == SearchFormat::Ids;
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
-    if request.limit <= MOST_AT_ONCE
-        && let Some(status) = scan_page((&request, documents), &shape, args, (&catalog, mode))?
-    {
+    if let Some(status) = scan_page((&request, documents), &shape, args, (&catalog, mode))? {
         return Ok(status);
     }
     let loaded = load(args, &catalog, mode, documents)?;
@@ -259,21 +257,26 @@ fn scan_page(
     args: &Args,
     (catalog, mode): (&Catalog, ImportMode),
 ) -> Result<Option<Status>, Failure> {
-    let Some(scanned) = scan(&args.cases, (catalog, mode), &args.limited(request), None, documents)? else {
-        return Ok(None);
-    };
+    let scanned = scan(&args.cases, (catalog, mode), &args.limited(request), None, documents)?;
+    let Some(scanned) = scanned.answered() else { return Ok(None) };
     write_report_of(args, &scanned.answer.report)?;
     scanned.note_unknown_ids();
     // Loading the files does not observe a deadline.
     let hints = match args.timeout {
         Some(_) => Vec::new(),
-        None => scanned
-            .hints(&args.cases, (catalog, mode), request, |narrow| args.selection.request_again(narrow)),
+        None => scanned.hints(&args.cases, (catalog, mode), (request, scanned.answer.selected), |narrow| {
+            args.selection.request_again(narrow)
+        }),
     };
     let ScannedFiles { answer: scanned, took, .. } = scanned;
     let ScanAnswer { answer: found, report, documents: cases, selected: total, .. } = scanned;
-    let page = FoundPage { found, total, cases, took: Took::Scan(took), report, hints };
-    page.print(request, shape).map(Some)
+    let took = Took::Scan(took);
+    if request.limit > MOST_AT_ONCE {
+        let page = LongPage { request, shape, total, database: None };
+        page.write(PageSource::Scanned(Box::new(found)), || summary_of(page.len(), total, cases, took))?;
+        return Ok(Some(page.print_notes(&report, &hints)));
+    }
+    FoundPage { found, total, cases, took, report, hints }.print(request, shape).map(Some)
 }
 
 impl FoundPage {
@@ -307,14 +310,10 @@ fn print_long(
     let page = LongPage { request, shape, total: cases.total(request)?, database };
     let hints = hints_on(&cases, request, || page.total == 0);
     let count = cases.len();
-    page.write(cases, || {
+    page.write(PageSource::Loaded(cases), || {
         summary_of(page.len(), page.total, count, Took::Search { searching: start.elapsed(), loading })
     })?;
-    if shape.format != SearchFormat::Table {
-        note_cut(page.len(), request, page.total);
-    }
-    print_hints(&report, request, &hints);
-    Ok(report_left_out(&report))
+    Ok(page.print_notes(&report, &hints))
 }
 
 /// Returns an error, because this build cannot search a server.

@@ -113,11 +113,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         &search.clone().with_limit(0),
         Some(&facets.request),
         Documents::Forgotten,
-    )? && let Some(counts) = &scanned.answer.facets
+    )?
+    .answered()
+        && let Some(counts) = &scanned.answer.facets
     {
         scanned.note_unknown_ids();
-        let hints = scanned
-            .hints(&args.cases, (&catalog, mode), &search, |narrow| args.criteria.request_again(narrow));
+        let hints =
+            scanned.hints(&args.cases, (&catalog, mode), (&search, scanned.answer.selected), |narrow| {
+                args.criteria.request_again(narrow)
+            });
         print_hints(&scanned.answer.report, &search, &hints);
         let status = report_left_out(&scanned.answer.report);
         args.print(&counts.to_json(), &catalog)?;

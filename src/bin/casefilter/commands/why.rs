@@ -7,10 +7,10 @@ use casefilter::{Catalog, FacetsRequest, Filter, ImportMode, ScanAnswer, SearchR
 use serde::Serialize;
 
 use crate::commands::hints::{hint, print_hints, warn};
-use crate::commands::scanned::{MOST_IDS, scan};
+use crate::commands::scanned::scan;
 use crate::input::admin::Admin;
 use crate::input::as_of::AsOfArg;
-use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::cases::{Cases, Documents};
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::Selection;
 use crate::output::escape::escape;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
-        return Err(unknown(&args.id, &loaded));
+        return Err(unknown(&args.id, loaded.cases.len(), nearest_ids(&loaded.cases, &args.id)?));
     };
     let why = why(&request, document)?;
     let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
@@ -99,32 +99,41 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 /// Does the same as [`run`], but finds the case while the files are read. If the case is selected, reads the files once more for
-/// its position. Returns `None` if the files have to be loaded.
+/// its position. If there is no such case, reads them once more for similar ids. Returns `None` if the files have to be loaded.
 fn scan_case(
     args: &Args,
-    source: (&Catalog, ImportMode),
+    (catalog, mode): (&Catalog, ImportMode),
     request: &SearchRequest,
 ) -> Result<Option<Status>, Failure> {
+    let ids = |request: &SearchRequest| {
+        let scanned = scan(&args.cases, (catalog, mode), request, None, Documents::Forgotten)?;
+        Ok::<_, Failure>(scanned.answered().map(|scanned| scanned.answer.answer))
+    };
     // A request for counts of no field counts the selected cases.
     let selected = FacetsRequest::new(request.filter.clone());
-    let Some(scanned) =
-        scan(&args.cases, source, &of_id(source.0, &args.id)?, Some(&selected), Documents::Kept)?
-    else {
-        return Ok(None);
-    };
-    let ScanAnswer { answer: found, facets, report, .. } = scanned.answer;
-    let selected = facets.map_or(0, |counts| counts.total);
-    // Advice on an unknown id, and hints on a filter that selects no case, need the loaded cases. So do long lists.
-    let is_answered = (selected > 0 || request.filter.is_all()) && selected <= MOST_IDS;
-    let Some(document) = found.documents().next().filter(|_| is_answered) else { return Ok(None) };
+    let of_id = of_id(catalog, &args.id)?;
+    let scanned = scan(&args.cases, (catalog, mode), &of_id, Some(&selected), Documents::Kept)?;
+    let Some(scanned) = scanned.answered() else { return Ok(None) };
+    let cases = scanned.answer.documents;
+    let selected = scanned.answer.facets.as_ref().map_or(0, |counts| counts.total);
+    let hints = scanned.hints(&args.cases, (catalog, mode), (request, selected), |narrow| {
+        args.selection.request_again(narrow)
+    });
+    let ScanAnswer { answer: found, report, .. } = scanned.answer;
     let status = report_left_out(&report);
-    print_hints(&report, request, &[]);
+    print_hints(&report, request, &hints);
+    let Some(document) = found.documents().next() else {
+        let all = SearchRequest::new(Filter::all(catalog)).with_limit(u64::MAX);
+        let Some(all) = ids(&all)? else { return Ok(None) };
+        let mut nearest = Nearest::new(&args.id);
+        all.ids().for_each(|id| nearest.take(id));
+        return Err(unknown(&args.id, cases, nearest));
+    };
     let why = why(request, document)?;
     let mut page = None;
     if why.selected {
-        let all = request.clone().with_offset(0).with_limit(selected).with_cursor(false);
-        let all = scan(&args.cases, source, &all, None, Documents::Forgotten)?;
-        let before = all.and_then(|all| all.answer.answer.ids().position(|id| id == why.id));
+        let Some(all) = ids(&whole_list(request))? else { return Ok(None) };
+        let before = all.ids().position(|id| id == why.id);
         page = before.map(|before| Page::at((before as u64).saturating_add(1), selected, request));
     }
     print(args, &why, page)?;
@@ -226,26 +235,25 @@ fn ordinal(number: u64) -> String {
     format!("{}{ending}", thousands(number))
 }
 
-/// Returns the failure for an id that does not belong to any case.
-fn unknown(id: &str, loaded: &Loaded) -> Failure {
+/// Returns the failure for an id that none of `cases` cases has.
+fn unknown(id: &str, cases: u64, nearest: Nearest) -> Failure {
     let quoted = |id: &str| format!("`{}`", escape(id));
-    let near: Vec<String> =
-        near_ids(&loaded.cases, id).unwrap_or_default().iter().map(|id| quoted(id)).collect();
+    let near: Vec<String> = nearest.found.iter().map(|(_, id)| quoted(id)).collect();
     let meant =
         if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-    let among = counted(loaded.cases.len(), "case");
+    let among = counted(cases, "case");
     Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
 }
 
-/// Returns at most three ids of cases that are similar to `id`. The most similar id is first.
-fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
+/// Finds the ids of cases that are similar to `id`.
+fn nearest_ids(cases: &LoadedCases, id: &str) -> Result<Nearest, Failure> {
     let request = SearchRequest::new(Filter::all(cases.catalog())).with_limit(u64::MAX);
     let mut nearest = Nearest::new(id);
     cases.each_id(&request, |other| {
         nearest.take(other);
         Ok(())
     })?;
-    Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
+    Ok(nearest)
 }
 
 /// At most three known ids that differ from the wanted id by few typing errors. The most similar id is first.
@@ -287,7 +295,7 @@ impl Nearest {
 
 /// Returns the position of an id among all cases that a request selects, in the order of the request, counted from 1.
 fn position_of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result<Option<u64>, Failure> {
-    let all = request.clone().with_offset(0).with_limit(u64::MAX);
+    let all = whole_list(request);
     let (mut place, mut found) = (0_u64, None);
     cases.each_id(&all, |other| {
         place = place.saturating_add(1);
@@ -297,6 +305,11 @@ fn position_of(cases: &LoadedCases, id: &str, request: &SearchRequest) -> Result
         Ok(())
     })?;
     Ok(found)
+}
+
+/// Returns a request for all cases that a request selects, in its order.
+fn whole_list(request: &SearchRequest) -> SearchRequest {
+    request.clone().with_offset(0).with_limit(u64::MAX).with_cursor(false)
 }
 
 /// Returns a request that selects the case with this id.

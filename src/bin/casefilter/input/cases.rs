@@ -10,6 +10,7 @@ use crate::input::copy::Copy;
 use crate::input::csv_cases::CsvArgs;
 use crate::input::database::open_to_read;
 use crate::input::file_format::FileFormat;
+use crate::input::load_reason::LoadReason;
 use crate::input::loaded::LoadedCases;
 use crate::input::reading::read_all;
 use crate::input::selection::Selection;
@@ -142,18 +143,20 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns true if all files are JSON or CSV, so that a request can be answered while they are read. Streams among them will be
-    /// copied when they are read, because a scan may read its files twice. Returns false if a stream cannot be copied.
-    pub(crate) fn are_scannable(&self) -> Result<bool, Failure> {
-        if self.db.is_some() || self.paths.is_empty() {
-            return Ok(false);
+    /// Returns `None` if all files are JSON or CSV, so that a request can be answered while they are read. Streams among them will
+    /// be copied when they are read, because a scan may read its files twice. Otherwise, returns the reason why the files have to be
+    /// loaded.
+    pub(crate) fn load_reason(&self) -> Result<Option<LoadReason>, Failure> {
+        if self.database().is_some() || self.paths.is_empty() {
+            return Ok(Some(LoadReason::Database));
         }
         for path in &self.paths {
             if !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
-                return Ok(false);
+                return Ok(Some(LoadReason::MixedFiles));
             }
         }
-        Ok(self.paths.iter().filter(|path| is_stream(path)).all(|path| self.streams.keep(path)))
+        let are_kept = self.paths.iter().filter(|path| is_stream(path)).all(|path| self.streams.keep(path));
+        Ok((!are_kept).then_some(LoadReason::Stream))
     }
 
     /// Returns true if all files are Parquet files.

@@ -32,6 +32,7 @@ pub(crate) mod help;
 pub(crate) mod holder;
 pub(crate) mod ids;
 pub(crate) mod kind;
+pub(crate) mod load_reason;
 pub(crate) mod loaded;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;

@@ -3,13 +3,17 @@
 use std::io::Write;
 use std::path::Path;
 
-use casefilter::SearchRequest;
+use casefilter::{ImportReport, SearchAnswer, SearchRequest};
 
+use crate::commands::hints::print_hints;
 use crate::commands::search::format::{SearchFormat, Shape};
+use crate::commands::search::summary::note_cut;
 use crate::input::loaded::LoadedCases;
 use crate::input::selection::ALL;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
+use crate::output::refusals::report_left_out;
+use crate::output::status::Status;
 use crate::output::stdout::Output;
 use crate::output::table::TableWriter;
 
@@ -26,6 +30,45 @@ pub(super) struct LongPage<'r> {
     pub(super) database: Option<&'r Path>,
 }
 
+/// The cases from which a page is written.
+pub(super) enum PageSource {
+    /// Cases that are searched for the page.
+    Loaded(LoadedCases),
+    /// A page that a scan has collected.
+    Scanned(Box<SearchAnswer>),
+}
+
+impl PageSource {
+    fn each_id(
+        &self,
+        request: &SearchRequest,
+        take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Loaded(cases) => cases.each_id(request, take),
+            Self::Scanned(page) => page.ids().try_for_each(take),
+        }
+    }
+
+    fn each_document(
+        &self,
+        request: &SearchRequest,
+        take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Loaded(cases) => cases.each_document(request, take),
+            Self::Scanned(page) => page.documents().try_for_each(take),
+        }
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        match self {
+            Self::Loaded(cases) => cases.close(),
+            Self::Scanned(_) => Ok(()),
+        }
+    }
+}
+
 impl LongPage<'_> {
     /// Returns the number of cases on the page.
     pub(super) fn len(&self) -> u64 {
@@ -33,7 +76,7 @@ impl LongPage<'_> {
     }
 
     /// Writes the page. Closes the database as soon as its cases have been read. `summary` returns the last line of a table.
-    pub(super) fn write(&self, cases: LoadedCases, summary: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub(super) fn write(&self, cases: PageSource, summary: impl FnOnce() -> String) -> Result<(), Failure> {
         let mut out = match self.database {
             Some(database) => Output::from_database(database)?,
             None => Output::from_memory(),
@@ -50,7 +93,16 @@ impl LongPage<'_> {
         closed.and(written)
     }
 
-    fn read<W: Write>(&self, cases: &LoadedCases, out: &mut Output<W>) -> Result<(), Failure> {
+    /// Prints on standard error the number of written cases if there are more, and the hints. Returns the status of the command.
+    pub(super) fn print_notes(&self, report: &ImportReport, hints: &[String]) -> Status {
+        if self.shape.format != SearchFormat::Table {
+            note_cut(self.len(), self.request, self.total);
+        }
+        print_hints(report, self.request, hints);
+        report_left_out(report)
+    }
+
+    fn read<W: Write>(&self, cases: &PageSource, out: &mut Output<W>) -> Result<(), Failure> {
         let Self { request, shape, total, .. } = *self;
         match shape.format {
             SearchFormat::Ids => cases.each_id(request, |id| out.id(id)),
