@@ -141,8 +141,9 @@ fn count_of(records: &mut RecordWriter<'_>, maker: &str, now: DateTime<Utc>) -> 
     Ok(counting)
 }
 
-/// Removes share tokens that no longer count. Looks at the [`SWEPT`] share tokens after a random key. After the last one, continues
-/// with the first one. So in the course of time, each expired token is removed.
+/// Removes the share tokens of one record kind that no longer [count](ShareToken::counts). Checks only [`SWEPT`] share tokens,
+/// beginning after a random key. After the last share token of the kind, continues with the first. So repeated calls remove all
+/// share tokens that no longer count.
 fn remove_expired(
     records: &mut RecordWriter<'_>,
     kind: &str,
@@ -164,7 +165,8 @@ fn remove_expired(
     Ok(())
 }
 
-/// Returns true for the record of a share token that no longer counts. A damaged record is kept.
+/// Returns true if the text is the record of a share token that no longer [counts](ShareToken::counts). Returns false for a damaged
+/// record, so that it is kept.
 fn is_expired(text: &str, now: DateTime<Utc>) -> bool {
     serde_json::from_str::<ShareToken>(text).is_ok_and(|share| !share.counts(now))
 }

@@ -100,7 +100,8 @@ impl Head {
     }
 }
 
-/// A value of the store that lives as long as the snapshot.
+/// A value that a store attaches to a snapshot, such as its reader of documents. The snapshot keeps the value alive, until the
+/// store replaces or removes it.
 #[cfg(feature = "store")]
 pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
 

@@ -243,7 +243,7 @@ impl From<StoreError> for Unopened {
     }
 }
 
-/// Opens the database. If it does not exist, prepares a new database, which gets its name when it is closed.
+/// Opens the database. If it does not exist, prepares a new database, whose file appears at `path` when the database is closed.
 fn open(path: &Path, catalog: &Catalog, options: &StoreOptions) -> Result<Store, Unopened> {
     let open = || Store::open(path, catalog.clone(), options.clone());
     match open() {

@@ -110,8 +110,9 @@ pub(crate) struct Args {
 
     /// The file of app tokens, as `token app` writes it
     ///
-    /// The service follows the file: a change is in force within a second, also after SIGHUP. A pipe is read only once, at the
-    /// start. If the changed file is not valid, the service logs the error and keeps its tokens.
+    /// The service applies a change of the file within a second. After SIGHUP, it reads the file again, even if the file seems
+    /// unchanged. A pipe is read only once, at the start. If the changed file is not valid, the service logs the error and keeps
+    /// its tokens.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     pub(super) tokens: PathBuf,
 
