@@ -41,8 +41,8 @@ impl Buckets {
                 }
                 #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^52")]
                 let number = quotient as i64;
-                // The division rounds, so the quotient may be one too small or one too large. An edge that exceeds the doubles is
-                // below all of them, or above all of them.
+                // The division rounds, so the quotient may be one too small or one too large. An edge outside the range of a double
+                // is below all doubles, or above all doubles.
                 if self.edge(number).map_or(number > 0, |edge| ordinal < edge) {
                     Some(number - 1)
                 } else if self.edge(number + 1).is_some_and(|edge| edge <= ordinal) {
