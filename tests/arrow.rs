@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-/// An array with an invalid element is null, also if its field has a default.
+/// An array with an invalid element is null, even if its field has a default.
 #[test]
 fn an_invalid_array_of_a_field_with_a_default_is_null() {
     let amounts = casefilter::Field::new("amounts[]", FieldType::Number).with_default("0.5");

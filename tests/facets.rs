@@ -378,7 +378,7 @@ fn sums_of_integers_and_decimals_are_exact() {
     engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
     let facets = ["i:stats", "d:stats", "n:stats"].map(|text| Facet::parse(&catalog, text).unwrap());
     let request = FacetsRequest::new(Filter::all(&catalog)).with_facets(facets);
-    // The sum of `n` exceeds the doubles, its mean does not.
+    // The sum of `n` is outside the range of a double, but its mean is not.
     let expected = r#"{"totalItems":3,"facets":[{"field":"i","stats":{"count":3,"min":1,"max":9223372036854775807,"sum":18446744073709551615,"mean":6.148914691236517e18},"absent":0},{"field":"d","stats":{"count":2,"min":0.10,"max":0.20,"sum":0.30,"mean":0.15},"absent":1},{"field":"n","stats":{"count":4,"min":1,"max":1.7e308,"mean":1.075e308},"absent":1}]}"#;
     assert_eq!(engine.facets(&request).unwrap().to_json(), expected);
 }

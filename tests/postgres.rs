@@ -194,7 +194,7 @@ fn random_data_gives_the_same_results_as_the_engine() {
     });
 }
 
-/// Numbers that exceed the doubles when they are added, multiplied or divided.
+/// Numbers whose sums, products or quotients are outside the range of a double.
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
 fn counts_of_extreme_values_are_those_of_the_engine() {

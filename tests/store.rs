@@ -37,7 +37,7 @@ const CASES: &[u8] = br#"[
 {"id":"d","totalAmountInDefaultCurrency":-3}
 ]"#;
 
-/// The file does not keep the index of substrings. It is made again when a column is read, also if only the catalogue of the later
+/// The file does not keep the index of substrings. It is made again when a column is read, even if only the catalogue of the later
 /// opening declares the field searchable.
 #[test]
 fn searchable_fields_have_their_index_after_opening() {

@@ -93,7 +93,7 @@ struct Pages {
 }
 
 /// Returns the rows whose pages may have a case that one of the filters selects, as ascending ranges that do not touch. Returns
-/// `None` if the pages exclude few rows, or none because the file has no page index.
+/// `None` if the statistics of the pages exclude only few rows, or if the file has no page index.
 pub(super) fn possible_rows<'f>(
     reader: &impl ChunkReader,
     group: &RowGroupMetaData,

@@ -55,8 +55,8 @@ pub(super) enum Origin {
     Child(usize),
     /// The elements of the enclosing list.
     Element,
-    /// No array: the object, or the list of objects, has no column of its own. It is built from the columns of its members, such as
-    /// `caseReview.status` and `caseReview.name`.
+    /// No Arrow array: the object, or the list of objects, has no column of its own. It is built from the columns of its members,
+    /// such as `caseReview.status` and `caseReview.name`.
     Members,
 }
 

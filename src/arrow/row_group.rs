@@ -22,7 +22,7 @@ pub(super) struct Group {
     pub(super) rows: usize,
     /// True if the filters select no row.
     pub(super) is_skipped: bool,
-    /// The rows that the filters may select, if the pages exclude others.
+    /// The rows that the filters may select, by the statistics of the pages. `None` if no rows are skipped by these statistics.
     pub(super) possible: Option<Vec<Range<usize>>>,
     /// The leaf columns that are read.
     pub(super) leaves: Vec<usize>,
@@ -69,7 +69,8 @@ pub(super) struct GroupPart {
 }
 
 impl GroupPart {
-    /// Returns the rows that the filters may select, if the pages exclude others.
+    /// Returns the rows of the part that the filters may select, by the statistics of the pages. Returns `None` if no rows are
+    /// skipped by these statistics.
     pub(super) fn possible(&self) -> Option<Vec<Range<usize>>> {
         let clip = |range: &Range<usize>| range.start.max(self.rows.start)..range.end.min(self.rows.end);
         let possible = self.group.possible.as_ref()?;

@@ -295,7 +295,7 @@ impl<'r> GroupReader<'r> {
         Ok(BatchIds { column: Some(ids), repeated })
     }
 
-    /// Offers the selected rows for the page.
+    /// Offers the selected rows of a batch to `block`, as candidates for the page of results.
     fn rank<'b>(
         &self,
         batch: &TestedBatch<'b>,

@@ -168,7 +168,8 @@ impl BufferedRow {
         values.iter().map(|scalar| self.value(scalar))
     }
 
-    /// Copies the values of these fields, which are in ascending order, and all elements of arrays, in document order.
+    /// Copies the values of `fields`, and the starts of all array elements, to `own`. The order is that of the document. But if the
+    /// row has no array elements, the order is that of `fields`. `fields` must be in ascending order.
     pub(super) fn copy_with_elements(&self, fields: &[FieldId], own: &mut OwnedRow) {
         if self.elements.is_empty() {
             for field in fields {

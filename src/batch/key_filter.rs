@@ -67,7 +67,7 @@ impl KeyFilter {
         usize::try_from((hash >> 32).wrapping_mul(blocks) >> 32).unwrap_or(0)
     }
 
-    /// Returns false if the column does not have the string.
+    /// Returns false only if the column does not have the string.
     pub(crate) fn may_have(&self, text: &str) -> bool {
         let hash = xxh3_64(text.as_bytes());
         let block = self.blocks[self.block(hash)];

@@ -140,7 +140,8 @@ fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
     assert!(error.to_string().ends_with("`tags`, which is a multi-valued string field"), "{error}");
 }
 
-/// A value of each type, in the form of criteria, and a value that is malformed for the type.
+/// Two valid values of each type except decimals, as they are written in criteria, and a value that is malformed for the type.
+/// Every value of a string field is valid, so the malformed value is `None`.
 const VALUES: [(FieldType, [&str; 2], Option<&str>); 5] = [
     (FieldType::String, ["a", "b"], None),
     (FieldType::Number, ["1.5", "-2"], Some("x")),

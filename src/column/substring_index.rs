@@ -80,8 +80,9 @@ pub(super) const MOST_BYTES: usize = 22;
 /// The minimum number of bitmaps, even if the strings are very short.
 const FEWEST_BITMAPS: usize = 64;
 
-/// The maximum number of windows of a searched text whose bitmaps are intersected. With this number of windows, about one in a
-/// million of the blocks that do not match is left, or fewer. More windows would only take more time.
+/// The maximum number of windows of a searched text whose bitmaps are intersected. In an index of strings of 100 letters, about one
+/// in a million of the blocks that do not match then remains. In an index of shorter strings, fewer of these blocks remain. More
+/// windows would only take more time.
 const MOST_WINDOWS: usize = 16;
 
 /// An index for substrings of the strings of a dictionary. The [module docs](self) describe it.

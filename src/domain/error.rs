@@ -119,8 +119,8 @@ impl DomainError {
         Self { cause: Cause::ShareToken, ..Self::new(DomainErrorKind::Unauthorized, description) }
     }
 
-    /// Returns the error for an app token that has created `most` share tokens that count: those that have not expired, and those
-    /// that were used and were created in the last 24 hours.
+    /// Returns the error for an app token that already has `most` share tokens. Share tokens count if they have not expired, or if
+    /// they were used and were created in the last 24 hours.
     pub(super) fn too_many_share_tokens(most: usize) -> Self {
         let description = format!(
             "the app token has created {most} share tokens that have not expired or that were used in the last 24 hours, which is the maximum; try again when some have expired"

@@ -16,12 +16,12 @@ const DEFAULT_LIFETIME_S: u64 = 3600;
 /// The maximum lifetime of such a token: 7 days.
 const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 
-/// The maximum number of share tokens that one app token has created and that count: those that have not expired, and those that
-/// were used and created within a day.
+/// The maximum number of share tokens that one app token can have at a time. A share token counts until it expires. A used share
+/// token also counts for 24 hours after its creation, even if it has expired.
 const MOST_TOKENS: usize = 1000;
 
-/// The number of share tokens of each record kind that a creation looks at, to remove those that have expired. Their makers do not
-/// matter.
+/// The number of share tokens of each record kind that the creation of a share token checks, to remove expired ones. The checked
+/// tokens may have been created by any app token.
 const SWEPT: usize = 64;
 
 /// The body with which a client creates a share token. All members are optional.
@@ -121,9 +121,9 @@ fn entry_key(maker: &str, key: &str) -> String {
     format!("{maker}{key}")
 }
 
-/// Returns the number of share tokens of an app token that count. A result below [`MOST_TOKENS`] may include some that no longer
-/// count. If they seem to be too many, removes those that no longer count.
-/// Reads no share token of another app token.
+/// Returns the number of share tokens that count for the limit of an app token. A result below [`MOST_TOKENS`] may include share
+/// tokens that no longer count. If the limit seems to be reached, removes the share tokens that no longer count. Reads no share
+/// token of another app token.
 fn count_of(records: &mut RecordWriter<'_>, maker: &str, now: DateTime<Utc>) -> Result<usize, DomainError> {
     let count = records.sizes(SHARE_TOKENS_BY_MAKER, maker)?.count;
     if count < MOST_TOKENS {
@@ -141,8 +141,9 @@ fn count_of(records: &mut RecordWriter<'_>, maker: &str, now: DateTime<Utc>) -> 
     Ok(counting)
 }
 
-/// Removes share tokens that no longer count. Looks at the [`SWEPT`] share tokens after a random key. After the last one, continues
-/// with the first one. So in the course of time, each expired token is removed.
+/// Removes the share tokens of one record kind that no longer [count](ShareToken::counts). Checks only [`SWEPT`] share tokens,
+/// beginning after a random key. After the last share token of the kind, continues with the first. So repeated calls remove all
+/// share tokens that no longer count.
 fn remove_expired(
     records: &mut RecordWriter<'_>,
     kind: &str,
@@ -164,7 +165,8 @@ fn remove_expired(
     Ok(())
 }
 
-/// Returns true for the record of a share token that no longer counts. A damaged record is kept.
+/// Returns true if the text is the record of a share token that no longer [counts](ShareToken::counts). Returns false for a damaged
+/// record, so that it is kept.
 fn is_expired(text: &str, now: DateTime<Utc>) -> bool {
     serde_json::from_str::<ShareToken>(text).is_ok_and(|share| !share.counts(now))
 }
@@ -190,8 +192,8 @@ fn remove(
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant and for one of another client. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and [`TooMany`](super::DomainErrorKind::TooMany) if `maker`
-/// has too many share tokens that count: those that have not expired, and used ones that were created in the last 24 hours. Returns
-/// an error if the store cannot be read or written, or if the system cannot provide random numbers.
+/// has too many share tokens. Share tokens count if they have not expired, or if they were used and were created in the last 24
+/// hours. Returns an error if the store cannot be read or written, or if the system cannot provide random numbers.
 pub(crate) fn share_profile_in(
     store: &Store,
     applicant_id: &str,

@@ -32,7 +32,7 @@ pub struct ListedShareToken {
     /// The id of the copy that was made with the token. `None` if there is none, or if the host has made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_id: Option<String>,
-    /// The client of the copy.
+    /// The client to which the copy belongs. `None` if `copy_id` is `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_client_id: Option<String>,
 }

@@ -133,7 +133,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
+    /// Returns the errors of [`FilterSet::insert_many`]. If there is an error, nothing is inserted. Returns an error of kind
     /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
     pub fn insert_standing(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
         let watching = self.watching()?;
@@ -178,7 +178,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`FilterSet::insert_many`], and then inserts nothing. Returns an error of kind
+    /// Returns the errors of [`FilterSet::insert_many`]. If there is an error, nothing is inserted. Returns an error of kind
     /// [`CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the engine was built without a set.
     pub fn insert_entering(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
         let watching = self.watching()?;

@@ -41,7 +41,7 @@ pub struct FieldMemory {
     pub name: String,
     /// The size of its column in all batches.
     pub column_bytes: u64,
-    /// The size of its indexes, in each batch and over all batches.
+    /// The total size of its indexes: the indexes of the single batches, and the index over all batches.
     pub index_bytes: u64,
 }
 

@@ -35,8 +35,8 @@ pub struct Envelope {
     /// The `errorCode` of the first error, from the table [`ErrorCode::ALL`]. `None` if `error_type` is not from this table.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub error_code: Option<u32>,
-    /// The `type` of the first error, from the table [`ErrorCode::ALL`]. On the admin socket of the service, it may be a kind of
-    /// store error instead.
+    /// The `type` of the first error, from the table [`ErrorCode::ALL`]. On the admin socket of the service, it may be another name
+    /// instead, such as the `code` of a `StoreErrorKind`.
     #[cfg_attr(feature = "serde", serde(rename = "type", skip_serializing_if = "Option::is_none"))]
     pub error_type: Option<&'static str>,
 }
@@ -58,7 +58,7 @@ impl Envelope {
     /// Creates the envelope for a search that was stopped: at its [`Deadline`](crate::Deadline), or by its
     /// [`CancelToken`](crate::CancelToken). Its status is 503.
     ///
-    /// [`Error::is_stop`] is true for these errors.
+    /// [`Error::is_stop`] returns true for the error of such a search.
     ///
     /// ```
     /// use casefilter::envelope::Envelope;

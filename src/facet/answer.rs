@@ -24,8 +24,9 @@ pub struct FacetAnswer {
     pub total: u64,
     /// The number of these documents that have no value of the field.
     pub absent: u64,
-    /// True if the facet should be counted without [its own criteria](crate::Facet::with_own_criteria_apart), but some criteria on
-    /// the field stay. They also name other fields, belong to a joined filter, or are the `ids` of a body.
+    /// True if the facet was requested without [its own criteria](crate::Facet::with_own_criteria_apart), but some criteria on the
+    /// field had to be applied. Such a criterion also names other fields, belongs to a joined filter, or is the list `ids` of a
+    /// body.
     pub with_own_criteria: bool,
     /// The counts.
     pub counts: FacetCounts,

@@ -9,7 +9,7 @@ use crate::value::{Number, OrderedType};
 /// The buckets of a histogram of ordinals.
 ///
 /// Buckets have consecutive numbers, in ascending order of their values. Each ordinal is in exactly one bucket. A bucket contains
-/// the ordinals from its [edge](Self::edge) up to the edge of the next bucket, and not that edge.
+/// the ordinals from its [edge](Self::edge) up to, but not including, the edge of the next bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Buckets {
     /// Intervals of the calendar, in local time with a fixed offset from UTC.
@@ -41,8 +41,8 @@ impl Buckets {
                 }
                 #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^52")]
                 let number = quotient as i64;
-                // The division rounds, so the quotient may be one too small or one too large. An edge that exceeds the doubles is
-                // below all of them, or above all of them.
+                // The division rounds, so the quotient may be one too small or one too large. An edge outside the range of a double
+                // is below all doubles, or above all doubles.
                 if self.edge(number).map_or(number > 0, |edge| ordinal < edge) {
                     Some(number - 1)
                 } else if self.edge(number + 1).is_some_and(|edge| edge <= ordinal) {
@@ -69,7 +69,8 @@ impl Buckets {
         }
     }
 
-    /// Returns the numbers of the first and the last bucket between two given edges. An answer always lists these buckets.
+    /// Returns the numbers of the first and the last bucket between the edges that a request gives. An answer always lists these
+    /// buckets and those between them. Returns `None` if the request gives fewer than two edges.
     pub(crate) fn fixed(&self) -> Option<(i64, i64)> {
         match self {
             Self::Edges(edges) if edges.len() > 1 => Some((1, i64::try_from(edges.len()).ok()? - 1)),

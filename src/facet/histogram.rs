@@ -45,8 +45,8 @@ impl HistogramCounts {
         self.is_too_narrow || self.counts.len() as u64 > limits.facet_buckets
     }
 
-    /// Returns the buckets from the first to the last that has a document, with the empty ones between them. Buckets between two
-    /// given edges are always listed.
+    /// Returns the buckets from the first to the last that has a document, with the empty ones between them. If the request gives
+    /// the edges, also returns all buckets between the first and the last edge, even if they are empty.
     ///
     /// # Errors
     /// Returns [`ErrorKind::TooManyBuckets`] if the list exceeds [`Limits::facet_buckets`]. The error has no path.

@@ -172,7 +172,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`and`](Self::and), for any of the filters and `catalog`.
+    /// Returns [`ErrorKind::CatalogMismatch`] if `catalog` and the catalogues of the filters do not fit together. The conditions
+    /// are those of [`and`](Self::and).
     pub fn all_of(catalog: &Catalog, filters: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
         Self::joined(catalog, Connective::And, filters.into_iter().collect())
     }
@@ -192,7 +193,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`and`](Self::and), for any of the filters and `catalog`.
+    /// Returns [`ErrorKind::CatalogMismatch`] if `catalog` and the catalogues of the filters do not fit together. The conditions
+    /// are those of [`and`](Self::and).
     pub fn any_of(catalog: &Catalog, filters: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
         Self::joined(catalog, Connective::Or, filters.into_iter().collect())
     }

@@ -24,8 +24,8 @@ use crate::value::{ValueClass, is_bare_word};
 pub struct Completions {
     /// The byte range of the text that a candidate replaces.
     pub range: Range<usize>,
-    /// The candidates that begin with the part of the word before the cursor, in any letter case. For a name with dots, a part
-    /// after a dot may begin with it instead.
+    /// The candidates that begin with the part of the word before the cursor, in any letter case. The name of a field or array is
+    /// also a candidate if the text after one of its dots begins with this part of the word.
     pub candidates: Vec<Completion>,
     /// The field whose values can come next at the cursor, and the part of the value before the cursor.
     pub(crate) wanted: Option<(FieldId, String)>,

@@ -36,8 +36,9 @@ type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and the rows with the last values.
 ///
-/// If a filter selects many cases, all rows of the first or last page are among these rows, so no batch is searched. Memory: 16
-/// bytes per row for at most 8,192 rows, and 4 bytes per row for each string field in the filters of such pages.
+/// If a filter selects many cases, these rows usually include all rows of the first page in ascending or descending order. Then no
+/// covered batch is searched. Memory: 16 bytes per row for at most 8,192 rows. In addition, 4 bytes per row for each string field
+/// that the filter of such a search tests.
 ///
 /// Each of the two lists is built when it is first read. Clones share the lists that are built, and copy a list only before a
 /// change.

@@ -61,10 +61,10 @@ impl OrderedForm {
         }
     }
 
-    /// Parses the text of a JSON string or number.
+    /// Parses the text of a JSON string or number as a value of the form `self`.
     ///
     /// # Errors
-    /// Returns an error at `offset` if the text is not in this form.
+    /// Returns an error at `offset` if the text is not a value of the form `self`.
     pub(crate) fn parse(
         self,
         found: JsonType,

@@ -1,4 +1,4 @@
-//! The learned part of a document template: the segments that followed each value in earlier documents.
+//! The learned part of a document template: the text segments that came after each value in earlier documents.
 //!
 //! Documents of one source repeat the same text between two values: a comma, a key and its colon, closing and opening brackets. A
 //! *slot* is a position at which a document can have a value; it determines which brackets are open. So a segment after one slot
@@ -21,7 +21,7 @@ const MAX_SEGMENTS: usize = 16;
 /// learned from documents of another source.
 const MANY_STRAYS: u32 = 1 << 10;
 
-/// A position in documents at which a value can occur, with the segments that have followed the value.
+/// A position at which documents can have a value, and the text segments that came after this value in earlier documents.
 #[derive(Debug)]
 struct Slot {
     /// The slot of the object or array that contains this slot.
@@ -30,8 +30,8 @@ struct Slot {
     key: Keys,
     /// The keys of all slots inside this slot.
     below: Keys,
-    /// The segments that have followed the value of the slot. After a match, a segment changes places with the segment before it if
-    /// that segment has fewer matches.
+    /// The segments that came after the value of the slot in earlier documents. After a match, a segment changes places with the
+    /// segment before it if that segment has fewer matches.
     segments: Vec<Segment>,
 }
 

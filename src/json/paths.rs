@@ -46,8 +46,8 @@ struct PathWalk<'a, I: Iterator<Item = usize>> {
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. Deeper members and elements have no segment. Each
-    /// segment except the first adds at least one byte to the path, so the path is cut before it reaches them.
+    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. Members and elements at a greater depth have no
+    /// segment. The path of such a member or element is cut anyway, because each segment except the first adds at least one byte.
     segments: Vec<Segment<'a>>,
 }
 

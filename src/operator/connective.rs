@@ -122,10 +122,10 @@ impl Connective {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Complex {
     Join(Connective),
-    /// `$not`: true when its only child is false. An [extended](crate::Catalog::extended) operator.
+    /// `$not`: true if its only child is false. An [extended](crate::Catalog::extended) operator.
     Not,
-    /// `$elem`: true when some element of the array makes all its children true, each with the values of that element alone. An
-    /// [extended](crate::Catalog::extended) operator.
+    /// `$elem`: true if the array has an element for which all children of the operator are true. The children test only the values
+    /// of that element. An [extended](crate::Catalog::extended) operator.
     Elem(ElementArray),
 }
 

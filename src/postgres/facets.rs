@@ -144,7 +144,7 @@ impl<'f> FacetRows<'f> {
     }
 }
 
-/// Returns the sum and the mean of doubles, from the digits of the sum. The sum may exceed the doubles.
+/// Returns the sum and the mean of doubles, from the digits of the sum. The sum may be outside the range of a double.
 fn sum_and_mean(sum: &str, count: u64) -> Option<(Option<Number>, Number)> {
     let total = Number::new(sum.parse().ok()?);
     let smaller: f64 = format!("{sum}e-30").parse().ok()?;

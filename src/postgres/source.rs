@@ -419,11 +419,11 @@ async fn until_stopped<T>(
 
 /// The source of the number of documents that a facet counts.
 enum Total {
-    /// The facet counts the documents of the request.
+    /// The total of the request, because the facet counts the same documents.
     OfRequest,
-    /// The rows of the facet.
+    /// The sum of the counts in the rows of the facet.
     OfRows,
-    /// A statement that counts.
+    /// A further statement, which counts the documents of the facet.
     Counted(Statement),
 }
 

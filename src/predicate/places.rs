@@ -4,7 +4,7 @@ use super::tree::{Comparison, Node, NodeId, Written};
 use crate::catalog::FieldId;
 use crate::operator::{Complex, Connective, Operator};
 
-/// The positions in the body of the nodes of a tree as written.
+/// The position of each node in the body. The nodes are those of a tree as written.
 pub(crate) struct Places {
     /// For each node except the root: its parent, and its index among the children of the parent.
     parents: Vec<Option<(NodeId, usize)>>,

@@ -257,7 +257,8 @@ fn keep(texts: Points<CompactString>, is_kept: &[bool]) -> Points<CompactString>
     Points(texts.0.into_iter().zip(is_kept).filter(|(_, kept)| **kept).map(|(text, _)| text).collect())
 }
 
-/// Builds the automaton that searches for all of these texts at once. Returns `None` if the texts have 2 GiB or more.
+/// Builds the automaton that searches for all of these texts at once. Returns `None` if the total length of the texts is about 2
+/// GiB or more.
 fn automaton<'t>(texts: impl Iterator<Item = &'t str>) -> Option<AhoCorasick> {
     AhoCorasick::new(texts.map(str::as_bytes)).ok()
 }
@@ -271,7 +272,8 @@ pub(crate) struct Matcher<'p> {
 }
 
 enum Search<'p> {
-    /// The pattern matches every string, or is a list of prefixes. Neither pattern needs a search inside the string.
+    /// No searcher: the pattern matches every string, or is a list of prefixes. In both cases, no search inside the string is
+    /// needed.
     Nothing,
     Finders(Vec<memmem::Finder<'p>>),
     Automaton(AhoCorasick),

@@ -50,7 +50,7 @@ pub struct RowGroups {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// A document or a source was rejected, as by an [`Import`](crate::Import).
+    /// A document or a source was rejected, for a reason for which an [`Import`](crate::Import) also rejects it.
     Refused(ImportError),
     /// The search was stopped, the cursor after its page would be too long, or a histogram has too many buckets.
     Search(Error),

@@ -22,14 +22,14 @@ pub(crate) struct RowNotes(Vec<RowNote>);
 #[derive(Debug)]
 struct RowNote {
     subject: NoteSubject,
-    /// The number of rows that have such a value or member. At least 1.
+    /// The number of rows to which the note applies. At least 1.
     count: u64,
-    /// The first of these rows, counted from 0.
+    /// The number of the first row to which the note applies. Rows are numbered from 0.
     first: u64,
 }
 
 impl RowNotes {
-    /// Adds `count` rows to the note on a subject. `first` is the number of the first of them. If there are none, adds nothing.
+    /// Adds `count` rows to the note on a subject. `first` is the number of the first of these rows. If `count` is 0, adds nothing.
     pub(crate) fn add(&mut self, subject: NoteSubject, count: u64, first: u64) {
         if count == 0 {
             return;

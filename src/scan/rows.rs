@@ -303,7 +303,8 @@ impl RowBlock<'_> {
         !self.is_behind && !is_full
     }
 
-    /// Offers a selected row for the page. `at` is its number in the block. `row` has the values of the sort fields.
+    /// Offers a selected row as a candidate for the page of results. `at` is the number of the row in the block. `row` has the
+    /// values of the sort fields.
     #[inline]
     pub(crate) fn offer(&mut self, at: usize, id: &str, row: &Row<'_>) {
         let ranking: &Ranking = &self.settings.ranking;

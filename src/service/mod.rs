@@ -57,8 +57,8 @@
 //! | `previous` | `{"secret":…,"until":…}`: a secret that is also valid until that time, after the secret was rotated |
 //!
 //! Unknown members are rejected. `casefilter token app` creates an entry with a random 256-bit secret. `casefilter token list`,
-//! `rotate` and `revoke` show and change the entries. `casefilter serve` follows the file: a change is in force within a second,
-//! and requests that have begun end as they began. In a program, [`TokenUpdater`] replaces the tokens.
+//! `rotate` and `revoke` show and change the entries. `casefilter serve` applies a change of the file within a second. Requests
+//! that have begun still use the earlier tokens. In a program, [`TokenUpdater`] replaces the tokens.
 //!
 //! If a token has `fields`, all other fields are unknown in criteria and in `order`. They are removed from documents, together with
 //! all members that are not fields. `filter` may use any field. It is [combined](crate::Filter::and) with each search after

@@ -97,10 +97,10 @@ pub struct ServiceOptions {
     /// The default is far above the time of any usual search of ten million cases. It stops searches with thousands of criteria,
     /// which would otherwise keep a processor from other requests.
     pub search_timeout: Duration,
-    /// The maximum number of standing filters of each token. Further ones get 400.
+    /// The maximum number of standing filters of each token. A request to store more filters gets 400.
     pub standing_filters: usize,
-    /// The maximum size of all standing filters of each token, in bytes, as they are stored: each has its body, and the body joined
-    /// with the restrictions of the token. Further ones get 400.
+    /// The maximum size of all standing filters of each token, in bytes, as they are stored. Each filter is stored as its body, and
+    /// as the body joined with the restrictions of the token. A request to store more filters gets 400.
     pub standing_bytes: usize,
     /// The maximum number of requests that read events at the same time: those that wait, and streams. Further requests get 503.
     pub event_listeners: usize,

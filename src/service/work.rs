@@ -240,7 +240,7 @@ impl ServiceState {
         #[cfg(unix)]
         let _ = self.import_lock.acquire().await;
         let _ = self.write_lock.acquire().await;
-        // A change is recorded after its work, also if its client has disconnected.
+        // A change is recorded after its work, even if its client has disconnected.
         let _ = self.changes.acquire_many(MOST_CHANGES).await;
     }
 

@@ -44,8 +44,7 @@ impl Table {
         self.page_of(dialect, request, &[self.id_column(), DOCUMENT])
     }
 
-    /// Compiles the statement of [`page`](Self::page), which also returns the insertion order of each document, as the third
-    /// column.
+    /// Compiles the same statement as [`page`](Self::page), but with a third column: the insertion order of each document.
     #[cfg(feature = "postgres")]
     pub(crate) fn page_with_places(
         &self,
@@ -82,8 +81,8 @@ impl Table {
         self.select(dialect, "SELECT count(*)", filter, None)
     }
 
-    /// Writes `what`, the table and the condition. The condition is the filter and, with `behind`, that a document comes after this
-    /// position in this order.
+    /// Writes `what`, the table and the condition. The condition is the filter. If `behind` is given, a document must also come
+    /// after the position in `behind`, in the order of the sort keys in `behind`.
     fn select(
         &self,
         dialect: Dialect,

@@ -113,7 +113,8 @@ impl FilterSet {
         &self.catalog
     }
 
-    /// Inserts a filter, or replaces the filter of the same name. Matches that begin after this call see it.
+    /// Inserts a filter, or replaces the filter of the same name. A call of [`matching`](Self::matching) that begins after this
+    /// call sees the filter.
     ///
     /// Complexity: the filter is moved to larger parts of the index a number of times that grows with the logarithm of the number
     /// of filters. An insertion that moves many filters takes long; other threads go on matching. To insert many filters,
@@ -137,7 +138,7 @@ impl FilterSet {
     /// Inserts many filters at once. Returns the number of filters of the set that were replaced. Of several filters with one name,
     /// the last is inserted.
     ///
-    /// Matches see either none of the filters or all.
+    /// A call of [`matching`](Self::matching) during this call sees either none of these filters or all of them.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterSet, StandingFilter};
@@ -150,8 +151,8 @@ impl FilterSet {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`insert`](Self::insert), and then inserts no filter. The path begins with the index of the filter,
-    /// such as `filters[2].name`. The error [`ErrorKind::TooManyFilters`] has no path.
+    /// Returns the errors of [`insert`](Self::insert). If there is an error, no filter is inserted. The path of the error begins
+    /// with the index of the filter, such as `filters[2].name`. The error [`ErrorKind::TooManyFilters`] has no path.
     pub fn insert_many(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
         self.insert_checked(self.checked(filters)?)
     }
@@ -215,7 +216,7 @@ impl FilterSet {
     /// Replaces all filters by others.
     ///
     /// # Errors
-    /// Returns the errors of [`insert_many`](Self::insert_many), and then changes nothing.
+    /// Returns the errors of [`insert_many`](Self::insert_many). If there is an error, nothing is changed.
     #[cfg(feature = "store")]
     pub(crate) fn replace_all(&self, filters: Vec<StandingFilter>) -> Result<(), Error> {
         let filters = self.checked(filters)?;
@@ -240,11 +241,12 @@ impl FilterSet {
         self.exchange(&[], filters)
     }
 
-    /// Removes the filters with these keys, and inserts filters with different names, which were [checked](Self::checked). Matches
-    /// see either none of this or all. Returns the number of filters of the set that were removed or replaced.
+    /// Removes the filters with these keys, and inserts filters with different names, which were [checked](Self::checked). A call
+    /// of [`matching`](Self::matching) during this call sees either the set before the change or the set after it. Returns the
+    /// number of filters of the set that were removed or replaced.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::TooManyFilters`], and then changes nothing.
+    /// Returns [`ErrorKind::TooManyFilters`] if the set would have too many filters. Nothing is changed in this case.
     pub(crate) fn exchange(&self, removed: &[String], filters: Vec<StandingFilter>) -> Result<usize, Error> {
         let writing = self.shared.write();
         let mut next = Snapshot::clone(&writing.current());
@@ -409,7 +411,7 @@ impl FilterSet {
     /// ```
     ///
     /// # Errors
-    /// Returns the error of [`matching`](Self::matching), and then leaves `matches` unchanged.
+    /// Returns the error of [`matching`](Self::matching). If there is an error, `matches` stays unchanged.
     pub fn matching_into(&self, document: &Document, matches: &mut FilterMatches) -> Result<(), Error> {
         self.catalog.check_within(document.catalog(), "document")?;
         self.matching_row(document.row(), document.catalog(), matches);
@@ -430,7 +432,7 @@ impl FilterSet {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Document::parse`], and then leaves `matches` unchanged.
+    /// Returns the errors of [`Document::parse`]. If there is an error, `matches` stays unchanged.
     pub fn matching_json(&self, json: &[u8], matches: &mut FilterMatches) -> Result<(), Errors> {
         let document = Document::parse(&self.catalog, json)?;
         self.matching_row(document.row(), &self.catalog, matches);

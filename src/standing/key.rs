@@ -9,7 +9,8 @@ use std::borrow::Cow;
 /// The character before and after an owner in a key.
 pub(crate) const MARK: char = '\0';
 
-/// The maximum length of an owner, in bytes. So a key has at most 255 bytes.
+/// The maximum length of an owner, in bytes. A key with an owner also has two marks and a name of at most 128 bytes. So a key has
+/// at most 255 bytes.
 pub(crate) const MAX_OWNER_BYTES: usize = 125;
 
 /// Returns the key of a filter.

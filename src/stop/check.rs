@@ -145,7 +145,7 @@ impl StopConditions {
         self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
     }
 
-    /// Returns an error if the token is cancelled or the deadline has passed now.
+    /// Checks the token and the deadline immediately. Returns an error if the token is cancelled or the deadline has passed.
     pub(crate) fn verdict_now(&self) -> Result<(), Error> {
         let Some(check) = self.check() else { return Ok(()) };
         check.is_stopped();

@@ -1,8 +1,8 @@
 //! Writes files atomically: a file appears under its name complete, or not at all.
 //!
-//! If the system supports it (`O_TMPFILE` on Linux), the file is written without a name. If the process ends before the file gets
-//! its name, the system frees the file. On other systems, the file is written under a temporary name in the folder of its target.
-//! In both cases the file is synced before it gets its name, and the folder is synced afterwards.
+//! If the system supports it (`O_TMPFILE` on Linux), the file is unnamed at first. If the process ends before the file gets its
+//! name, the system frees the file. On other systems, the file is written under a temporary name in the folder of its target. In
+//! both cases the file is synced before it gets its name, and the folder is synced afterwards.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -45,7 +45,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
-    /// The temporary name, or `None` for a file without a name.
+    /// The temporary name, or `None` for an unnamed file.
     temporary: Option<Temporary>,
     target: PathBuf,
     replaces: bool,
@@ -245,7 +245,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Creates a file without a name in a folder. Only the owner can read the file. Closing the file frees its space.
+/// Creates an unnamed file in a folder. Only the owner can read the file. Closing the file frees its space.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be written.
@@ -268,7 +268,7 @@ pub(super) fn real_folder_of(path: &Path) -> PathBuf {
     folder_of(real.as_deref().unwrap_or(path)).to_owned()
 }
 
-/// Creates a file without a name in a folder. Returns `None` if the system or the file system does not support it.
+/// Creates an unnamed file in a folder. Returns `None` if the system or the file system does not support it.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -286,7 +286,7 @@ fn own_path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Gives a file without a name the name `name`, which must not exist.
+/// Gives an unnamed file the name `name`, which must not exist.
 #[cfg(target_os = "linux")]
 fn link(file: &File, name: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};

@@ -29,7 +29,7 @@ impl Store {
     ///
     /// The file is replaced by a new one, which is made from the documents that remain: all of them are compressed and parsed
     /// again. So it takes as long as an import of all cases, memory for a second set of columns, and disk space for two files. The
-    /// inode changes. A repeated call does the same again, also if nothing is left to be removed.
+    /// inode changes. A repeated call does the same again, even if nothing is left to be removed.
     ///
     /// The erasure reaches only the file of the store, not copies, backups and imports, also those that are in progress.
     /// Nor can exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps

@@ -63,7 +63,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, also if the store was opened for
+    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, even if the store was opened for
     /// reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.

@@ -35,8 +35,9 @@ pub(crate) enum SortBy<'c> {
 pub(crate) enum Ties {
     /// Ascending by id.
     ById,
-    /// Any order. The search then finds the keys of the page, but takes any of the rows with the last key. So the search does not
-    /// visit all rows with equal keys. The caller orders such rows by further fields.
+    /// Any order. The keys of the returned rows are those of the page. If other rows also have the first or the last of these keys,
+    /// the search returns an arbitrary choice of the rows with this key. So it need not visit all rows with equal keys. The caller
+    /// searches again for the rows with this key, and sorts all rows by further fields.
     Any,
 }
 

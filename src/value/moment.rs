@@ -40,13 +40,13 @@ pub(crate) type Moment = (Timestamp, Timestamp);
 pub(crate) enum ParseMomentError {
     /// The string does not have any of the forms, or a part of it is out of range.
     Form(ParseTimestampError),
-    /// A fraction of a second that is more precise than milliseconds.
+    /// A fraction of a second is more precise than milliseconds.
     Fraction,
-    /// A relative time, but the program does not supply the present instant.
+    /// The string is a relative time, but the program does not supply the present instant.
     NoPresent,
-    /// An instant outside the years 0000 to 9999.
+    /// The instant is outside the years 0000 to 9999.
     Range,
-    /// An interval whose end is not after its start.
+    /// The end of the interval is not after its start.
     Interval,
 }
 

@@ -30,7 +30,7 @@ impl Number {
     /// The greatest number.
     pub const MAX: Self = Self(f64::MAX);
 
-    /// Converts a double, and `-0` to `0`. Returns `None` if the double is not finite.
+    /// Converts a double to a number. `-0` becomes `0`. Returns `None` if the double is not finite.
     ///
     /// ```
     /// use casefilter::Number;

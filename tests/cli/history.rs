@@ -124,7 +124,7 @@ enum Killed {
     Named,
 }
 
-/// Returns the length of the new file that a process has open in a folder: a file without a name, or with a name for unfinished
+/// Returns the length of the new file that a process has open in a folder: an unnamed file, or a file with a name for unfinished
 /// files. Also returns true if it has a name. Returns `None` if there is no such file.
 #[cfg(target_os = "linux")]
 fn new_file(process: u32, folder: &std::path::Path) -> Option<(u64, bool)> {

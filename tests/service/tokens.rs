@@ -94,7 +94,7 @@ fn a_service_follows_its_token_file() {
     thread::sleep(SOON);
     assert_eq!(status(&mut client, &other), 200);
 
-    // The service reads the file until it is valid, also if only its mode has to be repaired.
+    // The service reads the file until it is valid, even if only its mode has to be repaired.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -285,7 +285,7 @@ fn unknown_and_ambiguous_names_are_explained() {
     };
     let listed = list();
     assert!(listed[2]["expires"].as_str().unwrap().ends_with('Z') && listed[2]["state"] == "valid");
-    // A new token gets a name that is free, also if tokens before it were removed.
+    // A new token gets a name that is free, even if tokens before it were removed.
     let unnamed = ["token", "app", "--file", "tokens.json", "--allow", "viewCases"];
     run(folder.path(), &unnamed);
     run(folder.path(), &["token", "revoke", "--file", "tokens.json", "--name", "a"]);

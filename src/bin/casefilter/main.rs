@@ -62,7 +62,7 @@ First steps:
       shows how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides
-otherwise. Exit status: 0 done, also when no case is found; 1 could not be done;
+otherwise. Exit status: 0 done, even when no case is found; 1 could not be done;
 2 wrong usage or a filter that does not compile, a bad line of --requests only under
 --fail-on-error; 3 case data rejected, or left out under --lenient; 4 a filter with
 warnings under check --deny-warnings; 5 and 6 only of audit replay.";

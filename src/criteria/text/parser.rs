@@ -92,7 +92,7 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) errors: Vec<Error>,
     /// The open parentheses around the next token, innermost last.
     open: Vec<Group>,
-    /// The whole paths of the arrays before open parentheses, innermost last. A path that is too long is empty.
+    /// The whole paths of the arrays before open parentheses, innermost last. For a path that is too long, the string is empty.
     arrays: Vec<String>,
     /// The terms of the current alternative of each group, to be joined by `and`. The terms of the innermost group are last.
     pub(super) terms: Vec<NodeId>,
@@ -248,7 +248,7 @@ impl<'a> Parser<'a, '_> {
     /// Reads the path and the `has` of `path has (…)`. Returns `None` if something else is next, such as `tags has (vip)`. There,
     /// `has` is an operator of another language, not a criterion on elements.
     ///
-    /// Also returns the whole path, which is empty if it is too long. Does not check that the path is that of an array.
+    /// Also returns the whole path, or an empty string if the path is too long. Does not check that the path is that of an array.
     fn array(&mut self) -> Result<Option<(Array, String)>> {
         let is_path = match &self.lexer.next {
             Token::Word(word) => !is_reserved_word(word),
@@ -271,7 +271,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Some((text, path)))
     }
 
-    /// Returns the path of the array around the next token. The path is an empty string if it is too long.
+    /// Returns the path of the array around the next token. Returns an empty string if the path is too long.
     pub(super) fn around(&self) -> Option<&str> {
         self.arrays.last().map(String::as_str)
     }

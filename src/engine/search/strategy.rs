@@ -38,19 +38,19 @@ pub enum TotalStrategy {
     NotRequested,
     /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are
     /// subtracted, and recent small batches are evaluated. This takes one look-up per string, and one more per string for each
-    /// batch with deleted rows (lines `c1` and `p5`).
+    /// batch with deleted rows (benchmark lines `c1` and `p5`).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
     Index,
     /// Each batch is evaluated once, both for its part of the page and for its count. Evaluating it twice would cost more.
     WithPage,
     /// The filter is an `or`, and the key index lists the rows of some branches. These rows are counted from the index. Batches are
-    /// evaluated only for the other branches, which often exclude batches (line `p6`).
+    /// evaluated only for the other branches, which often exclude batches (benchmark line `p6`).
     #[cfg_attr(feature = "serde", serde(rename = "beside"))]
     PartlyIndexed,
     /// The filter is a range, or a range and a string. Each batch is counted without a plan. This takes two binary searches in its
-    /// sorted rows. For the string, it also takes one count of bits (lines `c2` and `c7`).
+    /// sorted rows. For the string, it also takes one count of bits (benchmark lines `c2` and `c7`).
     Ranges,
-    /// Each batch is planned and counted, on several threads if that takes long (lines `c3` to `c6`).
+    /// Each batch is planned and counted, on several threads if that takes long (benchmark lines `c3` to `c6`).
     #[cfg_attr(feature = "serde", serde(rename = "counting"))]
     Scan,
 }
@@ -63,7 +63,8 @@ pub enum TotalStrategy {
 pub enum PageStrategy {
     /// The limit is 0, so the page is empty.
     Empty,
-    /// The key index lists the few selected documents, which are then sorted. Only recent small batches are evaluated (line `p4`).
+    /// The key index lists the few selected documents, which are then sorted. Only recent small batches are evaluated (benchmark
+    /// line `p4`).
     #[cfg_attr(feature = "serde", serde(rename = "listed"))]
     KeyIndex,
     /// Batches are read in stored order until the page is full. The request has no order, and the stored order is the insertion
@@ -72,8 +73,8 @@ pub enum PageStrategy {
     InsertionOrder,
     /// The top rows of all batches, which the index keeps in order, are evaluated one by one until the page is full. The cost
     /// depends on the number of rows skipped, not on the number of batches. Without this strategy, the first rows of each
-    /// overlapping batch are read (line `p3`). It fails if selected rows are too rare among the top rows, or if the batches do not
-    /// overlap.
+    /// overlapping batch are read (benchmark line `p3`). It fails if selected rows are too rare among the top rows, or if the
+    /// batches do not overlap.
     TopRows,
     /// For a large offset into overlapping batches: finds a key shortly before the offset by counting the rows with earlier keys in
     /// all batches. Without this strategy, as many rows as the offset are sorted (criterion bench `page/after single writes`). It
@@ -89,8 +90,8 @@ pub enum PageStrategy {
     /// are searched in the order of the next fields (criterion bench `page/two fields`).
     KeyByKey,
     /// Top-k: batches are read in the order of their first possible key, and the first rows found so far are kept. The search ends
-    /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (lines `p1`
-    /// and `p2`).
+    /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (benchmark
+    /// lines `p1` and `p2`).
     Sorted,
 }
 

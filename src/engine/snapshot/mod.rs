@@ -26,7 +26,7 @@ use crate::batch::{Batch, BufferedRow, Keep};
 use crate::catalog::Catalog;
 use crate::column::Selection;
 
-/// One edit of the head: a stored case, a deleted row, or both.
+/// An edit of the head: a stored case, a deleted row, or both.
 #[derive(Debug)]
 pub(crate) struct Edit {
     /// The previous edit.
@@ -35,10 +35,11 @@ pub(crate) struct Edit {
     pub(crate) deleted: Option<StoredAddr>,
 }
 
-/// The head: a persistent list of small writes, newest first. It starts anew when a writer moves the head into a batch. It takes
-/// constant time to add an edit, and to keep an older state of the list.
+/// The head: a persistent list of the [edits](Edit) of small writes, newest first. When a writer moves the head into a batch, a new
+/// list begins. It takes constant time to add an edit, and to keep an older state of the list.
 ///
-/// The stored cases are, in order, the rows of the batch that the head will become. Deletions use these row numbers.
+/// The cases that the edits store become the rows of the batch that is made from the head, in the order of the edits. An edit that
+/// deletes a case of the head refers to the case by its row number in that batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     /// The id of the batch that the head will become.
@@ -99,7 +100,8 @@ impl Head {
     }
 }
 
-/// A value of the store that lives as long as the snapshot.
+/// A value that a store attaches to a snapshot, such as its reader of documents. The snapshot keeps the value alive, until the
+/// store replaces or removes it.
 #[cfg(feature = "store")]
 pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
 

@@ -44,7 +44,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of the document, or an error if the engine cannot hold another batch. Then nothing is stored.
+    /// Returns the errors of the document, or an error if the engine cannot hold another batch. In both cases, nothing is stored.
     ///
     /// # Complexity
     /// Linear in the size of the document. Some writes also do a step of a merge, which takes milliseconds (`benches/live.rs`).

@@ -39,7 +39,7 @@ impl ArrayElements {
         }
     }
 
-    /// Passes on every element that ends in `bytes`, and buffers the rest. If the array ends, returns the bytes after it.
+    /// Passes on every element whose end is in `bytes`, and buffers the rest. If the array ends, returns the bytes after it.
     pub(super) fn push<'b, E>(
         &mut self,
         mut bytes: &'b [u8],

@@ -32,7 +32,7 @@ impl Documents {
         Self { position, begun: None, nesting: Nesting::default(), part }
     }
 
-    /// Passes on every document that ends in `bytes`, and buffers the rest.
+    /// Passes on every document whose end is in `bytes`, and buffers the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         loop {
             let begun = match self.begun {

@@ -29,7 +29,7 @@ impl Lines {
         Self { envelope, ..self }
     }
 
-    /// Passes on every line that ends in `bytes`, and buffers the rest.
+    /// Passes on every line whose end is in `bytes`, and buffers the rest.
     pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(end);

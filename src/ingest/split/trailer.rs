@@ -12,7 +12,7 @@ use crate::json::{Reader, Result, trim};
 pub(super) struct Trailer {
     /// The number of objects around the array.
     objects: usize,
-    /// The number of these objects that have not been closed yet.
+    /// The number of objects around the array that have not been closed yet.
     open: usize,
     nesting: Nesting,
     /// The position directly after the array.
@@ -32,7 +32,7 @@ impl Trailer {
         Self { objects, open: objects, nesting, start, held_from: start, end: start, held: Vec::new(), limit }
     }
 
-    /// Adds the next bytes. If the text ends in them, returns the bytes after the text, and their position.
+    /// Adds the next bytes. If the end of the text is in `bytes`, returns the bytes after the text, and their position.
     ///
     /// # Errors
     /// Returns an error if the text is malformed or longer than the limit.

@@ -244,8 +244,8 @@ pub fn audit_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the files of an audit log for reading, oldest first. They have all records that were written before the call, also if a
-/// service begins new files meanwhile.
+/// Returns the files of an audit log for reading, oldest first. The files contain all records that were written before the call,
+/// even if a service begins new files in the meantime.
 ///
 /// A file is opened only when its item is read, except the newest one, which is opened first.
 ///
@@ -373,7 +373,7 @@ fn is_beginning(text: &[u8]) -> bool {
     text.starts_with(begin) || begin.starts_with(text)
 }
 
-/// Finds the last record in a text that begins at the start of a line. Returns `None` if no line is a record.
+/// Finds the last record in a text. The text must begin at the start of a line. Returns `None` if no line is a record.
 fn last_record(text: &[u8]) -> Option<Tail> {
     let found = |line: Line<'_>, torn, lacks_end| {
         Some(Tail { head: Some(line.head()), torn, is_begun: false, lacks_end })

@@ -87,7 +87,7 @@ fn resume(state: &State, writer: &mut Writer) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a record about the end, syncs the file, and returns the last record. No record follows, also if this fails.
+/// Writes a record about the end, syncs the file, and returns the last record. No record follows, even if this fails.
 fn end(state: &State, writer: &mut Writer) -> io::Result<AuditHead> {
     state.set_ended();
     writer.check_place()?;

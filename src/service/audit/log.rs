@@ -113,7 +113,7 @@ impl AuditLog {
         head
     }
 
-    /// Like [`close`](Self::close), for a log that others still have. No record follows, also if this fails.
+    /// Like [`close`](Self::close), for a log that others still have. No record follows, even if this fails.
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let (sender, receiver) = sync_channel(1);
         self.state.queue.end(sender);

@@ -33,7 +33,7 @@ impl Note {
         self.add(|out| string(out, "forClient", client));
     }
 
-    /// Adds the applicant that a share token was for, its copy, and the client of the copy.
+    /// Adds the applicant that a share token was for, the copy of the applicant, and the client to which the copy belongs.
     pub(in crate::service) fn copied(&self, ids: &CopyIds<'_>) {
         self.add(|out| {
             string(out, "applicant", ids.applicant_id);

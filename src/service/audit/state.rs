@@ -83,13 +83,14 @@ impl State {
         }
     }
 
-    /// Appends a record on the thread of a request, together with those of other requests that wait for theirs. This takes a few
-    /// microseconds, because it does not wait for the disk. Returns whether the request may be answered. Returns the record if the
-    /// thread of the log must handle it. The reason can be a new file to begin, or a file to open again. It can also be a slow
-    /// disk, a writer that stays locked, or the end of the log.
+    /// Appends a record on the thread of its request, together with the waiting records of other requests. This takes a few
+    /// microseconds, because it does not wait for the disk. Returns `Ok` with true if the request may be answered, and `Ok` with
+    /// false if it may not. Returns `Err` with the record if the thread of the log must write it. That is necessary if a new file
+    /// must be begun, if a file must be opened again, or if the disk is slow. It is also necessary if the writer stays locked, or
+    /// if the log has ended.
     ///
     /// On a disk that hangs, writing a record also waits, once the system has no more memory for unwritten records. A sync is begun
-    /// twice a second, so it shows earlier that the disk hangs.
+    /// twice a second. So a sync usually shows that the disk hangs before a write has to wait.
     pub(super) async fn append_with_others(&self, members: Vec<u8>) -> Result<bool, Vec<u8>> {
         let ticket = self.batch.push(members);
         // Requests that are ready, too, add their records meanwhile. One write of many records costs less than many writes.
@@ -118,7 +119,7 @@ impl State {
         }
     }
 
-    /// Lets the thread of the log append a record. Returns whether the request may be answered.
+    /// Lets the thread of the log append a record. Returns true if the request may be answered.
     pub(super) async fn append_in_queue(&self, members: Vec<u8>) -> bool {
         let mut waiting = pin!(tokio::time::sleep(self.timeout));
         let queued = tokio::select! {
@@ -157,8 +158,8 @@ impl State {
         left
     }
 
-    /// Says whether the request of a record may be answered, after its record was written or not. Counts the request if it is
-    /// answered without a record, also if it was answered earlier because it has given up waiting.
+    /// Decides if the request of a record may be answered, after the record was written or could not be written. Counts a request
+    /// that is answered without a record, even if it was answered earlier because it gave up waiting.
     pub(super) fn settle(&self, outcome: &Outcome, is_written: bool) {
         let before = outcome.end(is_written || self.options.is_best_effort);
         if before == GIVEN_UP {

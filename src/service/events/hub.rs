@@ -204,7 +204,7 @@ impl EventHub {
     }
 }
 
-/// A mark that a thread follows the events. It ends when it is dropped, also if the thread panics.
+/// A mark that a thread follows the events. It ends when it is dropped, even if the thread panics.
 struct Following<'f>(&'f AtomicBool);
 
 impl<'f> Following<'f> {

@@ -1,7 +1,7 @@
 //! Temporary files for large request bodies whose signature is not verified yet.
 //!
-//! A file has no name and can be read by its owner only. The system frees its space when it is closed or the process ends. It is
-//! written and read on blocking threads: a slow disk does not delay other requests.
+//! The files are unnamed, and can be read by their owner only. The system frees the space of a file when the file is closed or the
+//! process ends. The files are written and read on blocking threads: a slow disk does not delay other requests.
 
 use std::env;
 use std::fs::File;

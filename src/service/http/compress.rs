@@ -38,8 +38,9 @@ const PIECE_BYTES: usize = 64 << 10;
 /// client accepts only compressed ones, it gets 503.
 const MOST_ENCODERS: usize = 64;
 
-/// The compression levels. They are fast, so that compression delays responses little.
+/// The compression level of gzip. It is low, so that compression delays responses little.
 const GZIP_LEVEL: u32 = 3;
+/// The compression level of zstd. It is low, so that compression delays responses little.
 const ZSTD_LEVEL: i32 = 1;
 
 /// The window of zstd, as a power of two. It bounds the memory of the service and of the client.

@@ -65,7 +65,7 @@ impl Tls {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`from_pem`](Self::from_pem). Then the certificate stays the same.
+    /// Returns the errors of [`from_pem`](Self::from_pem). If there is an error, the certificate stays the same.
     pub fn replace(&self, certificates: &[u8], key: &[u8]) -> Result<(), TlsError> {
         let replaced =
             Current::from_pem(certificates, key).map(|current| self.0.current.store(current.into()));

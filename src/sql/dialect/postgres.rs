@@ -200,8 +200,8 @@ impl Syntax for Postgres {
         ("_value._v".to_owned(), format!(" LEFT JOIN LATERAL {values} ON TRUE"))
     }
 
-    /// Sums doubles as decimal numbers with all their digits, since PostgreSQL reports a sum of doubles that exceeds the doubles as
-    /// an error.
+    /// Sums doubles as decimal numbers with all their digits. PostgreSQL would report an error for a sum of doubles that is outside
+    /// the range of a double.
     fn wide(&self, value: &str, kind: ColumnType) -> String {
         match kind {
             ColumnType::Number => format!("{value}::text::numeric"),

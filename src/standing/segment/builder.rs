@@ -66,7 +66,7 @@ impl Interned<'_> {
 
 /// A segment that is being built.
 ///
-/// An *expression* is the rules of a normal form. Filters with the same expression share it.
+/// An *expression* consists of all rules of a normal form. Filters with the same expression share it.
 pub(in crate::standing) struct Builder<'b> {
     catalog: &'b Catalog,
     interned: Interned<'b>,
@@ -250,7 +250,7 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Files all rules, and returns the segment.
+    /// Builds the tree by which the rules are found, and returns the segment.
     pub(in crate::standing) fn finish(self) -> Segment {
         let Self { catalog, interned, words, rule_ends, expression_ends, names, texts, expressions } = self;
         drop(expressions);

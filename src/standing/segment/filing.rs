@@ -16,7 +16,7 @@ pub(super) struct Filed {
     pub(super) repeated: Vec<u32>,
 }
 
-/// Files rules. `rule` returns the words of a rule, and `field_of` the index of the field of an atom.
+/// Builds the tree of the rules. `rule` returns the words of a rule, and `field_of` the index of the field of an atom.
 pub(super) fn file<'w>(
     keys: &Keys,
     rule: impl Fn(u32) -> &'w [u32],
@@ -25,7 +25,7 @@ pub(super) fn file<'w>(
     let mut filed = Filed { lookup: Lookup::default(), order: Vec::new(), repeated: Vec::new() };
     filed.lookup.nodes.push(Node::default());
     let all = (0..count(keys.rules.len())).map(|rule| (rule, 0)).collect();
-    // Nodes whose rules are not filed yet, each with its rules and the number of their keys on the path to the node.
+    // Nodes whose rules are not in the tree yet, each with its rules and the number of their keys on the path to the node.
     let mut open: Vec<(u32, Vec<(u32, u32)>)> = vec![(super::lookup::ROOT, all)];
     let mut edges: Vec<(u32, u32, u32)> = Vec::new();
     let mut ranges: Vec<(u16, Range)> = Vec::new();

@@ -7,8 +7,8 @@
 //!   └─ rules without a key
 //! ```
 //!
-//! A case walks along the edges of its atoms. A rule is found if the case has every atom on the path to it, so no rule that holds
-//! is missed. Each rule is then evaluated as a whole.
+//! The look-up for a case follows the edges whose atoms hold for the case. It finds a rule if every atom on the path to the rule
+//! holds, so no rule that holds is missed. Each rule is then evaluated as a whole.
 
 use hashbrown::HashTable;
 

@@ -15,7 +15,7 @@ use crate::batch::OwnedRow;
 use crate::catalog::{Catalog, FieldId};
 use crate::filter::PreparedFilter;
 
-/// A flag of [`Segment::rule_expressions`]: a case may find the expression more than once.
+/// A flag of [`Segment::rule_expressions`]: the look-up for one case may find the expression more than once.
 pub(super) const REPEATED: u32 = 1 << 31;
 
 /// An immutable set of named filters.

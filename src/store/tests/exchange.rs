@@ -137,17 +137,18 @@ fn calm(filled: &[u8], setting: Setting) -> (States, [u64; 2]) {
 #[derive(Debug, Default)]
 struct Outcomes {
     exchanged: u32,
-    /// Exchanges that failed, after which the store went on.
+    /// The number of exchanges that failed, after which the store could still be used.
     failed: u32,
-    /// Exchanges after which writes are refused: the name of the new file may not survive a crash.
+    /// The number of exchanges after which writes are refused, because the name of the new file may not survive a crash.
     refused: u32,
-    /// Crashes that left the old file.
+    /// The number of crashes after which the old file was in place.
     old: u32,
-    /// Crashes that left the new file.
+    /// The number of crashes after which the new file was in place.
     new: u32,
 }
 
-/// Checks a store in the process in which the exchange ended, when the disks work again. Returns true if a later write was stored.
+/// Checks a store after an exchange, when the disk works again. The process has not crashed: `store` is the store that made the
+/// exchange. Returns true if a later write was stored.
 fn go_on(
     store: &Store,
     is_done: bool,

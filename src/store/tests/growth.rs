@@ -69,7 +69,7 @@ fn a_write_that_panics_keeps_no_pages_and_stops_no_write() {
     assert!(Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap().was_clean);
 }
 
-/// A synced write makes the grouped writes before it durable, also if the write is reported as failed.
+/// A synced write makes the grouped writes before it durable, even if the write is reported as failed.
 #[test]
 fn writes_that_were_synced_are_not_reported_as_lost() {
     let begin = || {

@@ -433,7 +433,7 @@ fn a_column_that_could_not_be_read_is_read_again() {
         store.close().unwrap();
     }
     let store = open(&disk, 1).unwrap();
-    // The columns of strings do not fit into the cache of 1 MiB, also if they are compressed.
+    // The columns of strings do not fit into the cache of 1 MiB, even if they are compressed.
     disk.begin(Trouble::Once(disk.operations()));
     let count = || store.count(&Filter::test(store.catalog(), "state", Operator::StartsWith, ["7"]).unwrap());
     assert_eq!(count().unwrap_err().kind(), StoreErrorKind::Io);

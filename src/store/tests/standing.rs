@@ -206,7 +206,7 @@ fn readers_see_events_that_are_on_disk() {
     let last = usize::try_from(store.last_event()).unwrap();
     assert!([1, 2].contains(&last));
     assert_eq!(told(&store, 0), all[..last]);
-    // The next write gives the next number, also if a lost event had it.
+    // The next write gives the next number, even if a lost event had it.
     upsert(&store, "2", "x", Durability::Synced);
     assert_eq!(told(&store, last as u64), ["x entered 2"]);
     assert_eq!(store.last_event(), last as u64 + 1);
@@ -554,7 +554,7 @@ mod owned {
             );
             assert_eq!(told("two:", 0, 10), (vec!["a 2".to_owned()], true));
             assert!(!told("one:", 0, 1).1);
-            // The next part follows the last event that was read, also if that is the event of another owner.
+            // The next part follows the last event that was read, even if that is the event of another owner.
             assert_eq!(store.owned_events("none", 0, 10).unwrap().last, 5);
             assert_eq!(store.owned_events("none", 6, 10).unwrap_err().kind(), StoreErrorKind::EventsGone);
             let of_all = store.events_after(0, 10).unwrap();

@@ -228,7 +228,7 @@ impl Load {
     }
 }
 
-/// Ends the load when it is dropped, also if the test fails.
+/// Ends the load when it is dropped, even if the test fails.
 struct EndOnDrop<'l>(&'l Load);
 
 impl Drop for EndOnDrop<'_> {

@@ -19,7 +19,7 @@ use super::server::{Database, EVENTS, SEARCH, STANDING, STREAM, key};
 /// The time within which a client is told of an event. Other tests of this process may take the processor for a while.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A service on a file, also if the tests run with PostgreSQL, whose writes give no events.
+/// A service on a file, even if the tests run with PostgreSQL, whose writes give no events.
 struct World {
     database: Database,
     process: Process,

@@ -318,9 +318,9 @@ fn database(before: &[String]) -> Option<PathBuf> {
     words.filter_map(path).find(|path| path.is_file() && Store::exists(path))
 }
 
-/// Returns the catalogue of --catalog, of `CASEFILTER_CATALOG`, or of the database. Otherwise, and if the catalogue in the database
-/// cannot be read, returns the catalogue of cases. Returns `None` if --catalog or `CASEFILTER_CATALOG` names a file that cannot be
-/// read.
+/// Returns the catalogue of --catalog, else that of `CASEFILTER_CATALOG`, else that of the database. If none of these is given, or
+/// if the catalogue in the database cannot be read, returns the catalogue of cases. Returns `None` if --catalog or
+/// `CASEFILTER_CATALOG` names a file that cannot be read.
 fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
     let named = values_of(before, &["--catalog", "--catalogue"]).map(str::to_owned);
     match named.or_else(|| std::env::var("CASEFILTER_CATALOG").ok()) {

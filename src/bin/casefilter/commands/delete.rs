@@ -28,7 +28,7 @@ const DELETIONS: &str = "/deletions";
 /// Delete cases from a database, all that are selected or none
 ///
 /// First prints the number of selected cases. On a terminal, then asks for confirmation. Elsewhere, --yes is required. If the
-/// output is not a terminal, prints JSON: {"deleted":…,"cases":…}. The member cases is the number of cases that remain.
+/// output is not a terminal, prints JSON: {"deleted":…,"cases":…}. "cases" is the number of cases that remain.
 ///
 /// If a service has the database open, the service deletes the cases. If the filter then selects another number of cases than was
 /// printed, nothing is deleted.

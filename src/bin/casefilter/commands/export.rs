@@ -40,8 +40,8 @@ use crate::output::status::Status;
 /// With --kind the command writes the other records of a database: levels, applicants, documents, AML cases. It writes complete
 /// records, including the changes that the service made to them, as NDJSON that import --kind accepts.
 ///
-/// If a service has the database open, the service sends a copy, which is exported. The copy has no name, and is removed when the
-/// command ends.
+/// If a service has the database open, the service sends a copy, which is exported. The copy is an unnamed temporary file, which is
+/// removed when the command ends.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -35,8 +35,8 @@ use crate::output::stdout::{Format, Output};
 /// If the database does not exist, the import creates it. The file appears when the import is complete, and only its owner can read
 /// it. A case replaces the stored case that has the same id. If an import is interrupted or rejected, it stores nothing. If the
 /// output is not a terminal, prints JSON: {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with
-/// "notes":[…] if there are any. For records, the object has no member cases, and also has kept_changes, overwritten_changes and
-/// without_zone.
+/// "notes":[…] if there are any. For records, the object has three more members: "kept_changes", "overwritten_changes" and
+/// "without_zone". It has neither "cases" nor "notes".
 ///
 /// Standard error lists notes on cases, by field, with the place where each first occurs. The notes are about timestamps without a
 /// time zone, and numbers that a double cannot represent. There are also notes about Unix milliseconds that look like a year, a
@@ -54,9 +54,10 @@ use crate::output::stdout::{Format, Output};
 ///
 /// If a service has the database open, the service imports the cases. It continues to answer searches and updates.
 ///
-/// While an import runs, it needs space for a second copy of its documents, in a file without a name beside the database. The pages
-/// of replaced cases become free, and later writes use them. So `du` may show about twice the space of one import. `ls -l` may show
-/// up to twice as much again, because the file has holes. `compact` gives this space back.
+/// While an import runs, it needs space for a second copy of its documents, in an unnamed temporary file in the folder of the
+/// database. An import stores the new cases before it frees the pages of the replaced cases. Later writes use the free pages.
+/// Therefore, `du` may show about twice the space of one import. `ls -l` may show up to twice the size that `du` shows, because the
+/// file has holes. `compact` frees the unused pages and the holes.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -242,7 +243,7 @@ impl From<StoreError> for Unopened {
     }
 }
 
-/// Opens the database. If it does not exist, prepares a new database, which gets its name when it is closed.
+/// Opens the database. If it does not exist, prepares a new database, whose file appears at `path` when the database is closed.
 fn open(path: &Path, catalog: &Catalog, options: &StoreOptions) -> Result<Store, Unopened> {
     let open = || Store::open(path, catalog.clone(), options.clone());
     match open() {

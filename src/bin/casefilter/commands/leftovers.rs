@@ -1,6 +1,6 @@
 //! Warns of copies of a database that interrupted commands left in its folder.
 //!
-//! Where the system has no files without a name, a command that is killed leaves a file `.casefilter-<process>-<number>.part`. If a
+//! If the system does not support unnamed files, a command that is killed leaves a file `.casefilter-<process>-<number>.part`. If a
 //! service had the database open, the commands `verify` and `export` of older versions wrote a copy to `FILE.<process>.copy`. If
 //! such a command was interrupted, the copy remained.
 

@@ -26,7 +26,7 @@ use crate::output::stdout::{Format, Output};
 /// that wrote it.
 ///
 /// If a service has the database open, the service sends a copy, which is checked. The copy contains everything that is stored, but
-/// not the free pages. The copy has no name, and is removed when the command ends.
+/// not the free pages. The copy is an unnamed temporary file, which is removed when the command ends.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

@@ -237,12 +237,12 @@ impl Tree {
         !is_empty
     }
 
-    /// Returns the greatest number of values of a column below this tree.
+    /// Returns the number of values of the column that has the most values in this tree.
     fn len(&self, values: &[Vec<String>]) -> usize {
         self.nodes.iter().map(|node| node.len(values)).max().unwrap_or_default()
     }
 
-    /// Returns the number of columns below this tree.
+    /// Returns the number of columns in this tree.
     fn columns(&self) -> usize {
         self.nodes.iter().map(Node::columns).fold(0, usize::saturating_add)
     }

@@ -132,7 +132,7 @@ impl Selection {
         self.criteria.catalog(database, admin)
     }
 
-    /// Returns the catalogue for which filters are compiled without any cases.
+    /// Returns the catalogue for the filters of a command that reads no cases: that of --catalog, else that of cases.
     pub(crate) fn catalog_alone(&self) -> Result<Catalog, Failure> {
         self.criteria.syntax.catalog_alone()
     }

@@ -10,7 +10,7 @@ use crate::output::unnamed::unnamed_beside;
 
 /// The streams among the files of a command.
 ///
-/// After a call of [`keep`](Self::keep), the first reading of a stream copies its bytes to a temporary file without a name. Later
+/// After a call of [`keep`](Self::keep), the first reading of a stream copies its bytes to an unnamed temporary file. Later
 /// readings read the copy.
 #[derive(Default)]
 pub(crate) struct Streams {

@@ -10,7 +10,7 @@ use crate::input::admin::Admin;
 use crate::input::catalog::CatalogFile;
 use crate::output::failure::Failure;
 
-/// The arguments that say how filters are read: their operators and their days.
+/// The arguments that say how filters are read: the UTC offset of the days in them, and the operators that JSON filters may use.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Dialect {
     /// The UTC offset of the days in text filters, such as +02:00; it also applies to `today`
@@ -28,7 +28,7 @@ pub(crate) struct Dialect {
     extended: bool,
 }
 
-/// The arguments that say how filters are read, with their catalogue.
+/// The arguments that say how filters are read, and for which catalogue.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Syntax {
     #[command(flatten)]
@@ -59,7 +59,7 @@ impl Syntax {
         Ok(self.dialect.extend(self.catalog.or_stored(database, admin)?))
     }
 
-    /// Returns the catalogue for filters that are compiled without any cases.
+    /// Returns the catalogue for the filters of a command that reads no cases: that of --catalog, else that of cases.
     pub(crate) fn catalog_alone(&self) -> Result<Catalog, Failure> {
         Ok(self.dialect.extend(self.catalog.or_cases()?))
     }

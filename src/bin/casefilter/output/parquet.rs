@@ -14,8 +14,8 @@ pub(crate) struct ParquetFile<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Starts a Parquet file of documents of a catalogue, whose ids are all different. If `order` is given, the documents are in
-    /// this order.
+    /// Starts a Parquet file of documents of a catalogue. The ids of the documents must all be different. If `order` is given, the
+    /// documents must be in this order.
     pub(crate) fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let writer = ParquetWriter::new(out, catalog, order)?.with_unique_ids(catalog);
         Ok(Self { writer, line: Vec::new() })

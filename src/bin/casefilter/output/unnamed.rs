@@ -1,4 +1,4 @@
-//! Creates files without a name, for temporary data.
+//! Creates unnamed files, for temporary data.
 
 use std::fs::File;
 use std::io;

@@ -37,8 +37,9 @@
 //! order. So cases, replacements, insertion-order numbers, document numbers, errors and notes have the order of the sources. A
 //! strict import ends with the first error in this order.
 //!
-//! An error of the file itself (such as a missing bracket) is returned last. The groups before it are stored first, because one of
-//! their documents may have an error. A later call may return the error of a document.
+//! If the file itself has an error (such as a missing bracket), all documents before this error are stored first. If one of these
+//! documents has an error that ends the import, the import returns the error of the document instead. Workers read a document after
+//! the call that passes it to the import. So a later call may return the error of the document.
 //!
 //! A panic of a worker is resumed on the caller's thread when the caller takes the group from the queue.
 //!

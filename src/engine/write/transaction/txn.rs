@@ -306,7 +306,8 @@ impl<'e> WriteTxn<'e> {
     /// Checks that the engine can hold the batches of a snapshot and those of the transaction. The batch that is being filled
     /// counts as well.
     ///
-    /// `rows` is the number of cases if they may become part of the head. The head counts as a batch.
+    /// `rows` is the number of single rows in the buffer, which may become part of the head. It is ignored if the buffer has
+    /// batches. The head counts as a batch.
     pub(super) fn check_batches(&self, snapshot: &Snapshot, rows: usize) -> Result<(), Box<Error>> {
         let added = match &self.buffer {
             Buffer::Rows(_) => {

@@ -110,8 +110,9 @@ pub(crate) struct Args {
 
     /// The file of app tokens, as `token app` writes it
     ///
-    /// The service follows the file: a change is in force within a second, also after SIGHUP. A pipe is read only once, at the
-    /// start. If the changed file is not valid, the service logs the error and keeps its tokens.
+    /// The service applies a change of the file within a second. After SIGHUP, it reads the file again, even if the file seems
+    /// unchanged. A pipe is read only once, at the start. If the changed file is not valid, the service logs the error and keeps
+    /// its tokens.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     pub(super) tokens: PathBuf,
 
@@ -252,12 +253,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = VALUE, env = "CASEFILTER_SEARCH_TIMEOUT", default_value = "10s", value_parser = seconds)]
     pub(super) search_timeout: Duration,
 
-    /// Maximum number of standing filters per token; further ones get 400
+    /// Maximum number of standing filters per token; a request to store more gets 400
     #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_FILTERS", help_heading = "Standing filters",
           default_value_t = ServiceOptions::default().standing_filters)]
     pub(super) standing_filters: usize,
 
-    /// Maximum size of all standing filters of a token, in bytes; further ones get 400
+    /// Maximum size of all standing filters of a token, in bytes; a request to store more gets 400
     ///
     /// A filter is stored as its body, and as the body joined with the restrictions of the token. So a token with many clients
     /// reaches the limit with fewer filters.

@@ -156,7 +156,7 @@ fn settings(text: &str, serve: &Command) -> Result<Vec<(String, String)>, Errors
     }
 }
 
-/// Returns the value of a key as the flag takes it.
+/// Returns the value of a key as text. The text becomes the default value of the flag with the same name.
 fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command) -> Result<String, Error> {
     let names =
         || serve.get_arguments().filter_map(Arg::get_long).filter(|name| !NOT_IN_FILES.contains(name));

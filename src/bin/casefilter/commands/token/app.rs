@@ -23,7 +23,8 @@ use crate::output::status::Status;
 ///
 /// The secret has 256 random bits. With --file the token is added to that file. If the file is new, only its owner can read it; an
 /// existing file keeps its mode. Without --file the command prints a token file that contains only this token. Names are unique
-/// within a file. Several commands may change the same file at the same time. A running service follows the file within a second.
+/// within a file. Several commands may change the same file at the same time. A running service applies a change of the file within
+/// a second.
 ///
 /// The output contains the secret. With --output the command writes it to a new file that only its owner can read. The umask has no
 /// effect on this.
