@@ -42,7 +42,7 @@ const DOCUMENT_ROWS: usize = 256;
 pub(super) struct ScanFile<R> {
     name: String,
     reader: Counted<R>,
-    /// The plan of the file. In a lenient scan, it may have errors about columns.
+    /// The plan of the file. For a strict scan, it has no errors about columns.
     plan: Plan,
     schema: SchemaRef,
     metadata: ArrowReaderMetadata,
@@ -161,7 +161,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         let mut left = length;
         for column in &self.leaves {
             let chunk = group.columns().get(column.leaf)?;
-            let mut is_always_read = column.field == Some(FieldId::ID) && has_ids;
+            let is_needed = !is_skipped && needs.has(column);
+            let mut is_always_read = column.field == Some(FieldId::ID) && (has_ids || is_needed);
             if !is_checked {
                 is_always_read |= column.is_of_stray;
                 match column.check(request.catalog(), chunk).of_group(column.field, noted) {
@@ -175,7 +176,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             }
             if is_always_read {
                 always.push(column.leaf);
-            } else if is_skipped || !needs.has(column) {
+            } else if !is_needed {
                 continue;
             }
             leaves.push(column.leaf);
