@@ -53,7 +53,7 @@ fn columns_of(catalog: &Catalog, documents: &[&str]) -> bytes::Bytes {
 fn check_columns(file: &bytes::Bytes, request: &SearchRequest, answer: &casefilter::SearchAnswer) {
     let catalog = request.filter.catalog();
     let scan = Scan::new(catalog, &casefilter::Limits::default(), ImportMode::Strict, request).unwrap();
-    let scanned = scan.parquet([("cases", file.clone())]).unwrap().expect("the cases are valid").answer;
+    let scanned = scan.read_parquet(file.clone()).unwrap().answer;
     assert_eq!(scanned.ids().collect::<Vec<_>>(), answer.ids().collect::<Vec<_>>(), "{request:?}");
     assert_eq!(scanned.total(), answer.total(), "{request:?}");
 }

@@ -121,7 +121,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// let file = bytes::Bytes::from(writer.finish()?);
     /// let request = SearchRequest::new(Filter::all(&cases)).with_limit(0).with_count(true);
     /// let scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &request)?;
-    /// let found = scan.parquet([("cases.parquet", file)])?.ok_or("the file needs an import")?;
+    /// let found = scan.read_parquet(file)?;
     /// assert_eq!(found.selected, 1_000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,35 +1,100 @@
 //! Scans of Parquet files: the API, and the loop over row groups.
 
-use parquet::file::reader::ChunkReader;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::Result as ParquetResult;
+use parquet::file::reader::{ChunkReader, Length};
 
 use super::scan_file::{Needs, ScanFile};
 use super::scan_group::{Unread, read_part};
 use crate::engine::{Detached, DocumentNote, Queue, available_workers};
-use crate::scan::{ReadRows, RowGroups, RowRequest, RowResults, RowScan, Scan, ScanAnswer, ScanError};
+use crate::scan::{
+    ReadRows, RowGroups, RowRequest, Scan, ScanAnswer, ScanError, ScanOutcome, SourceEnd, SourceRows,
+};
 
 /// Scans of Parquet files. Requires the feature `arrow`.
 impl Scan {
-    /// Answers the request from Parquet files, which have the columns of [`Import::parquet`](crate::Import::parquet).
-    ///
-    /// Each file has a name, which the errors and notes of the report contain.
-    ///
-    /// Returns `None` if the request needs an import of the files, because an import may report an error of a file or of a case.
-    /// The report of a lenient scan can have only errors about columns that JSON cannot represent.
+    /// Scans a Parquet file, which has the columns of [`Import::parquet`](crate::Import::parquet). Files of other formats may come
+    /// before it and after it.
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
-    /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
-    /// With the feature `parallel`, other threads read row groups. The statistics of a row group may show that the filters select
-    /// none of its cases. Then only its ids and its columns that can have malformed values are read. If ids are repeated, all row
-    /// groups are read twice.
+    /// malformed values or [notes](crate::DocumentNote), such as strings that contain timestamps. The document of a case is built only
+    /// if the case is on the page, by [`finish`](Self::finish). With the feature `parallel`, other threads read row groups, or parts
+    /// of a large row group. The statistics of a row group may show that the filters select none of its cases. Then only its ids
+    /// and its columns that can have malformed values or notes are read.
     ///
-    /// A single file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). Then no
-    /// values are checked, and ids are read only if the request needs them.
+    /// A file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). If it is the only
+    /// source, no values are checked, and ids are read only if the request needs them.
     ///
     /// # What is not checked
     ///
     /// - Damage in pages that are not read.
     /// - The limit on the [size of a document](crate::Limits::document_bytes), and the limit on the size of all documents of a file, for
     ///   the columns that are not read.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, ScanOutcome, SearchRequest};
+    /// use casefilter::arrow::ParquetWriter;
+    /// let cases = Catalog::cases();
+    /// let mut writer = ParquetWriter::new(Vec::new(), &cases, None)?;
+    /// writer.push(r#"{"id":"a","tags":["vip"],"name":"Ana"}"#)?;
+    /// let file = bytes::Bytes::from(writer.finish()?);
+    ///
+    /// let request = SearchRequest::new(Filter::compile_text(&cases, "tags = vip")?);
+    /// let mut scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &request)?;
+    /// let found = loop {
+    ///     scan.parquet("monday.parquet", file.clone())?;
+    ///     scan.begin_source("tuesday.ndjson")?;
+    ///     scan.push(br#"{"id":"b","tags":["vip"]}"#)?;
+    ///     match scan.finish()? {
+    ///         ScanOutcome::Answer(found) => break found,
+    ///         ScanOutcome::ReadAgain(again) => scan = again,
+    ///     }
+    /// };
+    /// assert_eq!(found.answer.ids().collect::<Vec<_>>(), ["a", "b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - The errors of [`push`](Self::push), for the end of the previous source.
+    /// - [`ScanError::ImportNeeded`] if an import may report an error about the file or one of its cases. Then an import of all
+    ///   sources tells the errors.
+    /// - [`ScanError::Search`] if the request was cancelled, or if its deadline has passed.
+    ///
+    /// # Complexity
+    /// Linear in the number of rows and in the number of values of the columns that are read. Uses 8 bytes for each row, and the
+    /// compressed columns of as many row groups as there are threads, plus one.
+    pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), ScanError> {
+        let (request, mut rows) = self.begin_rows(name)?;
+        let Some(file) = ScanFile::open(name.to_owned(), reader, &request) else {
+            return Err(self.import_needed(&rows));
+        };
+        file.column_errors().for_each(|error| self.list(error));
+        let row_groups = match self.read_row_groups(&mut rows, &request, &file) {
+            Ok(row_groups) => row_groups,
+            Err(Unread::Unfit) => return Err(self.import_needed(&rows)),
+            Err(Unread::Stopped(error)) => return Err(self.stopped(error)),
+        };
+        let file = Arc::new(file);
+        let of_documents = (Arc::clone(&file), request.clone());
+        let end = SourceEnd {
+            bytes: file.bytes(),
+            row_groups,
+            has_unread_ids: file.has_unread_ids(&request),
+            documents: Box::new(move |rows| {
+                let (file, request) = &of_documents;
+                file.documents(rows, request)
+            }),
+        };
+        let notes = |rows: &[u64]| {
+            let mut notes: Vec<DocumentNote> = Vec::new();
+            file.add_notes(&mut notes, rows, &request).map(|()| notes)
+        };
+        self.end_rows(rows, end, notes)
+    }
+
+    /// Scans one Parquet file, as [`parquet`](Self::parquet) does, and returns the answer. Reads the file again if ids are repeated.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};
@@ -42,131 +107,89 @@ impl Scan {
     ///
     /// let request = SearchRequest::new(Filter::compile_text(&cases, "tags = vip")?).with_count(true);
     /// let scan = Scan::new(&cases, &Limits::default(), ImportMode::Strict, &request)?;
-    /// let found = scan.parquet([("cases.parquet", file)])?.ok_or("the file needs an import")?;
+    /// let found = scan.read_parquet(file)?;
     /// assert_eq!(found.answer.ids().collect::<Vec<_>>(), ["a"]);
     /// assert_eq!((found.documents, found.selected), (2, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// - [`ScanError::Search`] if the request was cancelled, or if its deadline has passed.
-    /// - The same error if the cursor after the page would be too long, or if a histogram has too many buckets.
-    ///
-    /// # Complexity
-    /// Linear in the number of rows and in the number of values of the columns that are read. Uses 8 bytes for each row, and the
-    /// compressed columns of as many row groups as there are threads, plus one.
-    pub fn parquet<N: Into<String>, R: ChunkReader + 'static>(
-        self,
-        files: impl IntoIterator<Item = (N, R)>,
-    ) -> Result<Option<ScanAnswer>, ScanError> {
-        let mut scan = self.into_rows();
-        let request = scan.request().clone();
-        let files = files.into_iter().map(|(name, file)| ScanFile::open(name.into(), file, &request));
-        let Some(files) = files.collect::<Option<Vec<ScanFile<R>>>>() else { return Ok(None) };
-        let bytes = || files.iter().map(ScanFile::bytes).sum::<u64>();
-        let mut bytes_before = 0;
+    /// Returns the errors of [`parquet`](Self::parquet) and [`finish`](Self::finish).
+    pub fn read_parquet(mut self, file: impl ChunkReader + 'static) -> Result<ScanAnswer, ScanError> {
+        let file = Shared(Arc::new(file));
         loop {
-            let request = scan.request().clone();
-            files.iter().flat_map(ScanFile::column_errors).for_each(|error| scan.list(error));
-            let row_groups = match read_groups(&mut scan, &request, &files) {
-                Ok(row_groups) => row_groups,
-                Err(Unread::Unfit) => return Ok(None),
-                Err(Unread::Stopped(error)) => return Err(error.into()),
-            };
-            request.check_stop()?;
-            let read = bytes().saturating_sub(bytes_before);
-            let documents = |rows: &[u64]| documents(&files, rows, &request);
-            let notes = |rows: &[u64]| notes(&files, rows, &request);
-            match scan.finish((read, row_groups), documents, notes)? {
-                RowResults::Answer(answer) => return Ok(Some(answer)),
-                RowResults::ReadAgain(again) => (scan, bytes_before) = (again, bytes()),
-                RowResults::Unfit => return Ok(None),
+            self.parquet("", file.clone())?;
+            match self.finish()? {
+                ScanOutcome::Answer(answer) => return Ok(answer),
+                ScanOutcome::ReadAgain(again) => self = again,
             }
         }
     }
-}
 
-/// Reads all row groups, and adds their results in order.
-fn read_groups<R: ChunkReader + 'static>(
-    scan: &mut RowScan,
-    request: &RowRequest,
-    files: &[ScanFile<R>],
-) -> Result<RowGroups, Unread> {
-    let needs = Needs::new(request, files.len());
-    let mut row_groups = RowGroups::default();
-    let mut noted = Vec::new();
-    let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
-    // Few row groups are split, so that every thread has work.
-    let groups: usize = files.iter().map(|file| file.group_rows().count()).sum();
-    let is_few = groups < queue.workers().saturating_mul(2);
-    let most_parts = if is_few { queue.workers() } else { 1 };
-    for file in files {
-        for number in 0..file.group_rows().count() {
+    /// Reads all row groups of a file, and adds their results in order.
+    fn read_row_groups<R: ChunkReader + 'static>(
+        &mut self,
+        rows: &mut SourceRows,
+        request: &RowRequest,
+        file: &ScanFile<R>,
+    ) -> Result<RowGroups, Unread> {
+        let needs = Needs::new(request);
+        let mut row_groups = RowGroups::default();
+        let mut noted = Vec::new();
+        let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
+        let groups = file.group_rows().count();
+        // Few row groups are split, so that every thread has work.
+        let is_few = groups < queue.workers().saturating_mul(2);
+        let most_parts = if is_few { queue.workers() } else { 1 };
+        for number in 0..groups {
             request.check_stop().map_err(Unread::Stopped)?;
             let group = file.group(number, &needs, request, &mut noted).ok_or(Unread::Unfit)?;
             let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
             *counter = counter.saturating_add(1);
             row_groups.excluded_rows = row_groups.excluded_rows.saturating_add(group.excluded_rows());
             for part in group.into_parts(most_parts) {
-                let (own, bound) = (request.clone(), scan.bound());
+                let (own, bound) = (request.clone(), self.row_bound());
                 if queue.workers() == 1 {
-                    scan.add(read_part(&part, &own, bound)?);
+                    self.add_rows(rows, read_part(&part, &own, bound)?);
                     continue;
                 }
                 queue.start(Detached, move || read_part(&part, &own, bound));
                 if let Some(read) = queue.next_if_full() {
-                    scan.add(read?);
+                    self.add_rows(rows, read?);
                 }
             }
         }
-    }
-    while let Some(read) = queue.next() {
-        scan.add(read?);
-    }
-    Ok(row_groups)
-}
-
-/// Returns the documents of rows, whose numbers count from 0 over all files and ascend.
-fn documents<R: ChunkReader + 'static>(
-    files: &[ScanFile<R>],
-    rows: &[u64],
-    request: &RowRequest,
-) -> Option<Vec<Box<str>>> {
-    let mut documents = Vec::with_capacity(rows.len());
-    for (file, rows) in rows_by_file(files, rows)? {
-        documents.extend(file.documents(&rows, request)?);
-    }
-    Some(documents)
-}
-
-/// Returns the notes of an import of these rows, whose numbers are as in [`documents`].
-fn notes<R: ChunkReader + 'static>(
-    files: &[ScanFile<R>],
-    rows: &[u64],
-    request: &RowRequest,
-) -> Option<Vec<DocumentNote>> {
-    let mut notes = Vec::new();
-    for (file, rows) in rows_by_file(files, rows)? {
-        file.add_notes(&mut notes, &rows, request)?;
-    }
-    Some(notes)
-}
-
-/// Returns each file that has some of the rows, with the numbers of these rows in the file.
-fn rows_by_file<'f, R: ChunkReader + 'static>(
-    files: &'f [ScanFile<R>],
-    rows: &[u64],
-) -> Option<Vec<(&'f ScanFile<R>, Vec<u64>)>> {
-    let mut found = Vec::new();
-    let (mut rows, mut start) = (rows, 0_u64);
-    for file in files {
-        let end = start.checked_add(file.group_rows().sum())?;
-        let (own, rest) = rows.split_at_checked(rows.partition_point(|row| *row < end))?;
-        if !own.is_empty() {
-            let own: Option<Vec<u64>> = own.iter().map(|row| row.checked_sub(start)).collect();
-            found.push((file, own?));
+        while let Some(read) = queue.next() {
+            self.add_rows(rows, read?);
         }
-        (rows, start) = (rest, end);
+        request.check_stop().map_err(Unread::Stopped)?;
+        Ok(row_groups)
     }
-    Some(found)
+}
+
+/// A reader of a file that is read more than once.
+struct Shared<R>(Arc<R>);
+
+impl<R> Clone for Shared<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<R: Length> Length for Shared<R> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Shared<R> {
+    type T = R::T;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        self.0.get_bytes(start, length)
+    }
 }

@@ -57,13 +57,10 @@ pub(super) struct ScanFile<R> {
 pub(super) struct Needs {
     fields: Vec<FieldId>,
     arrays: Vec<ArrayId>,
-    /// True if there is one file. The ids of several files may be repeated, even if those of each file are not.
-    is_sole_file: bool,
 }
 
 impl Needs {
-    /// Returns the needs of a scan of `files` files.
-    pub(super) fn new(request: &RowRequest, files: usize) -> Self {
+    pub(super) fn new(request: &RowRequest) -> Self {
         let mut fields = Vec::new();
         if request.has_page() || request.sought().next().is_some() {
             fields.push(FieldId::ID);
@@ -77,7 +74,7 @@ impl Needs {
         fields.extend(request.sort_fields().chain(request.counted_fields()));
         fields.sort_unstable();
         fields.dedup();
-        Self { fields, arrays, is_sole_file: files == 1 }
+        Self { fields, arrays }
     }
 
     fn has(&self, column: &LeafColumn) -> bool {
@@ -122,6 +119,11 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
     }
 
+    /// Returns true if the ids need not be read, because they are unique.
+    pub(super) fn has_unread_ids(&self, request: &RowRequest) -> bool {
+        self.is_marked && request.is_sole_source()
+    }
+
     /// Returns the number of bytes that were read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.reader.bytes.load(Ordering::Relaxed)
@@ -151,7 +153,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             let fields = (self.leaves.as_slice(), request.catalog());
             possible_rows(&self.reader, group, fields, filters.iter().copied())
         };
-        let is_checked = self.is_marked && needs.is_sole_file;
+        let is_checked = self.has_unread_ids(request);
         // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no
         // other column is needed, they are read for the number of rows.
         let has_needs = is_skipped || request.selects_all() || self.leaves.iter().any(|leaf| needs.has(leaf));

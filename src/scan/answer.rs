@@ -6,7 +6,7 @@ use std::io;
 use super::merge::Complete;
 use super::settings::Settings;
 use crate::engine::{ImportError, ImportReport, SearchAnswer};
-use crate::error::Error;
+use crate::error::{Error, escaped};
 use crate::facet::FacetsAnswer;
 use crate::filter::{Cursor, SearchRequest};
 use crate::ingest::stored_id;
@@ -56,6 +56,9 @@ pub enum ScanError {
     Search(Error),
     /// The source could not be read.
     Read(io::Error),
+    /// A Parquet file needs an import, because an import may report an error about the file or one of its cases. Contains the name
+    /// of the file. Import all sources into an engine instead.
+    ImportNeeded(String),
 }
 
 impl From<ImportError> for ScanError {
@@ -82,6 +85,10 @@ impl fmt::Display for ScanError {
             Self::Refused(error) => error.fmt(f),
             Self::Search(error) => error.fmt(f),
             Self::Read(error) => write!(f, "cannot read the source: {error}"),
+            Self::ImportNeeded(name) => {
+                let name = if name.is_empty() { "the file" } else { &*escaped(name) };
+                write!(f, "{name} may be malformed; an import reports its errors")
+            }
         }
     }
 }
@@ -92,6 +99,7 @@ impl std::error::Error for ScanError {
             Self::Refused(error) => Some(error),
             Self::Search(error) => Some(error),
             Self::Read(error) => Some(error),
+            Self::ImportNeeded(_) => None,
         }
     }
 }
@@ -105,7 +113,7 @@ pub(super) fn answer(
     settings: &Settings,
     sought: Vec<String>,
     complete: Complete,
-    bytes: u64,
+    (bytes, row_groups): (u64, Option<RowGroups>),
 ) -> Result<ScanAnswer, Error> {
     let Complete { documents, selected, top, sought: found, counts, report } = complete;
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -125,5 +133,5 @@ pub(super) fn answer(
     let facets =
         counted.map(|(counting, counts)| counting.finish(counts, &settings.catalog, &settings.limits));
     let facets = facets.transpose()?;
-    Ok(ScanAnswer { answer, report, documents, selected, bytes, row_groups: None, facets, unknown_ids })
+    Ok(ScanAnswer { answer, report, documents, selected, bytes, row_groups, facets, unknown_ids })
 }

@@ -1,5 +1,7 @@
 //! The errors that end a scan, in the form in which it keeps them.
 
+use std::sync::Arc;
+
 use super::answer::ScanError;
 use crate::engine::ImportError;
 use crate::error::Error;
@@ -10,6 +12,9 @@ use crate::ingest::FileFault;
 pub(super) enum Failed {
     Refused(Box<ImportError>),
     Search(Box<Error>),
+    /// An import has to read the source with this name.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only for Parquet files"))]
+    ImportNeeded(Arc<str>),
 }
 
 impl From<Failed> for ScanError {
@@ -17,6 +22,7 @@ impl From<Failed> for ScanError {
         match failed {
             Failed::Refused(refusal) => Self::Refused(*refusal),
             Failed::Search(error) => Self::Search(*error),
+            Failed::ImportNeeded(name) => Self::ImportNeeded((*name).to_owned()),
         }
     }
 }

@@ -66,6 +66,12 @@ impl Merged {
         }
     }
 
+    /// Returns the number of accepted documents.
+    #[cfg(feature = "arrow")]
+    pub(super) fn documents(&self) -> u64 {
+        self.documents
+    }
+
     /// Returns a document after which no document is on the page.
     pub(super) fn bound(&self) -> Option<Arc<Rank>> {
         self.top.bound().cloned()

@@ -58,5 +58,5 @@ pub use self::answer::{RowGroups, ScanAnswer, ScanError};
 #[cfg(feature = "arrow")]
 pub(crate) use self::row_notes::NoteSubject;
 #[cfg(feature = "arrow")]
-pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, RowResults, RowScan};
+pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, SourceEnd, SourceRows};
 pub use self::run::{Scan, ScanOutcome};

@@ -12,7 +12,7 @@ use super::failed::{Failed, SplitError};
 use super::merge::Merged;
 use super::rank::Ranking;
 #[cfg(feature = "arrow")]
-use super::rows::RowScan;
+use super::rows::RowSources;
 use super::settings::Settings;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
@@ -47,22 +47,25 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Scan {
-    request: SearchRequest,
-    settings: Arc<Settings>,
+    pub(super) request: SearchRequest,
+    pub(super) settings: Arc<Settings>,
     /// The ids that the scan looks for, as they were given.
-    sought: Vec<String>,
-    splitter: Splitter,
-    source: Arc<str>,
+    pub(super) sought: Vec<String>,
+    pub(super) splitter: Splitter,
+    pub(super) source: Arc<str>,
     /// The number of documents of the source that were split off.
-    split: u64,
-    bytes: u64,
+    pub(super) split: u64,
+    pub(super) bytes: u64,
     /// The block that is being filled.
-    filling: Block,
-    spare: Vec<Block>,
-    queue: Queue<'static, ReadBlock>,
-    merged: Merged,
+    pub(super) filling: Block,
+    pub(super) spare: Vec<Block>,
+    pub(super) queue: Queue<'static, ReadBlock>,
+    pub(super) merged: Merged,
     /// The error that ended the scan.
-    failed: Option<Failed>,
+    pub(super) failed: Option<Failed>,
+    /// The Parquet files of this pass.
+    #[cfg(feature = "arrow")]
+    pub(super) row_sources: RowSources,
 }
 
 /// The end of a pass over the sources of a [`Scan`].
@@ -115,6 +118,8 @@ impl Scan {
             spare: Vec::new(),
             queue: Queue::new(available_workers()),
             failed: None,
+            #[cfg(feature = "arrow")]
+            row_sources: RowSources::default(),
         }
     }
 
@@ -176,6 +181,18 @@ impl Scan {
         facets.check(&self.settings.catalog, &self.settings.limits, "scan")?;
         let settings = self.settings.with_counting(Some(Arc::new(Counting::new(facets)?)));
         Ok(Self::of_settings(self.request, settings, self.sought))
+    }
+
+    /// Tells the scan that several sources follow, which may have the same ids.
+    ///
+    /// Without this call, the scan of a marked Parquet file (see
+    /// [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids)) does not read ids that the request does not
+    /// need. If another source follows, the scan then asks for [a second pass](ScanOutcome::ReadAgain). The answer is the same. Call
+    /// this before the first source.
+    #[must_use]
+    pub fn with_several_sources(self) -> Self {
+        let settings = self.settings.again(HashSet::new()).with_several_sources();
+        Self::of_settings(self.request, settings, self.sought)
     }
 
     /// Starts another source, which has its own line numbers and layout. The name is part of the errors of its documents.
@@ -256,14 +273,30 @@ impl Scan {
         let drained = self.drain().map_err(SplitError::from);
         self.note(drained)?;
         self.check_stop()?;
+        #[cfg(feature = "arrow")]
+        let row_sources = std::mem::take(&mut self.row_sources);
         let Self { request, settings, sought, merged, bytes, .. } = self;
-        match merged.finish(&settings) {
-            Ok(complete) => Ok(ScanOutcome::Answer(answer(&request, &settings, sought, complete, bytes)?)),
+        #[cfg(feature = "arrow")]
+        if row_sources.has_missing_ids() {
+            let settings = settings.again(settings.repeated.clone()).with_several_sources();
+            return Ok(ScanOutcome::ReadAgain(Self::of_settings(request, settings, sought)));
+        }
+        let complete = match merged.finish(&settings) {
+            Ok(complete) => complete,
             Err(mut repeated) => {
                 repeated.extend(&settings.repeated);
-                Ok(ScanOutcome::ReadAgain(Self::of_settings(request, settings.again(repeated), sought)))
+                return Ok(ScanOutcome::ReadAgain(Self::of_settings(
+                    request,
+                    settings.again(repeated),
+                    sought,
+                )));
             }
-        }
+        };
+        #[cfg(feature = "arrow")]
+        let (complete, row_groups) = row_sources.read_page(complete, &request, &settings)?;
+        #[cfg(not(feature = "arrow"))]
+        let row_groups = None;
+        Ok(ScanOutcome::Answer(answer(&request, &settings, sought, complete, (bytes, row_groups))?))
     }
 
     /// Scans one source from its start to its end. Reads it again if ids are repeated.
@@ -289,15 +322,11 @@ impl Scan {
         }
     }
 
-    /// Returns a scan of rows with the same settings. The scan must not have read any source.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn into_rows(self) -> RowScan {
-        RowScan::new(self.request, self.settings, self.sought)
-    }
-
     /// Adds a document, or its error, to the block that is being filled. If the block is then full, starts to read it.
     fn take(&mut self, piece: Piece<'_>) -> Result<(), Failed> {
         self.split = self.split.saturating_add(1);
+        #[cfg(feature = "arrow")]
+        self.row_sources.begin_other();
         if self.filling.is_empty() {
             self.filling.begin(&self.source);
         }
@@ -321,7 +350,7 @@ impl Scan {
     }
 
     /// Returns an error if the search or the counts must stop.
-    fn check_stop(&self) -> Result<(), Error> {
+    pub(super) fn check_stop(&self) -> Result<(), Error> {
         self.request.stop.verdict_now()?;
         self.settings.counting.as_ref().map_or(Ok(()), |counting| counting.request().stop.verdict_now())
     }
@@ -333,7 +362,7 @@ impl Scan {
 
     /// Merges all blocks of the queue. Then reads the block that is being filled on this thread, and merges it too. So no other
     /// thread reads a short source.
-    fn drain(&mut self) -> Result<(), Failed> {
+    pub(super) fn drain(&mut self) -> Result<(), Failed> {
         while let Some(read) = self.queue.next() {
             self.merge(read)?;
         }
@@ -354,12 +383,12 @@ impl Scan {
         self.note(result)
     }
 
-    fn check(&self) -> Result<(), ScanError> {
+    pub(super) fn check(&self) -> Result<(), ScanError> {
         self.failed.clone().map_or(Ok(()), |failed| Err(failed.into()))
     }
 
     /// Records the error that ends the scan. A document before the error of a file may have an error of its own, which comes first.
-    fn note(&mut self, result: Result<(), SplitError>) -> Result<(), ScanError> {
+    pub(super) fn note(&mut self, result: Result<(), SplitError>) -> Result<(), ScanError> {
         let failed = match result {
             Ok(()) => return Ok(()),
             Err(SplitError::Failed(failed)) => failed,

@@ -36,6 +36,8 @@ pub(super) struct Settings {
     pub(super) repeated: HashSet<u64>,
     /// The ids that the scan looks for, whether the filter selects them or not.
     pub(super) sought: HashSet<Box<str>>,
+    /// True if several sources may have the same ids.
+    pub(super) has_several_sources: bool,
     spare: Mutex<Vec<Reader>>,
 }
 
@@ -77,6 +79,7 @@ impl Settings {
             hasher,
             repeated,
             sought,
+            has_several_sources: false,
             spare,
         }
     }
@@ -88,6 +91,7 @@ impl Settings {
         let request = (self.filter.filter().clone(), self.ranking.clone(), self.wanted);
         Self {
             sought: self.sought.clone(),
+            has_several_sources: self.has_several_sources,
             keeps_documents: self.keeps_documents,
             ..Self::new(source, request, counting, self.hasher.clone())
         }
@@ -96,6 +100,11 @@ impl Settings {
     /// Returns the settings of another pass over the same source, in which the ids with these hashes may be repeated.
     pub(super) fn again(&self, repeated: HashSet<u64>) -> Self {
         Self { repeated, ..self.with_counting(self.counting.clone()) }
+    }
+
+    /// Returns the settings for several sources, which may have the same ids.
+    pub(super) fn with_several_sources(self) -> Self {
+        Self { has_several_sources: true, ..self }
     }
 
     fn is_tested(&self, field: FieldId) -> bool {

@@ -1,7 +1,10 @@
 //! Tests the answers of searches, with every input format of cases and every form of filters.
 
 use std::fs;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -152,17 +155,38 @@ fn parquet_files_are_scanned() {
         twice.contains(" of 500 selected, out of 500 cases ") && twice.contains(" · read and searched in "),
         "{twice}"
     );
-    // Files of several formats are loaded.
-    let mixed = run(&["explain", &parquet, &ndjson, "--format", "table"]).code(0).out;
-    let reason = "a database or a Parquet file is beside other files";
+    // Files of several formats are scanned together.
+    let database = folder.path("cases.db");
+    let mixed = [parquet.as_str(), &ndjson, &database, &parquet];
+    let of = |files: &[&str]| {
+        run(&[&["search"], files, &["--where", "priority = high", "--format", "ids"]].concat()).code(0).out
+    };
+    assert_eq!(of(&mixed), of(&[&ndjson]));
+    let explained = run(&[&["explain"], &mixed[..]].concat()).code(0).json();
+    assert_eq!((&explained["cases"], &explained["scan"]["files"]), (&500.into(), &4.into()));
+    // A Parquet file with a malformed value is loaded.
+    let malformed = folder.write("malformed.parquet", malformed_parquet());
+    let loaded = run(&["explain", &malformed, "--lenient", "--format", "table"]).code(3).out;
+    let reason = "a Parquet file has a column or a value that an import may reject";
     assert!(
-        mixed.ends_with(&format!("\nLoaded: {reason}, so the files were loaded before the search.\n")),
-        "{mixed}"
+        loaded.ends_with(&format!("\nLoaded: {reason}, so the files were loaded before the search.\n")),
+        "{loaded}"
     );
-    assert_eq!(run(&["explain", &parquet, &ndjson]).code(0).json()["loaded_because"], reason);
-    for command in [&["explain", &parquet, "--loaded"][..], &["explain", &folder.path("cases.db")]] {
+    assert_eq!(run(&["explain", &malformed, "--lenient"]).code(3).json()["loaded_because"], reason);
+    for command in [&["explain", &parquet, "--loaded"][..], &["explain", &database]] {
         assert_eq!(run(command).code(0).json().get("loaded_because"), None);
     }
+}
+
+/// Returns a Parquet file with a malformed timestamp.
+fn malformed_parquet() -> Vec<u8> {
+    let texts = |values: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(values.to_vec())) };
+    let columns =
+        [("id", texts(["a", "b"])), ("createdAt", texts(["2024-01-01 00:00:00+0000", "yesterday"]))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
 }
 
 #[test]

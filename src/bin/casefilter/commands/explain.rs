@@ -38,8 +38,8 @@ use crate::output::wrap::line_width;
 ///
 /// `search` and `stats` do not load files: they test each case while they read the files. So does `explain`, which then shows how
 /// much of the files it has read. With --loaded, it loads the files, and explains how the loaded cases answer the request. A
-/// database is always explained in this way. Some files have to be loaded, such as a Parquet file beside an NDJSON file. Then the
-/// last line is the reason, and the JSON has it as loaded_because.
+/// database is always explained in this way. A Parquet file with a malformed value has to be loaded. Then the last line is the reason,
+/// and the JSON has it as loaded_because.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

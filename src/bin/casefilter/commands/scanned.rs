@@ -12,12 +12,8 @@ use crate::commands::hints::hints_on;
 use crate::commands::unknown_ids as ids;
 use crate::input::cases::{Cases, Documents};
 use crate::input::load_reason::LoadReason;
-#[cfg(feature = "arrow")]
-use crate::input::reading::name_of;
 use crate::input::syntax::unpaged;
 use crate::input::taker::Taker;
-#[cfg(feature = "arrow")]
-use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::figures::counted;
 #[cfg(feature = "arrow")]
@@ -62,11 +58,7 @@ pub(crate) fn scan(
     facets: Option<&FacetsRequest>,
     documents: Documents,
 ) -> Result<Scanned, Failure> {
-    #[cfg(feature = "arrow")]
-    let are_parquet = cases.are_parquet()?;
-    #[cfg(not(feature = "arrow"))]
-    let are_parquet = false;
-    if !are_parquet && let Some(reason) = cases.load_reason()? {
+    if let Some(reason) = cases.load_reason()? {
         return Ok(Scanned::Loads(reason));
     }
     let sought = ids::sought(&request.filter);
@@ -77,46 +69,30 @@ pub(crate) fn scan(
         Some(facets) => scan.with_facets(facets),
         None => Ok(scan),
     });
-    let Ok(scan) = scan else { return Ok(Scanned::Loads(LoadReason::Failed)) };
-    let start = Instant::now();
-    let answered =
-        |answer| Scanned::Answered(Box::new(ScannedFiles { answer, named, took: start.elapsed() }));
-    #[cfg(feature = "arrow")]
-    if are_parquet {
-        return Ok(match scan_parquet(cases, scan)? {
-            Ok(answer) => answered(answer),
-            Err(reason) => Scanned::Loads(reason),
-        });
+    let Ok(mut scan) = scan else { return Ok(Scanned::Loads(LoadReason::Failed)) };
+    if cases.paths().count() > 1 {
+        scan = scan.with_several_sources();
     }
-    let mut taker = ScanTaker { scan, mode };
+    let start = Instant::now();
+    let mut taker = ScanTaker { scan, mode, needs_import: false };
     loop {
-        cases.read_all(catalog, &mut taker)?;
+        let read = cases.read_all(catalog, &mut taker);
+        if taker.needs_import {
+            return Ok(Scanned::Loads(LoadReason::MalformedParquet));
+        }
+        read?;
         match taker.scan.finish() {
-            Ok(ScanOutcome::Answer(answer)) => return Ok(answered(answer)),
+            Ok(ScanOutcome::Answer(answer)) => {
+                let took = start.elapsed();
+                return Ok(Scanned::Answered(Box::new(ScannedFiles { answer, named, took })));
+            }
             Ok(ScanOutcome::ReadAgain(scan)) => taker.scan = scan,
+            Err(ScanError::ImportNeeded(_)) => return Ok(Scanned::Loads(LoadReason::MalformedParquet)),
             Err(ScanError::Search(error)) if !error.is_stop() => {
                 return Ok(Scanned::Loads(LoadReason::Failed));
             }
             Err(error) => return Err(failure(error, mode)),
         }
-    }
-}
-
-/// Answers a request from Parquet files.
-#[cfg(feature = "arrow")]
-fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Result<ScanAnswer, LoadReason>, Failure> {
-    // If a file cannot be opened, the import reports the error.
-    let files = cases.paths().map(|path| File::open(path).map(|file| (name_of(path), file)));
-    let Ok(files) = files.collect::<Result<Vec<(String, File)>, _>>() else {
-        return Ok(Err(LoadReason::Failed));
-    };
-    // Only some of the bytes are read, so a total is not known.
-    let progress = Progress::of_bytes(None);
-    progress.say("scanning".to_owned());
-    match scan.parquet(files.into_iter().map(|(name, file)| (name, WatchedFile::new(file, &progress)))) {
-        Ok(answer) => Ok(answer.ok_or(LoadReason::MalformedParquet)),
-        Err(ScanError::Search(error)) if error.is_stop() => Err(error.into()),
-        Err(_) => Ok(Err(LoadReason::Failed)),
     }
 }
 
@@ -168,6 +144,15 @@ impl ScannedFiles {
 struct ScanTaker {
     scan: Scan,
     mode: ImportMode,
+    /// True if the scan has ended because a Parquet file needs an import.
+    needs_import: bool,
+}
+
+impl ScanTaker {
+    fn note(&mut self, result: Result<(), ScanError>) -> Result<(), Failure> {
+        self.needs_import |= matches!(result, Err(ScanError::ImportNeeded(_)));
+        result.map_err(|error| failure(error, self.mode))
+    }
 }
 
 impl Taker for ScanTaker {
@@ -175,21 +160,29 @@ impl Taker for ScanTaker {
         false
     }
 
+    fn skips_bytes_of_parquet(&self) -> bool {
+        true
+    }
+
     fn begin_source(&mut self, name: &str) -> Result<(), Failure> {
-        self.scan.begin_source(name).map_err(|error| failure(error, self.mode))
+        let begun = self.scan.begin_source(name);
+        self.note(begun)
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.scan.push(bytes).map_err(|error| failure(error, self.mode))
+        let pushed = self.scan.push(bytes);
+        self.note(pushed)
     }
 
     fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
-        self.scan.push_document(line, document).map_err(|error| failure(error, self.mode))
+        let pushed = self.scan.push_document(line, document);
+        self.note(pushed)
     }
 
     #[cfg(feature = "arrow")]
-    fn parquet(&mut self, name: &str, _file: File, _progress: &Progress) -> Result<(), Failure> {
-        Err(Failure::Failed(format!("cannot scan {}: it became a Parquet file", escape(name))))
+    fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure> {
+        let read = self.scan.parquet(name, WatchedFile::new(file, progress));
+        self.note(read)
     }
 }
 

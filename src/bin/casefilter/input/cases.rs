@@ -143,31 +143,16 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns `None` if all files are JSON or CSV, so that a request can be answered while they are read. Streams among them will
-    /// be copied when they are read, because a scan may read its files twice. Otherwise, returns the reason why the files have to be
-    /// loaded.
+    /// Returns `None` if a request can be answered while the files are read. Streams among them will be copied when they are read,
+    /// because a scan may read its files twice. Otherwise, returns the reason why the cases have to be loaded.
     pub(crate) fn load_reason(&self) -> Result<Option<LoadReason>, Failure> {
         if self.database().is_some() || self.paths.is_empty() {
             return Ok(Some(LoadReason::Database));
         }
-        for path in &self.paths {
-            if !matches!(FileFormat::of(path)?, FileFormat::Json(_) | FileFormat::Csv(_)) {
-                return Ok(Some(LoadReason::MixedFiles));
-            }
-        }
+        // A file of an unknown format is an error, before any file is read.
+        self.paths.iter().try_for_each(|path| FileFormat::of(path).map(drop))?;
         let are_kept = self.paths.iter().filter(|path| is_stream(path)).all(|path| self.streams.keep(path));
         Ok((!are_kept).then_some(LoadReason::Stream))
-    }
-
-    /// Returns true if all files are Parquet files.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn are_parquet(&self) -> Result<bool, Failure> {
-        for path in &self.paths {
-            if is_stdin(path) || !path.is_file() || FileFormat::of(path)? != FileFormat::Parquet {
-                return Ok(false);
-            }
-        }
-        Ok(self.db.is_none() && !self.paths.is_empty())
     }
 
     /// Reads every file. `catalog` determines the fields of CSV files.

@@ -5,12 +5,9 @@
 pub(crate) enum LoadReason {
     /// The cases are in a database, or the arguments name no file.
     Database,
-    /// A database or a Parquet file is beside other files.
-    MixedFiles,
     /// A stream cannot be copied for a second pass.
     Stream,
     /// An import may report an error of a Parquet file or of one of its cases.
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only for Parquet files"))]
     MalformedParquet,
     /// An engine rejects the request, or a file cannot be opened. The caller then gets the error of the engine.
     Failed,
@@ -21,7 +18,6 @@ impl LoadReason {
     pub(crate) fn clause(self) -> Option<&'static str> {
         match self {
             Self::Database | Self::Failed => None,
-            Self::MixedFiles => Some("a database or a Parquet file is beside other files"),
             Self::Stream => Some("a stream could not be copied to a temporary file"),
             Self::MalformedParquet => {
                 Some("a Parquet file has a column or a value that an import may reject")

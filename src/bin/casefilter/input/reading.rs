@@ -28,21 +28,31 @@ pub(super) fn read_all(
     streams: &Streams,
     taker: &mut dyn Taker,
 ) -> Result<(), Failure> {
-    let progress = Progress::of_bytes(total_bytes(paths));
+    let progress = Progress::of_bytes(total_bytes(paths, taker)?);
     paths.iter().try_for_each(|path| read(path, columns, streams, taker, &progress))?;
     columns.check_found()
 }
 
-/// Returns the total size of all files, in bytes. Returns `None` if one of them is a stream or a database.
-fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
-    paths.iter().try_fold(0_u64, |total, path| {
-        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        // Only a part of a database file is read, so the length of the file is not useful.
-        if Store::exists(path) { None } else { total.checked_add(file.len()) }
-    })
+/// Returns the number of bytes that will be read. Returns `None` if it is not known, because one of the files is a stream or a
+/// database, or a Parquet file of which only a part is read.
+fn total_bytes(paths: &[PathBuf], taker: &dyn Taker) -> Result<Option<u64>, Failure> {
+    let mut total = 0_u64;
+    for path in paths {
+        let Some(file) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else { return Ok(None) };
+        let is_part_read = match FileFormat::of(path)? {
+            FileFormat::Database => true,
+            FileFormat::Parquet => taker.skips_bytes_of_parquet(),
+            FileFormat::Json(_) | FileFormat::Csv(_) => false,
+        };
+        if is_part_read {
+            return Ok(None);
+        }
+        total = total.saturating_add(file.len());
+    }
+    Ok(Some(total))
 }
 
-pub(crate) fn name_of(path: &Path) -> String {
+fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 

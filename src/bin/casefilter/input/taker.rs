@@ -28,6 +28,11 @@ pub(crate) trait Taker {
     /// Returns true if the files contain records instead of cases.
     fn takes_records(&self) -> bool;
 
+    /// Returns true if only a part of a Parquet file may be read.
+    fn skips_bytes_of_parquet(&self) -> bool {
+        false
+    }
+
     /// Starts a new file with this name: JSON or CSV, or a database, whose documents are passed as NDJSON.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
