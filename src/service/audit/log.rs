@@ -32,15 +32,15 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// before its response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so
 /// a power loss can lose the records of the last second.
 ///
-/// As long as the disk answers, a request appends its record itself, together with those of other requests that are ready. This
-/// takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than a
-/// quarter of a second, one of these threads also appends the records. Requests that wait for it then block no thread, so a slow
-/// disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file counts as one that cannot be
-/// written.
+/// As long as the disk answers, a request appends its record itself, together with the records of other requests that are ready.
+/// This takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than
+/// a quarter of a second, one of these threads also appends the records. Requests that wait for their records then block no thread,
+/// so a slow disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file counts as one that cannot
+/// be written.
 pub struct AuditLog {
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
-    /// Is disconnected when both threads have ended.
+    /// The channel that is disconnected when both threads have ended.
     ended: Mutex<Receiver<()>>,
 }
 
@@ -68,7 +68,7 @@ impl AuditLog {
         Self::with_timeout(path.into(), options, TIMEOUT)
     }
 
-    /// Like [`open`](Self::open), with another time for records and syncs.
+    /// Like [`open`](Self::open), with another timeout for records and syncs.
     pub(super) fn with_timeout(path: PathBuf, options: AuditOptions, timeout: Duration) -> io::Result<Self> {
         let path = followed(&path)?;
         let slot = Arc::new(SyncSlot::new());
@@ -113,7 +113,7 @@ impl AuditLog {
         head
     }
 
-    /// Like [`close`](Self::close), for a log that others still have. No record follows, even if this fails.
+    /// Like [`close`](Self::close), but by reference, for a log that is still in use. No record follows, even if this fails.
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let (sender, receiver) = sync_channel(1);
         self.state.queue.end(sender);
@@ -134,7 +134,7 @@ impl AuditLog {
         self.state.counts()
     }
 
-    /// Returns the number of requests without a record that the log does not mention yet.
+    /// Returns the number of requests without a record, as far as the log does not mention them yet.
     pub(in crate::service) fn unmentioned(&self) -> u64 {
         self.state.unmentioned()
     }
