@@ -168,7 +168,7 @@ impl ServiceState {
 }
 
 /// Keeps only the events before the first one that was created under other restrictions, or that marks a change of restrictions.
-/// Returns an error if this is the first event of all.
+/// Returns an error if no event comes before it.
 fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedEvents, Failure> {
     let is_other = |owner: Option<&str>| owner != Some(token.owner.as_str());
     let Some(at) = found.events.iter().position(|event| is_other(event.owner.as_deref())) else {
