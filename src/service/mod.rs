@@ -103,10 +103,9 @@
 //! verified in constant time, before the body is parsed. The 401 response does not say which part was wrong.
 //!
 //! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted only once. This is off by default, because
-//! two equal requests within one second have equal signatures, and a repeated search or update has the same effect as a single one.
-//! A repeated request for a share token creates another share token, and a repeated copy gets 401. Each token has its own memory
-//! for [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other
-//! tokens.
+//! two equal requests within one second have equal signatures. A repeated search or update has the same effect as a single one. A
+//! repeated request for a share token creates another share token, and a repeated copy gets 401. Each token has its own memory for
+//! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
 //! # Audit log
 //!

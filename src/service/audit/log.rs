@@ -22,7 +22,7 @@ use super::writer::Writer;
 /// The time between two syncs. A record is on disk within a second.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The time that a record or a sync may take. After it, the file counts as one that cannot be written.
+/// The maximum time of a write of a record, and of a sync. After this time, the file is treated as one that cannot be written.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An audit log: a record of each answered request, in a file that only grows.
@@ -35,8 +35,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// As long as the disk answers, a request appends its record itself, together with the records of other requests that are ready.
 /// This takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than
 /// a quarter of a second, one of these threads also appends the records. Requests that wait for their records then block no thread,
-/// so a slow disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file counts as one that cannot
-/// be written.
+/// so a slow disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file is treated as one that
+/// cannot be written.
 pub struct AuditLog {
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
@@ -47,8 +47,8 @@ pub struct AuditLog {
 impl AuditLog {
     /// Opens a log, or creates its file, which only its owner can read. Writes a record about the start.
     ///
-    /// If a crash has left a part of a record at the end of the file, that part stays, and the next record says what it is. If the
-    /// file is longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
+    /// If a crash has left a part of a record at the end of the file, that part stays. The next record describes it. If the file is
+    /// longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
     ///
     /// ```
     /// use casefilter::service::{AuditBeginning, AuditLog, AuditOptions, verify_audit_log};

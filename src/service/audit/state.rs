@@ -42,7 +42,7 @@ pub(super) struct State {
     is_ended: AtomicBool,
     /// The last record.
     head: Mutex<AuditHead>,
-    /// The time that a record or a sync may take, before the file counts as one that cannot be written.
+    /// The maximum time of a write of a record, and of a sync. After this time, the file is treated as one that cannot be written.
     pub(super) timeout: Duration,
     /// The number of records that were written since the log was opened.
     records: AtomicU64,

@@ -454,7 +454,7 @@ fn a_sync_that_fails_while_the_log_recovers_is_not_forgotten() {
     let world = World::new();
     let log = world.open(u64::MAX);
     let state = log.state();
-    // The disk is full. While the keeper opens the file again, the other thread finds that a sync has failed.
+    // The disk is full. While the keeper opens the file again, the thread that syncs finds that a sync has failed.
     state.fail(&std::io::Error::other("the disk is full"));
     let error = state.slot.fail(&std::io::Error::other("the disk is broken"));
     state.slot.set(None);

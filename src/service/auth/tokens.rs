@@ -405,7 +405,7 @@ impl SharedTokens {
         }
     }
 
-    /// Returns a receiver that is told of each replacement.
+    /// Returns a receiver that is notified of each replacement.
     pub(in crate::service) fn subscribe(&self) -> watch::Receiver<u64> {
         self.replaced.subscribe()
     }

@@ -84,7 +84,7 @@ impl EventHub {
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Returns a receiver that is told when a request that waits has to look again.
+    /// Returns a receiver that is notified when a request that waits must check again.
     pub(in crate::service) fn subscribe(&self) -> watch::Receiver<u64> {
         self.signal.subscribe()
     }

@@ -58,8 +58,8 @@ impl ServiceState {
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
     }
 
-    /// Returns true if a token is in force with the restrictions that it had when the request began, and if the secret of the
-    /// request is still valid.
+    /// Returns true if a token is still in force with the restrictions that it had when the request began. The secret of the
+    /// request must also still be valid.
     pub(in crate::service) fn is_in_force(&self, signer: &Signer) -> bool {
         let (token, now_s) = (&signer.token, now().timestamp());
         let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now_s);

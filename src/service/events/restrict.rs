@@ -1,9 +1,9 @@
 //! Stores the standing filters of tokens anew when the restrictions of the tokens have changed.
 //!
 //! A filter is stored with the restrictions of its token. After a change, each filter of the token is compiled again from the body
-//! that the client has given. This creates no events about cases, like a replacement by the client. If a body does not compile any
-//! more, for example because it names a field that is hidden now, its filter selects no case until it compiles again. At the start,
-//! each body is compiled, because the service may have other options than before, such as `--extended`.
+//! that the client has given. Like a replacement by the client, this creates no events about cases. A body may no longer compile,
+//! for example because it names a field that is hidden now. Its filter then selects no case until the body compiles again. At the
+//! start, each body is compiled, because the service may have other options than before, such as `--extended`.
 //!
 //! Each transaction that exchanges filters creates one event that marks its place among the events. Events before this mark were
 //! created by the old filters. The new filters create no events for the cases that they select already. So a client that has not

@@ -100,7 +100,7 @@ impl Teller {
             let found = match shared.read_events(&signer.token, self.stream.after, MOST_EVENTS).await {
                 Ok(found) => found,
                 Err(failure) => {
-                    // Other failures are not logged: the client gets them when it connects again.
+                    // Only an internal error is logged. The client gets any other error when it connects again.
                     if failure.status() == StatusCode::INTERNAL_SERVER_ERROR {
                         let cause = failure.cause().unwrap_or(failure.description());
                         tracing::error!(cause, "a stream of events ended: they cannot be read");

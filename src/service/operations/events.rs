@@ -47,7 +47,7 @@ const LIMIT: &str = "limit";
 /// The name of the header `Last-Event-ID`, in errors.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
-/// The header by which nginx and other proxies are told to forward each piece of the response at once.
+/// The header that tells nginx and other proxies to forward each piece of the response at once.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The time that a request for events waits if it begins while the service drains, unless `wait` is shorter. Without this wait, its
