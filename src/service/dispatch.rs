@@ -26,7 +26,7 @@ use super::operations::parameters;
 use super::state::{ServiceState, now};
 use crate::domain::Room;
 
-/// The header by which clients of server-sent events continue.
+/// The header in which a client of server-sent events sends the id of the last event that it has received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The id in the path of a request. Empty if the path of the endpoint has no id. If the segment does not decode to UTF-8,
@@ -46,7 +46,7 @@ pub(super) async fn answer(
     let origin = Origin::of(request.headers(), request.extensions());
     // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
-    // On HTTP/2, its client may reset it and send another one. So the place of the request is taken until the write has ended.
+    // On HTTP/2, the client may reset the request and send another one. So the request keeps its place until the write has ended.
     let place = request.extensions().get::<Arc<OpenRequest>>().cloned();
     let write = async move {
         let _place = place;
@@ -84,7 +84,7 @@ async fn answer_and_log(
     });
     let result = match (result, accepted, &log.caller.token) {
         (Ok(response), Some(mut accepted), Some(token)) => {
-            // The response of a change that was made is rather sent uncompressed.
+            // The change is already made, so its response is sent uncompressed if there is no free encoder.
             accepted.identity |= endpoint.survives_disconnect();
             let account = Account { token: token.address(), peer: None };
             shared.compressor.reserve(response, accepted, account)
@@ -191,8 +191,8 @@ type ReservedAnswer = (Vec<u8>, Reservation);
 
 /// Calls a handler. The handler reserves memory for its response from the share of the token.
 ///
-/// If there is not enough memory, returns the failure as the inner error. As an outer error, it would be counted as a failed write
-/// of the file.
+/// If there is not enough memory, returns the failure as the inner error. An outer error would be counted as a failed write of the
+/// file.
 fn answer_within_room(
     shared: &ServiceState,
     call: &Call,
@@ -209,7 +209,7 @@ fn answer_within_room(
     match answer {
         Ok(answer) => Ok(Ok((answer, reservation))),
         Err(failure) if had_room => Err(failure),
-        // It would never fit, so the client must not try again.
+        // The response would never fit, so the client must not try again.
         Err(_) if needed > shared.outgoing.most() => {
             Ok(Err(Failure::records_too_large(needed, shared.outgoing.most())))
         }

@@ -70,29 +70,30 @@
 //!
 //! **`clients` restrict all operations, except for operation 3.** The cases of other clients do not exist for searches, like those
 //! that `filter` does not select. For operations 2, 4 and 5, an applicant of another client is an unknown applicant: the response,
-//! the log line and the reads of the file are the same. The same holds for the operations on applicants that are not in the
-//! interface document. Operation 3 is
-//! opened by the share token alone; but a share token that was created for one client is invalid for app tokens that are bound to
-//! others. An applicant without `clientId` is visible only to tokens without `clients`.
+//! the log line and the reads of the file are the same. The same holds for the operations without a number that read or change an
+//! applicant. For operation 3, the share token alone selects the applicant. But a share token that was created for one client is
+//! invalid for app tokens that are bound to other clients. An applicant without `clientId` is visible only to tokens without
+//! `clients`.
 //!
-//! Objects and array elements without a visible field are also removed, so that their presence and number reveal nothing. But a
-//! visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule, and this is the
-//! value of `createdByType`. Hide both fields or neither.
+//! Objects and array elements without a visible field are also removed from documents, so that their presence and number reveal
+//! nothing. But a visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule,
+//! and this is the value of `createdByType`. Hide both fields or neither.
 //!
 //! # Standing filters
 //!
 //! A token with the permission `manageFilters` stores [standing filters](crate::StandingFilter), and reads their events after an
 //! event number. It reads them by a request that may wait, or as server-sent events. Each token has filters and events of its own.
-//! `filter`, `fields` and `clients` of the token are a part of each stored filter, so its events are about cases that the token may
-//! see. If they change, the filters are stored anew, without events. Events that were found before are not told, but answered with
-//! 410: the client reads the cases of its filters again. An event that was found under the present restrictions is told even if its
-//! case is no longer visible, because it was visible then. The interface document has none of this.
+//! Each filter is stored with `filter`, `fields` and `clients` of the token, so its events are about cases that the token may see.
+//! If one of these restrictions changes, the filters are stored anew, without events about cases. A request for earlier events then
+//! gets 410, and the client must read the cases of its filters again. An event that was created under the present restrictions is
+//! returned even if its case is no longer visible, because it was visible then. Standing filters and events are not in the
+//! interface document.
 //!
-//! One thread reads each new event once, and wakes the requests that wait. Such a request takes no thread, no permit of
-//! [`concurrency`](ServiceOptions::concurrency) and no transaction of the store. Events are read with the permits for the chunks of
-//! large pages, of which there are few (see [limits](#limits)). [`event_listeners`](ServiceOptions::event_listeners) limits
-//! requests that wait, and streams. A stream reads its next piece, of about 16 KiB, when the connection can accept it. A service
-//! [on PostgreSQL](#source-of-cases) has no standing filters.
+//! One thread reads each new event once, and wakes the requests that wait. A request that waits takes no thread, no permit of
+//! [`concurrency`](ServiceOptions::concurrency) and no transaction of the store. A read of events needs one of the few permits for
+//! the chunks of large pages (see [limits](#limits)). [`event_listeners`](ServiceOptions::event_listeners) limits requests that
+//! wait, and streams. A stream reads its next piece, of about 16 KiB, when the connection can accept it. A service [on
+//! PostgreSQL](#source-of-cases) has no standing filters.
 //!
 //! # Signatures
 //!
@@ -102,25 +103,25 @@
 //! verified in constant time, before the body is parsed. The 401 response does not say which part was wrong.
 //!
 //! With [`reject_replays`](ServiceOptions::reject_replays), each signature is accepted only once. This is off by default, because
-//! two equal requests within one second have equal signatures, and a repeated search or update has the effect of one. A repeated
-//! request for a share token creates another share token, and a repeated copy gets 401. Each token has its own memory for
+//! two equal requests within one second have equal signatures. A repeated search or update has the same effect as a single one. A
+//! repeated request for a share token creates another share token, and a repeated copy gets 401. Each token has its own memory for
 //! [`remembered_signatures`](ServiceOptions::remembered_signatures), so a token with many requests does not affect other tokens.
 //!
 //! # Audit log
 //!
 //! With [`Service::with_audit`], each answered request has a record in an [`AuditLog`]: time, correlation id, token, operation,
 //! status, and the id of the applicant. The record of a search also has the filter in normal form with its fingerprint, the order
-//! and the page. Of its answer, it has the total, the number of cases, the digest of their ids, and the number of the last write.
-//! `docs/service.md` lists the members of a record. The log never contains secrets, documents, or values of updates. A request on
-//! the admin socket has a record with its method, its path and the user id of the operator.
+//! and the page. About the response, it has the total, the number of cases, the digest of their ids, and the number of the last
+//! write. `docs/service.md` lists the members of a record. The log never contains secrets, documents, or values of updates. A
+//! request on the admin socket has a record with its method, its path and the user id of the operator.
 //!
 //! A record is written before its response is sent. If it cannot be written, the request gets 503 with the error code 5035, and so
 //! do later requests, before anything is done for them. An update whose own record failed may have been stored. With
-//! [`is_best_effort`](AuditOptions::is_best_effort), requests are answered without a record, and are counted.
+//! [`is_best_effort`](AuditOptions::is_best_effort), a request whose record cannot be written is answered anyway, and is counted.
 //!
 //! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that
-//! was changed, left out or put in by someone who has not written new hashes. Its argument [`AuditBeginning`] says if the oldest
-//! records may be missing.
+//! was changed, left out or put in. Without an `expected` record, it does not detect that all records after some record were
+//! written again, with new hashes. Its argument [`AuditBeginning`] says if the oldest records may be missing.
 //!
 //! # Limits
 //!
@@ -137,19 +138,21 @@
 //! - **Concurrency.** A request over [`concurrency`](ServiceOptions::concurrency) gets 503. An update also gets 503 if it waits for
 //!   other writes longer than [`write_queue_timeout`](ServiceOptions::write_queue_timeout). If there are several tokens, each token
 //!   gets at most half of `concurrency`.
-//! - **Rate.** A token that sends more than [`requests_per_second`](ServiceOptions::requests_per_second) gets 429. So does one that has
-//!   more than [`bytes_in_flight`](ServiceOptions::bytes_in_flight) in bodies of requests and in responses.
+//! - **Rate.** A token that sends more than [`requests_per_second`](ServiceOptions::requests_per_second) gets 429. So does a token
+//!   that has more than [`bytes_in_flight`](ServiceOptions::bytes_in_flight) in request bodies and responses together.
 //! - **Searches.** A search that takes longer than [`search_timeout`](ServiceOptions::search_timeout) gets 503. A search is also
 //!   stopped if its client disconnects (see [threads](#threads)). `casefilter_searches_stopped_total` counts both kinds of stopped
 //!   searches.
-//! - **Standing filters.** A token has at most [`standing_filters`](ServiceOptions::standing_filters), which have at most
-//!   [`standing_bytes`](ServiceOptions::standing_bytes) together, as they are stored. Requests for events over the limits get 429 or 503.
+//! - **Standing filters.** [`standing_filters`](ServiceOptions::standing_filters) limits the number of filters of a token, and
+//!   [`standing_bytes`](ServiceOptions::standing_bytes) the sum of their sizes as they are stored. A request for events gets 429
+//!   over [`event_listeners_per_token`](ServiceOptions::event_listeners_per_token), and 503 over
+//!   [`event_listeners`](ServiceOptions::event_listeners).
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
 //!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest of
 //!   a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into
 //!   the other half. A token gets at most half of this half; beyond that, its requests get 503. So a client that knows a token but
 //!   not its secret uses none of this memory. For some requests, the head alone shows that they will be rejected (unknown token,
-//!   timestamp outside the window). The service drops the bodies of these requests, and rejects a request only after its body has
+//!   timestamp outside the window). The service drops the body of such a request, and rejects the request only after its body has
 //!   arrived.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes). A token gets at most half of it; beyond that,
 //!   its requests get 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
@@ -162,9 +165,9 @@
 //! its 429 response has none.
 //!
 //! JSON responses of 1 KiB or more are compressed with zstd or gzip, if the header `Accept-Encoding` asks for it. All limits are
-//! about the uncompressed size. A request that accepts neither of them and no `identity` gets 400. A token uses at most half of the
+//! about the uncompressed size. A request that accepts none of zstd, gzip and `identity` gets 400. A token uses at most half of the
 //! encoders for large responses, and so does a peer without a token. Further responses are not compressed. If a client accepts only
-//! compressed ones, it gets 503.
+//! compressed responses, it gets 503.
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A
@@ -180,8 +183,9 @@
 //!
 //! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database. If it cannot be
 //! written, it is the temporary folder of the system. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
-//! (1 GiB). A token at one peer gets at most as much as remains free, so at most half. A token at all peers, and a peer with all
-//! tokens, get at most two thirds. Requests beyond that get 503. `casefilter_spooled_bytes` reports the sum.
+//! (1 GiB). One token at one peer gets at most as much space as then remains free, so at most half. One token at all peers together
+//! gets at most two thirds, and so does one peer with all tokens together. Requests beyond that get 503. `casefilter_spooled_bytes`
+//! reports the sum.
 //!
 //! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034. The
 //! log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read
@@ -221,9 +225,9 @@
 //!
 //! A client may close its sending side, and still receives its responses. If a client disconnects, its request continues, and is
 //! logged and counted as usual. Only a search is stopped: immediately if the connection has failed, and one second after the end of
-//! the client's input otherwise. Over [HTTP/2](#http2), all requests but updates are aborted. A request is aborted if its
-//! connection fails or the grace period of a shutdown ends. An aborted request is logged and counted with the status 499. Its
-//! update may still be stored.
+//! the client's input otherwise. Over [HTTP/2](#http2), all requests but updates are aborted instead. A request is also aborted if
+//! writing to its connection fails, or if the grace period of a shutdown ends. An aborted request is logged and counted with the
+//! status 499. An aborted update may still be stored.
 //!
 //! A panic in a request gives status 500, and its cause is logged.
 //!
@@ -232,7 +236,7 @@
 //! 1. `/readyz` becomes 503 immediately. The service still accepts connections for
 //!    [`shutdown_delay`](ServiceOptions::shutdown_delay). In this time, load balancers can notice the shutdown and stop sending
 //!    requests.
-//! 2. Requests that wait for events are answered, and streams end, already at the start.
+//! 2. At the same time, requests that wait for events are answered, and streams of events end.
 //! 3. The port is closed. Connections without a request are closed after 250 ms. In this time, a request that has already arrived
 //!    is still read.
 //! 4. Running requests are answered, for at most [`shutdown_timeout`](ServiceOptions::shutdown_timeout). Then the store makes a
@@ -240,7 +244,7 @@
 //!
 //! # TLS
 //!
-//! [`Service::with_tls`] enables TLS, with the library rustls. A TLS handshake may also take
+//! [`Service::with_tls`] enables TLS, with the library rustls. The time limit of a TLS handshake is also
 //! [`read_timeout`](ServiceOptions::read_timeout). Connections without TLS use HTTP/1.1.
 //!
 //! # HTTP/2
@@ -248,21 +252,22 @@
 //! In the TLS handshake, a client may choose HTTP/2, unless [`http2`](ServiceOptions::http2) is false. hyper implements it, with
 //! the crate `h2`. Requests and responses are the same as over HTTP/1.1, except for these rules:
 //!
-//! - The first of the requests that run on a connection uses the place of the connection. Each further one needs a place of its own, as
-//!   if it were a connection. Without a free place, it gets 503. So all limits that are divided by the number of connections hold for
-//!   requests, too. A request has its place until its response was sent. A connection has at most 100 streams.
+//! - The first of the requests that run on a connection uses the place of the connection. Each further one needs a place of its
+//!   own, as if it were a connection. Without a free place, it gets 503. So all limits that are divided by the number of
+//!   connections hold for requests, too. A request has its place until its response was sent. A connection has at most 100 streams.
 //! - If a client resets a stream or disconnects, the request is aborted immediately. An update that has been received is completed.
-//! - A connection without a request is closed after [`read_timeout`](ServiceOptions::read_timeout), however many other frames arrive.
-//! - If a piece of a response was not sent within [`write_timeout`](ServiceOptions::write_timeout), the connection is closed, with all
-//!   its requests. A client causes this if it does not read, or does not open its flow-control window.
-//! - Errors that close an HTTP/1.1 connection do not close an HTTP/2 connection. During a shutdown, and over the limit of connections, a
-//!   response is followed by GOAWAY.
+//! - A connection without a request is closed after [`read_timeout`](ServiceOptions::read_timeout), however many other frames
+//!   arrive.
+//! - If a piece of a response was not sent within [`write_timeout`](ServiceOptions::write_timeout), the connection is closed, with
+//!   all its requests. A client causes this if it does not read, or does not open its flow-control window.
+//! - Errors that close an HTTP/1.1 connection do not close an HTTP/2 connection. During a shutdown, and over the limit of
+//!   connections, a response is followed by GOAWAY.
 //!
 //! # Operators
 //!
 //! Only one process at a time can have the file open. So operators use the running service: with `Service::with_admin` (on Unix),
 //! it also listens on an `AdminSocket`. This is a Unix socket, by default `FILE.sock`, which only its owner can open. Requests on
-//! it are not signed. If a service has their database open, commands use the socket automatically. They print the same output as
+//! it are not signed. Commands use the socket automatically if a service has their database open. They print the same output as
 //! without a service. These commands are `search`, `stats`, `explain`, `why`, `match`, `import`, `delete`, `erase`, `filters`,
 //! `watch`, `audit replay`, `token share`, `token shares`, `backup` and `compact`. The commands `verify`, `export` and `bench` get
 //! a copy of the database through the socket. The socket uses HTTP/1.1 with the error envelope:

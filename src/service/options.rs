@@ -47,7 +47,7 @@ pub struct ServiceOptions {
     /// The maximum number of requests of each token per second, with a valid signature. Further requests get 429. Zero means no
     /// limit.
     ///
-    /// A token that has sent no request for a second may send as many at once.
+    /// A token that has sent no request for a second may send this number of requests at once.
     pub requests_per_second: u32,
     /// The maximum number of bytes of each token in flight: the bodies of its requests, and the responses that are being sent to
     /// it. Further requests get 429. Zero means no limit.

@@ -57,10 +57,11 @@ pub(super) struct ServiceState {
     /// The only permit to import cases. It bounds the memory, because an import keeps its columns in memory.
     #[cfg(unix)]
     pub(super) import_lock: Arc<Semaphore>,
-    /// Lets any number of backups and copies run at the same time, but none beside an erasure: they would keep what is erased.
+    /// The lock between erasures on one side, and imports, backups and copies on the other side. Any number of the latter may run
+    /// at the same time, but none during an erasure, so that no erased data remains.
     #[cfg(unix)]
     pub(super) copies: Arc<tokio::sync::RwLock<()>>,
-    /// The only permit for the old documents of a search as of an earlier moment.
+    /// The only permit to read old documents, for a search as of an earlier moment.
     pub(super) old_documents: Arc<Semaphore>,
     /// Permits for updates that wait for `write_lock`.
     pub(super) waiting_updates: Semaphore,
@@ -85,7 +86,7 @@ pub(super) struct ServiceState {
 /// The minimum time between two checks of the case source. `/readyz` is public, so it may be requested often.
 const SOURCE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The number of `changes` permits: more than there are requests at the same time.
+/// The number of `changes` permits. It is greater than the number of requests at the same time.
 pub(super) const MOST_CHANGES: u32 = 1 << 20;
 
 impl ServiceState {
@@ -192,8 +193,9 @@ impl ServiceState {
         self.audit.as_ref().is_some_and(AuditLog::refuses)
     }
 
-    /// Returns true if the app token with this mark is in force, and may share the applicants of a client. Share tokens that it has
-    /// created are valid only as long as it could still create them.
+    /// Returns true if an app token is in force, and may share the applicants of a client. `mark` is the text that
+    /// `StandingOwner::of_token` returns for the token. Share tokens that an app token has created are valid only as long as it
+    /// could still create them.
     pub(super) fn may_share(&self, mark: &str, client: &str) -> bool {
         let tokens = self.tokens.load();
         let maker = tokens.of_owner(mark).filter(|token| token.is_live(now().timestamp()));

@@ -244,8 +244,8 @@ impl ServiceState {
         let _ = self.changes.acquire_many(MOST_CHANGES).await;
     }
 
-    /// Waits on a blocking thread until no request that changes data is at work, but at most for `timeout`. Returns at once without
-    /// an audit log.
+    /// Waits on a blocking thread until no request that changes data is at work, but at most for `timeout`. If there is no audit
+    /// log, returns at once.
     pub(super) fn wait_for_records(&self, timeout: Duration) {
         if self.audit.is_some() {
             let ended =
@@ -292,7 +292,7 @@ mod tests {
             assert!(tokio::time::timeout(soon, erase()).await.is_err());
             drop(import);
             let write = Arc::clone(&shared.write_lock).acquire_owned().await;
-            // It has the other locks now, and waits for the write.
+            // The erasure has the other locks now, and waits for the write.
             let mut waiting = std::pin::pin!(erase());
             assert!(tokio::time::timeout(soon, &mut waiting).await.is_err());
             assert!(tokio::time::timeout(soon, shared.copy_turn()).await.is_err());

@@ -8,7 +8,7 @@
 //! | `expected` | the number of cases that the client expects to delete; if absent, the cases are counted and not deleted |
 //!
 //! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409.
-//! It tells the number of cases, so it is recorded like a count.
+//! The error names the number of selected cases, so the audit log records it like a count.
 
 use std::sync::Arc;
 

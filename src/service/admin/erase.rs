@@ -10,8 +10,8 @@
 //! The erasure waits until the imports, backups and copies that are in progress have ended. This includes an import whose body is
 //! still being received. Imports, backups and copies that begin later wait until the erasure has ended.
 //!
-//! The response has the numbers of what was erased, and the standing filters that contain one of the ids. It also has the ids of
-//! the copies of the applicant, which stay.
+//! The response has the numbers of erased cases and records, and the standing filters that contain one of the ids. It also has the
+//! ids of the copies of the applicant. The copies are not erased.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl From<StandingFilter> for Named {
     }
 }
 
-/// Erases, and returns the response. It has the note for the audit log as an extension.
+/// Erases the cases and records. Returns the response, which has the note for the audit log as an extension.
 pub(super) async fn answer(shared: &Arc<ServiceState>, erasure: AdminErasure) -> Result<Response, Failure> {
     if erasure.applicant.is_none() && erasure.cases.is_empty() {
         return Err(Failure::new(StatusCode::BAD_REQUEST, "expected `applicant` or `cases`"));

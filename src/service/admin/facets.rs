@@ -1,15 +1,15 @@
 //! Counts by value on the admin socket. The command `stats` asks for them if a running service has the database open.
 //!
-//! The body of `POST /facets` is a JSON object. The response is the answer in the form of the public operation.
+//! The body of `POST /facets` is a JSON object. The response has the form of the response of the public operation.
 //!
 //! | member | value |
 //! |---|---|
-//! | `request` | a request for counts in the form of clients, as JSON text; the other members except `explain` and `as_of` are then ignored |
+//! | `request` | the body of a request for counts as clients send it, as JSON text; if present, all other members except `explain` and `as_of` are ignored |
 //! | `body` | a filter as JSON text; if absent, all cases are selected |
 //! | `by` | facets in the text form, such as `createdAt:month` |
-//! | `limit` | the maximum number of values, for facets that do not have their own |
+//! | `limit` | the maximum number of values, for facets without a limit of their own |
 //! | `utc_offset_s` | the offset from UTC of the intervals of histograms, in seconds |
-//! | `own_criteria_apart` | true to count each facet without its own criteria |
+//! | `own_criteria_apart` | true to count each facet without the criteria that name only its field |
 //! | `as_of` | the number of a write or a time: counts the cases as they were then |
 //! | `explain` | true to return how each facet is counted, instead of the counts: an array `json`, and lines `text` |
 

@@ -26,8 +26,7 @@
 //! | `E` | empty: the end of the page; without this frame, the response is incomplete |
 //! | `F` | the envelope of an error; no further frames follow |
 //!
-//! If the search itself fails, the response is an error without frames.
-//! A search is stopped when its client disconnects.
+//! If the search itself fails, the response is an error without frames. The search is stopped when its client disconnects.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -253,7 +252,7 @@ pub(super) fn noted(mut response: Response, note: Note) -> Response {
     response
 }
 
-/// Returns the cases to search: those of now, or those of a moment, given as text. Adds the moment to the note.
+/// Returns the cases to search: the present ones, or those as of a moment that is given as text. Adds the moment to the note.
 pub(super) fn snapshot<'s>(
     shared: &'s ServiceState,
     as_of: Option<&str>,
@@ -293,8 +292,8 @@ fn explained(json: Explanation) -> Explained {
     Explained { json, text }
 }
 
-/// Writes the frames of a page, until the page ends or the client disconnects. Before, sends the note for the audit log when the
-/// ids on the page are known. If the search fails, sends its failure, and writes no frames.
+/// Writes the frames of a page, until the page ends or the client disconnects. Before the first frame, sends the note for the audit
+/// log, with the ids on the page. If the search fails, sends its failure, and writes no frames.
 fn write_page(
     shared: &ServiceState,
     search: &AdminSearch,

@@ -41,7 +41,7 @@ const UNRECORDED: [&str; 2] = ["GET /", "GET /metrics"];
 /// The requests that are logged at the level `debug`, because they change and copy nothing.
 const QUIET: [&str; 5] = ["GET /", "GET /metrics", "GET /standing-filters", "POST /searches", "POST /events"];
 
-/// The paths whose requests change nothing on this machine. They end when the operator disconnects.
+/// The paths of `POST` requests that change nothing on this machine. Such a request ends when the operator disconnects.
 const READS: [&str; 4] = ["/searches", "/facets", "/copies", "/events"];
 
 /// The state that all connections of the admin socket share.
@@ -97,7 +97,7 @@ impl AdminServer {
         }
     }
 
-    /// Answers a request. If the operator disconnects, a `GET` request and the requests of [`READS`] end without a record. All
+    /// Answers a request. If the operator disconnects, `GET` requests and requests to the paths [`READS`] end without a record. All
     /// other requests run to their end, and are recorded; imports and backups are cancelled, so they end early.
     async fn respond(
         self: &Arc<Self>,

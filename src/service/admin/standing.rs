@@ -4,9 +4,9 @@
 //! | request | meaning |
 //! |---|---|
 //! | `GET /standing-filters` | `{"filters":[{"name","owner"?,"where","fields"?}]}`: all filters, also those of tokens |
-//! | `POST /standing-filters` | `{"filters":[{"name","where","fields"}],"entering"}` stores filters without an owner, all or none; `where` is a normal form; `entering`: true for an event for each case that is selected already |
+//! | `POST /standing-filters` | `{"filters":[{"name","where","fields"}],"entering"}` stores filters without an owner, all or none; `where` is a normal form; `entering`: true to create an event for each case that a filter selects already |
 //! | `POST /standing-filters/removals` | `{"owner"?,"names":[…]}` removes filters; stops at the first name that no filter has |
-//! | `POST /events` | `{"after"?,"limit","wait_ms"}`: `{"events":[…],"last"}`, events of all owners; without `after`, from the oldest event on that is kept |
+//! | `POST /events` | `{"after"?,"limit","wait_ms"}`: `{"events":[…],"last"}`, events of all owners; without `after`, from the oldest kept event on |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ const MOST_EVENTS: usize = 10_000;
 /// The maximum time that a request waits for events.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
-/// The time for which an empty answer waits while the service drains.
+/// The time by which an empty answer is delayed while the service drains, unless the time limit of the request is shorter.
 const DRAIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// A standing filter in JSON.
@@ -110,7 +110,7 @@ fn failed(error: &StoreError) -> Failure {
     }
 }
 
-/// Lists all filters: first those without an owner, by owner and name.
+/// Lists all filters, sorted by owner and name. Filters without an owner come first.
 pub(super) async fn list(shared: &Arc<ServiceState>) -> Result<Response, Failure> {
     let list = shared.admin_read(|shared| {
         let catalog = shared.store.catalog();
@@ -131,7 +131,8 @@ fn shown(filter: &StandingFilter, catalog: &Catalog) -> AdminFilter {
     }
 }
 
-/// Stores filters without an owner, all or none. With `entering`, also gives an event for each case that they select already.
+/// Stores filters without an owner, all or none. With `entering`, also creates an event for each case that a filter selects
+/// already.
 pub(super) async fn store(shared: &Arc<ServiceState>, new: NewFilters) -> Result<Response, Failure> {
     let stored = shared.own_write(move |shared| {
         let catalog = shared.store.catalog();
@@ -198,7 +199,7 @@ pub(super) async fn events(shared: &Arc<ServiceState>, asked: AdminEvents) -> Re
             continue;
         }
         if last.is_none() && shared.is_draining() {
-            // The client asks again at once.
+            // After an empty answer, the client asks again at once.
             tokio::time::sleep_until(end.min(now.checked_add(DRAIN_PAUSE).unwrap_or(end))).await;
         }
         let lines: Vec<String> = events.iter().map(|event| EventLine::of_operator(event).to_json()).collect();

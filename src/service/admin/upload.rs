@@ -211,7 +211,7 @@ pub(super) async fn spool(
         };
         let Ok(bytes) = frame.into_data() else { continue };
         if failed.is_some() {
-            // The rest of the body is still read. A client that is still sending may not see the response.
+            // The rest of the body is still read, because a client that is still sending may not see the response.
             continue;
         }
         if let Err(error) = sources.push(&bytes, &mut unwritten) {

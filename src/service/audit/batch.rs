@@ -1,4 +1,4 @@
-//! The records of requests that are written together (`Batch`): one of these requests writes the records of all.
+//! The records that are written together (`Batch`): one of their requests writes all of them.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ pub(super) struct Pending {
     pub(super) outcome: Arc<Outcome>,
 }
 
-/// The request of a record. If it is dropped while it waits, its record is removed.
+/// The handle with which a request waits for its record. If it is dropped while the request waits, the record is removed.
 pub(super) struct Ticket {
     batch: Arc<Batch>,
     outcome: Arc<Outcome>,
 }
 
-/// The end of the waiting of a request.
+/// The state of a record when its request stops waiting.
 pub(super) enum Left {
-    /// No other request has taken the record: here it is.
+    /// No other request has taken the record. The value is the record.
     Unwritten(Vec<u8>),
     /// Another request is still writing the record, and settles it later.
     GivenUp,
-    /// Another request has just said whether this one may be answered.
+    /// The record was settled just before. The value is true if the request may be answered.
     Ended(bool),
 }
 
@@ -40,13 +40,13 @@ impl Batch {
         Ticket { batch: Arc::clone(self), outcome }
     }
 
-    /// Takes all records. The caller has the writer. It must settle each of them, or [put them back](Self::put_back).
+    /// Takes all records. The caller has the writer, and must settle each record or [put it back](Self::put_back).
     pub(super) fn take(&self) -> Vec<Pending> {
         std::mem::take(&mut *self.0.lock())
     }
 
-    /// Puts records back that cannot be written now, before those that came later. Returns those whose requests do not wait any
-    /// more.
+    /// Puts back records that cannot be written now, in front of later records. Does not put back records whose requests no longer
+    /// wait, but returns them.
     pub(super) fn put_back(&self, records: Vec<Pending>) -> Vec<Pending> {
         // With the lock, no request ends its waiting meanwhile.
         let mut pending = self.0.lock();

@@ -2,7 +2,7 @@
 //!
 //! A line is `{"n":NUMBER,"prev":"…",MEMBERS,"hash":"…"}`. The hash is the SHA-256 of the hash of the record before it, as 64
 //! digits, followed by the bytes of the line before `,"hash":"`. `prev` has the first 16 digits of the hash of the record before
-//! it. It tells a changed record from a record whose predecessor was changed.
+//! it. With `prev`, verification distinguishes a changed record from a record whose predecessor was changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -69,7 +69,7 @@ impl AuditHead {
         Self { number, hash }
     }
 
-    /// Returns the hash of a record with this content that follows this record.
+    /// Returns the hash of the next record, if it has this content.
     fn hash_after(&self, content: &[u8]) -> Hash {
         digits(&Sha256::new().chain_update(self.hash).chain_update(content).finalize())
     }
@@ -79,7 +79,7 @@ impl AuditHead {
         self.number.checked_add(1) == Some(line.number) && line.hash == self.hash_after(line.content)
     }
 
-    /// Returns true if only the digits `prev` of the line differ from those of the next record.
+    /// Returns true if the line is that of the next record, except for the digits of `prev`.
     pub(super) fn is_before_but_for_prev(&self, line: &Line<'_>) -> bool {
         let mut content = Vec::with_capacity(line.content.len());
         content.extend_from_slice(NUMBER.as_bytes());

@@ -20,7 +20,7 @@ pub(super) enum Event {
     /// The bytes before this record are a part of a record, which a crash or a full disk left. `begins` is true if a file other
     /// than the oldest one begins with them.
     Torn { bytes: u64, sha256: Hash, begins: bool },
-    /// The log can be written again. `unrecorded` requests that were answered before have no record.
+    /// The log can be written again. `unrecorded` is the number of requests that were answered before without a record.
     Resumed { unrecorded: u64 },
 }
 
@@ -70,7 +70,8 @@ impl Members {
         serde_json::from_slice(line).unwrap_or_default()
     }
 
-    /// Returns true for a record with which a file other than the oldest one begins. Bytes before it are torn if `is_after_torn`.
+    /// Returns true if a file other than the oldest one may begin with this record. `is_after_torn` is true if torn bytes come
+    /// before it.
     pub(super) fn begins_file(&self, is_after_torn: bool) -> bool {
         match is_after_torn {
             false => self.event == "rotated",
@@ -78,7 +79,7 @@ impl Members {
         }
     }
 
-    /// Returns true for the record about torn bytes of this number and digest.
+    /// Returns true if the record is about this number of torn bytes with this digest.
     pub(super) fn is_about_torn(&self, bytes: u64, sha256: &Hash) -> bool {
         self.event == "torn" && self.bytes == bytes && self.sha256.as_bytes() == sha256
     }

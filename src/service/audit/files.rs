@@ -1,7 +1,7 @@
 //! The files of an audit log: the file that is written, and the rotated files beside it.
 //!
-//! A rotated file has the name of the log, a dot, and the number of its last record with twelve digits. So their names sort like
-//! their records.
+//! A rotated file has the name of the log, a dot, and the number of its last record with twelve digits. So the names of the rotated
+//! files sort like their records.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -15,11 +15,12 @@ use super::chain::{AuditHead, Hash, Line, digits};
 /// The number of digits in the name of a rotated file.
 const NUMBER_DIGITS: usize = 12;
 
-/// The size of the first piece that is read from the end of a file, in bytes. It is doubled until it contains a record.
+/// The size of the first piece that is read from the end of a file, in bytes. The size is doubled until the piece contains a
+/// record.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// The maximum size of this piece, in bytes. It is longer than two records. So a piece of this size at the end of a log contains a
-/// complete record.
+/// The maximum size of the piece that is read from the end of a file, in bytes. It is greater than the size of two records. So a
+/// piece of this size at the end of a log contains a complete record.
 const MOST_TAIL_BYTES: u64 = 128 << 20;
 
 /// Returns the path of the rotated file whose last record has this number.
@@ -125,9 +126,9 @@ fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
     }
 }
 
-/// Checks that a service could write an audit log at a path, without writing to it. Either the file is empty or an audit log, and
-/// can be opened for writing, and no rotated file beside it has later records. Or it does not exist, but could be created. The file
-/// is locked only for a moment.
+/// Checks that a service could write an audit log at a path, without writing to it. Succeeds if the file does not exist but could
+/// be created. Also succeeds if the file is empty or an audit log, can be opened for writing, and no rotated file beside it has
+/// later records. The file is locked only for a moment.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -140,7 +141,7 @@ fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// Returns an error if neither is so. Its kind is [`WouldBlock`](io::ErrorKind::WouldBlock) if the only reason is that a service
+/// Returns an error in all other cases. Its kind is [`WouldBlock`](io::ErrorKind::WouldBlock) if the only reason is that a service
 /// writes the log.
 pub fn check_audit_file(path: &Path) -> io::Result<()> {
     let path = &*followed(path)?;
@@ -171,8 +172,8 @@ pub fn check_audit_file(path: &Path) -> io::Result<()> {
     locked(file.try_lock_shared())
 }
 
-/// Returns an error if a rotated file has later records than the last one of the log. An older copy would be continued with numbers
-/// that the rotated files have already.
+/// Returns an error if a rotated file has later records than the last one of the log. Otherwise, an older copy of the log would be
+/// continued with numbers that the rotated files have already.
 pub(super) fn check_newest(head: AuditHead, rotated: Option<u64>) -> io::Result<()> {
     if rotated.is_some_and(|last| head.number() <= last) {
         let cause = "the rotated files beside it have later records: it is an older copy";
@@ -204,7 +205,7 @@ pub(super) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Returns true if the path is that of the open file. On systems without inode numbers, this is assumed.
+/// Returns true if the path is that of the open file. On systems without inode numbers, always returns true.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -279,7 +280,8 @@ pub fn open_audit_files(
         rotated(path)?.into_iter().map(|path| (path, None)).collect();
     match newest {
         Some(file) => {
-            // It may have been renamed after it was opened. Then it is among the rotated files, perhaps with later ones.
+            // The newest file may have been renamed after it was opened. Then it is among the rotated files, perhaps with later
+            // ones.
             if cfg!(unix)
                 && let Some(at) = files.iter().position(|(path, _)| is_at(&file, path))
             {
@@ -305,7 +307,7 @@ pub(super) struct Tail {
     pub(super) torn: Torn,
     /// True if the file has no record, and its bytes can be the beginning of one.
     pub(super) is_begun: bool,
-    /// True if the last record is complete, but for its line end.
+    /// True if the last record is complete, except for its line end.
     pub(super) lacks_end: bool,
 }
 

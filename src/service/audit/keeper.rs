@@ -12,10 +12,10 @@ use super::writer::Writer;
 /// The time between two attempts to write again.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The number of entries for which memory is kept.
+/// The maximum number of entries for which memory is kept.
 const MOST_KEPT_ENTRIES: usize = 1024;
 
-/// Writes the records of the queue until the log is over.
+/// Writes the records of the queue until the thread must end.
 pub(super) fn keep(state: &State) {
     let (mut work, mut next) = (Waiting::default(), Instant::now());
     while !work.is_over {
@@ -52,7 +52,7 @@ fn write(state: &State, entries: &mut Vec<Entry>) {
             false => state.append_all(writer, entries.iter().map(|entry| &*entry.members)),
         }
     });
-    // The requests are woken together, so that fewer threads have to be.
+    // The requests are woken together, so that fewer threads have to be woken.
     for (number, entry) in entries.drain(..).enumerate() {
         state.settle(&entry.outcome, number < count);
     }

@@ -22,7 +22,7 @@ use super::writer::Writer;
 /// The time between two syncs. A record is on disk within a second.
 const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The time that a record or a sync may take. After it, the file counts as one that cannot be written.
+/// The maximum time of a write of a record, and of a sync. After this time, the file is treated as one that cannot be written.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An audit log: a record of each answered request, in a file that only grows.
@@ -32,23 +32,23 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// before its response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so
 /// a power loss can lose the records of the last second.
 ///
-/// As long as the disk answers, a request appends its record itself, together with those of other requests that are ready. This
-/// takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than a
-/// quarter of a second, one of these threads also appends the records. Requests that wait for it then block no thread, so a slow
-/// disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file counts as one that cannot be
-/// written.
+/// As long as the disk answers, a request appends its record itself, together with the records of other requests that are ready.
+/// This takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than
+/// a quarter of a second, one of these threads also appends the records. Requests that wait for their records then block no thread,
+/// so a slow disk does not stop the service. If a record or a sync takes longer than 10 seconds, the file is treated as one that
+/// cannot be written.
 pub struct AuditLog {
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
-    /// Is disconnected when both threads have ended.
+    /// The channel that is disconnected when both threads have ended.
     ended: Mutex<Receiver<()>>,
 }
 
 impl AuditLog {
     /// Opens a log, or creates its file, which only its owner can read. Writes a record about the start.
     ///
-    /// If a crash has left a part of a record at the end of the file, that part stays, and the next record says what it is. If the
-    /// file is longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
+    /// If a crash has left a part of a record at the end of the file, that part stays. The next record describes it. If the file is
+    /// longer than [`rotate_bytes`](AuditOptions::rotate_bytes), a new file is begun.
     ///
     /// ```
     /// use casefilter::service::{AuditBeginning, AuditLog, AuditOptions, verify_audit_log};
@@ -68,7 +68,7 @@ impl AuditLog {
         Self::with_timeout(path.into(), options, TIMEOUT)
     }
 
-    /// Like [`open`](Self::open), with another time for records and syncs.
+    /// Like [`open`](Self::open), with another timeout for records and syncs.
     pub(super) fn with_timeout(path: PathBuf, options: AuditOptions, timeout: Duration) -> io::Result<Self> {
         let path = followed(&path)?;
         let slot = Arc::new(SyncSlot::new());
@@ -113,7 +113,7 @@ impl AuditLog {
         head
     }
 
-    /// Like [`close`](Self::close), for a log that others still have. No record follows, even if this fails.
+    /// Like [`close`](Self::close), but by reference, for a log that is still in use. No record follows, even if this fails.
     pub(in crate::service) fn end(&self) -> io::Result<AuditHead> {
         let (sender, receiver) = sync_channel(1);
         self.state.queue.end(sender);
@@ -134,7 +134,7 @@ impl AuditLog {
         self.state.counts()
     }
 
-    /// Returns the number of requests without a record that the log does not mention yet.
+    /// Returns the number of requests without a record, as far as the log does not mention them yet.
     pub(in crate::service) fn unmentioned(&self) -> u64 {
         self.state.unmentioned()
     }

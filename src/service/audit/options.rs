@@ -11,8 +11,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditOptions {
-    /// The size in bytes that a file should not exceed: a record that would exceed it begins a new file. A file can be longer if a
-    /// single record is, or by a record about the log itself.
+    /// The size in bytes that a file should not exceed: a record that would exceed it begins a new file. A file can be longer
+    /// because of a single long record, or because of a record about the log itself.
     pub rotate_bytes: u64,
     /// True if requests are answered while the log cannot be written. Such requests have no record. Once the log can be written
     /// again, a record has the number of these requests.

@@ -1,8 +1,8 @@
-//! The outcome of a record (`Outcome`): its request and the thread that writes it agree on it.
+//! The outcome of a record (`Outcome`), on which the request and the thread that writes the record agree.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The outcome of a record. It changes once, from [`WAITING`] to one of the others.
+/// The outcome of a record. It changes once, from [`WAITING`] to one of the other values.
 #[derive(Debug, Default)]
 pub(super) struct Outcome(AtomicU8);
 
@@ -18,12 +18,12 @@ pub(super) const GIVEN_UP: u8 = 3;
 pub(super) const DROPPED: u8 = 4;
 
 impl Outcome {
-    /// Says whether the request may be answered, if it still waits. Returns the outcome before.
+    /// Sets whether the request may be answered, if it still waits. Returns the previous outcome.
     pub(super) fn end(&self, may_be_answered: bool) -> u8 {
         self.change(if may_be_answered { ANSWERED } else { REFUSED })
     }
 
-    /// Ends the waiting of the request, for a reason of its own: [`GIVEN_UP`] or [`DROPPED`]. Returns the outcome before.
+    /// Ends the waiting of the request, for a reason of its own: [`GIVEN_UP`] or [`DROPPED`]. Returns the previous outcome.
     pub(super) fn leave(&self, reason: u8) -> u8 {
         self.change(reason)
     }
@@ -38,7 +38,7 @@ impl Outcome {
         self.0.load(Ordering::Acquire) == WAITING
     }
 
-    /// Returns whether the request may be answered. Returns `None` if the thread that writes the record has not said it.
+    /// Returns whether the request may be answered. Returns `None` if the thread that writes the record has not decided it.
     pub(super) fn may_be_answered(&self) -> Option<bool> {
         match self.0.load(Ordering::Acquire) {
             ANSWERED => Some(true),

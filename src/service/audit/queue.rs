@@ -27,7 +27,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) entries: Vec<Entry>,
-    /// The sender for the result of the end of the log, if it must end.
+    /// The sender for the result of the end of the log, if the log must end.
     pub(super) end: Option<SyncSender<io::Result<AuditHead>>>,
     /// True if the thread must end.
     pub(super) is_over: bool,
@@ -37,12 +37,12 @@ pub(super) struct Waiting {
 pub(super) struct Entry {
     pub(super) members: Vec<u8>,
     pub(super) outcome: Arc<Outcome>,
-    /// Wakes the request when it is dropped, after the outcome was set.
+    /// The sender whose drop wakes the request, after the outcome was set.
     _wake: oneshot::Sender<()>,
     _room: OwnedSemaphorePermit,
 }
 
-/// The request of an [`Entry`].
+/// The handle with which a request waits for its [`Entry`].
 pub(super) struct Queued {
     outcome: Arc<Outcome>,
     woken: oneshot::Receiver<()>,
@@ -50,7 +50,7 @@ pub(super) struct Queued {
 
 impl Queued {
     /// Waits until the entry was dropped. Returns whether the request may be answered. Returns `None` if the thread of the log has
-    /// ended without saying it.
+    /// ended without a decision.
     pub(super) async fn ended(&mut self) -> Option<bool> {
         let _ = (&mut self.woken).await;
         self.outcome.may_be_answered()
@@ -80,7 +80,7 @@ impl Queue {
         }
     }
 
-    /// Waits until there is room for a record, and adds it. Returns its request, which waits for it.
+    /// Waits until there is room for a record, and adds it. Returns the handle with which the request waits for it.
     pub(super) async fn push(&self, members: Vec<u8>) -> Option<Queued> {
         let size = u32::try_from(members.len().clamp(1, QUEUE_BYTES)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(size).await.ok()?;

@@ -23,7 +23,7 @@ const USUAL_BYTES: usize = 1024;
 pub(in crate::service) struct Note(Mutex<String>);
 
 impl Note {
-    /// Adds the applicant that the path of the request names, or whose share token it has.
+    /// Adds the applicant that the path of the request or its share token names.
     pub(in crate::service) fn applicant(&self, id: &str) {
         self.add(|out| string(out, "applicant", id));
     }
@@ -60,13 +60,13 @@ impl Note {
             number(out, "offset", request.offset);
             number(out, "limit", request.limit);
             if let Some(after) = &request.after {
-                // A cursor contains values of a case.
+                // A cursor contains values of a case, so only its digest is added.
                 string(out, "after", text(&digits(&Sha256::digest(after.to_string()))));
             }
         });
     }
 
-    /// Adds the moment whose cases are searched, if it is not now.
+    /// Adds the moment as of which cases are searched, if a request has one.
     pub(in crate::service) fn as_of(&self, moment: &AsOf) {
         self.add(|out| string(out, "asOf", &moment.to_string()));
     }
@@ -160,7 +160,7 @@ impl Note {
         self.add(|out| number(out, "afterEvent", event));
     }
 
-    /// Adds events that are told: the numbers of the first and of the last one, their number, and the digest of the ids of their
+    /// Adds events that are sent: the numbers of the first and of the last one, their number, and the digest of the ids of their
     /// cases.
     pub(in crate::service) fn events(&self, events: &[Event]) {
         let mut ids = IdDigest::default();
@@ -201,7 +201,7 @@ impl IdDigest {
     }
 }
 
-/// Returns the digest of the ids on a page, in order, as an audit log has it: the SHA-256 of `LENGTH:ID,` for each id, as 64
+/// Returns the digest of the ids on a page, in order, as an audit log contains it: the SHA-256 of `LENGTH:ID,` for each id, as 64
 /// hexadecimal digits.
 ///
 /// ```
@@ -282,7 +282,7 @@ fn filter(out: &mut String, filter: &Filter) {
 /// Adds a member with a text, after a comma.
 fn string(out: &mut String, name: &str, value: &str) {
     begin(out, name);
-    // Without an early end, the compiler tests many bytes at a time.
+    // The loop does not end early, so the compiler can test many bytes at a time.
     let is_plain = |byte: &u8| (0x20..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\';
     if value.as_bytes().iter().fold(true, |all, byte| all & is_plain(byte)) {
         out.push('"');

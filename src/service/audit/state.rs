@@ -24,7 +24,7 @@ pub(super) const SLOW_SYNC: Duration = Duration::from_millis(250);
 /// The maximum time that a request blocks its thread to get the writer, which another request may have.
 const MOST_WAIT: Duration = Duration::from_micros(200);
 
-/// The time between two looks at a record that another request is writing.
+/// The time between two checks of a record that another request is writing.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The state that requests and the threads of a log share.
@@ -42,7 +42,7 @@ pub(super) struct State {
     is_ended: AtomicBool,
     /// The last record.
     head: Mutex<AuditHead>,
-    /// The time that a record or a sync may take, before the file counts as one that cannot be written.
+    /// The maximum time of a write of a record, and of a sync. After this time, the file is treated as one that cannot be written.
     pub(super) timeout: Duration,
     /// The number of records that were written since the log was opened.
     records: AtomicU64,
@@ -93,7 +93,7 @@ impl State {
     /// twice a second. So a sync usually shows that the disk hangs before a write has to wait.
     pub(super) async fn append_with_others(&self, members: Vec<u8>) -> Result<bool, Vec<u8>> {
         let ticket = self.batch.push(members);
-        // Requests that are ready, too, add their records meanwhile. One write of many records costs less than many writes.
+        // Other requests that are ready add their records in the meantime. One write of many records costs less than many writes.
         tokio::task::yield_now().await;
         if ticket.may_be_answered().is_none() {
             self.write_batch();
@@ -218,7 +218,7 @@ impl State {
         result
     }
 
-    /// Keeps the last record of the writer.
+    /// Stores the last record of the writer.
     pub(super) fn note_head(&self, writer: &Writer) {
         *self.head.lock() = writer.head();
     }
@@ -247,14 +247,14 @@ impl State {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests without a record that the log does not mention, also those whose records may still be
-    /// written.
+    /// Returns the number of requests without a record, as far as the log does not mention them. Includes requests whose records
+    /// may still be written.
     pub(super) fn unmentioned(&self) -> u64 {
         let given_up = if self.options.is_best_effort { self.given_up.load(Ordering::Relaxed) } else { 0 };
         self.new_unrecorded().saturating_add(given_up)
     }
 
-    /// Returns true if a request without a record may be answered, and then counts it.
+    /// Returns true if a request may be answered without a record. If so, counts the request.
     pub(super) fn leave_out(&self) -> bool {
         if self.options.is_best_effort {
             self.unrecorded.fetch_add(1, Ordering::Relaxed);
@@ -281,8 +281,8 @@ impl State {
 
     /// Notes that the file can be written again, unless the thread that syncs has found a fault meanwhile.
     pub(super) fn recovered(&self) {
-        // That thread notes its fault in the slot before it calls `fail`. If `fail` came first, and so did nothing, this finds the
-        // fault.
+        // The thread that syncs notes a fault in the slot before it calls `fail`. If that call came before the next line, it had no
+        // effect. In that case, the check of the slot finds the fault.
         self.is_failing.swap(false, Ordering::AcqRel);
         match self.slot.check_written() {
             Ok(()) => tracing::info!("the audit log can be written again"),

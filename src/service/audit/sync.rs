@@ -50,7 +50,7 @@ impl SyncSlot {
         *self.file.lock() = file;
     }
 
-    /// Replaces the file by the one that `open` returns, while the other thread does not look at the path.
+    /// Replaces the file by the one that `open` returns, while the thread that syncs does not check the path.
     pub(super) fn replace(&self, open: impl FnOnce() -> io::Result<Arc<File>>) -> io::Result<Arc<File>> {
         let mut slot = self.file.lock();
         *slot = None;
@@ -60,8 +60,8 @@ impl SyncSlot {
         Ok(file)
     }
 
-    /// Returns an error if the file cannot be written any more: after a failed sync, or if the other thread has found another file
-    /// at its path.
+    /// Returns an error if the file cannot be written any more: after a failed sync, or if the thread that syncs has found another
+    /// file at its path.
     pub(super) fn check_written(&self) -> io::Result<()> {
         match self.has_failed() || self.file.lock().is_none() {
             true => Err(io::Error::other("a sync of the file failed, or the file was removed")),
@@ -109,7 +109,7 @@ impl SyncSlot {
     /// Ends the thread that syncs. Does not wait longer than `most` for a disk that does not answer.
     pub(super) fn end(&self, most: Duration) {
         self.is_over.store(true, Ordering::Release);
-        // With the lock, the thread is not between its look at `is_over` and its wait.
+        // With the lock, the thread is not between its check of `is_over` and its wait.
         let _slot = self.file.try_lock_for(most);
         self.ended.notify_all();
     }
@@ -120,7 +120,7 @@ impl SyncSlot {
         self.gate.pass(Hanging::All);
     }
 
-    /// Looks if the file is still at its path. Syncs it if it has records that are not on disk.
+    /// Checks that the file is still at its path. Syncs it if it has records that are not on disk.
     ///
     /// # Errors
     /// Returns an error if the sync fails, or if the path is that of another file or of none.
@@ -133,7 +133,8 @@ impl SyncSlot {
 
     fn sync_now(&self, path: &Path) -> io::Result<()> {
         let Some(file) = self.file.lock().clone() else { return Ok(()) };
-        // The slot is not locked while the disk is asked. If another file was begun meanwhile, the old one is not at the path.
+        // The slot is not locked during the access to the disk. If another file was begun in the meantime, the old one is not at
+        // the path.
         let is_current = |now: &Arc<File>| Arc::ptr_eq(now, &file);
         if !is_at(&file, path) && self.file.lock().as_ref().is_some_and(is_current) {
             return Err(removed());

@@ -218,14 +218,14 @@ fn each_changed_left_out_or_added_record_is_named() {
                     false => (AuditErrorKind::LeftOut, number),
                 };
                 assert_eq!(world.fault(), expected);
-                // A record that is put in with a right hash is named by the record that it displaces.
+                // A record that is put in with a right hash is reported with the number of the record that it displaces.
                 let before = chain::Line::read(whole[at - 1].1.as_bytes()).unwrap().head();
                 let mut line = Vec::new();
                 before.seal(b"\"status\":200", &mut line);
                 let forged = String::from_utf8(line).unwrap().trim_end().to_owned();
                 changed(&|lines| lines.insert(at, (lines[at].0.clone(), forged.clone())));
                 assert_eq!(world.fault(), (AuditErrorKind::PutIn, number));
-                // So is a changed record with a right hash.
+                // A changed record with a right hash is reported with its own number.
                 changed(&|lines| lines[at].1.clone_from(&forged));
                 assert_eq!(world.fault(), (AuditErrorKind::Changed, number));
             }
@@ -421,7 +421,7 @@ fn the_removal_of_a_file_in_use_is_noticed() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert!(!record(&log, b"\"status\":200"));
-    // It does not recover with a new file, because the records are lost.
+    // The log does not recover with a new file, because the records are lost.
     std::thread::sleep(std::time::Duration::from_millis(1200));
     assert!(log.refuses());
 }
@@ -454,7 +454,7 @@ fn a_sync_that_fails_while_the_log_recovers_is_not_forgotten() {
     let world = World::new();
     let log = world.open(u64::MAX);
     let state = log.state();
-    // The disk is full. While the keeper opens the file again, the other thread finds that a sync has failed.
+    // The disk is full. While the keeper opens the file again, the thread that syncs finds that a sync has failed.
     state.fail(&std::io::Error::other("the disk is full"));
     let error = state.slot.fail(&std::io::Error::other("the disk is broken"));
     state.slot.set(None);

@@ -53,9 +53,9 @@ pub enum AuditBeginning {
 pub enum AuditErrorKind {
     /// The record was changed.
     Changed,
-    /// The record is not there.
+    /// The record is missing.
     LeftOut,
-    /// The record is the first one, but older records are missing, or it is not the record that was expected.
+    /// The record is the first one, but older records are missing, or another first record was expected.
     Beginning,
     /// The line was put in, or is at another place.
     PutIn,
@@ -176,10 +176,12 @@ impl Check {
         let bytes = file.metadata().map_err(unreadable)?.len();
         let mut file = BufReader::with_capacity(1 << 20, file.take(bytes));
         let mut line = Vec::new();
-        // The bytes since the last record that are not records, and the fault that they are if no record is about them.
+        // The bytes since the last record that are not records, and the fault that is reported unless a later record is about these
+        // bytes.
         let mut torn = Torn::new();
         let mut fault: Option<AuditError> = None;
-        // The number of the first of these lines, if it has the form of a record. Then they are no part of a record.
+        // The number of the first of these lines, if it has the form of a record. In that case, the bytes are not a torn part of a
+        // record.
         let mut odd_number: Option<u64> = None;
         for number in 1_u64.. {
             line.clear();
@@ -213,7 +215,7 @@ impl Check {
                         let number = record.number;
                         return Err(AuditError { kind: AuditErrorKind::Changed, number, ..first });
                     }
-                    // Without the line before it, nothing is wrong.
+                    // Without the lines before this record, nothing is wrong.
                     Some(first) => {
                         let number = odd_number.unwrap_or(record.number);
                         return Err(AuditError { kind: AuditErrorKind::PutIn, number, ..first });
@@ -244,7 +246,7 @@ impl Check {
         }
     }
 
-    /// Returns true if a line is the next record. The first record of the oldest file says what it follows.
+    /// Returns true if a line is the next record. The first record of the oldest file contains the hash of the record before it.
     fn follows(&mut self, record: &Line<'_>, line: &[u8], is_after_torn: bool) -> bool {
         if self.last.is_none() {
             let members = Members::read(line);
@@ -305,7 +307,7 @@ impl Check {
             }
             // The record before it was changed together with its hash.
             std::cmp::Ordering::Equal => fault(AuditErrorKind::Changed, last.number, self.last_place.clone()),
-            // The line before it was put in: this one is the successor of the record before that.
+            // The line before this one was put in: this one is the successor of the record before that line.
             std::cmp::Ordering::Less if self.before.is_some_and(|before| before.is_before(&record)) => {
                 fault(AuditErrorKind::PutIn, record.number, self.last_place.clone())
             }

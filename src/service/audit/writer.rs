@@ -80,7 +80,7 @@ impl Writer {
                 check_newest(head, rotated.map(|(last, _)| last))?;
                 (head, false)
             }
-            // The file is new, or it was begun by a rotation that a crash has ended.
+            // The file is new, or it was begun by a rotation that a crash has interrupted.
             (None, Some((_, last))) => {
                 let last = Tail::of(&mut File::open(last)?)?.head;
                 (last.ok_or_else(|| invalid("the newest rotated file is not an audit log"))?, true)
@@ -129,8 +129,8 @@ impl Writer {
         self.sync()
     }
 
-    /// Writes records with these members, many of them by one system call. Returns how many of the first ones were written
-    /// completely, and the error that has prevented the others.
+    /// Writes records with these members, many of them by one system call. Returns how many records, from the first one on, were
+    /// written completely, and the error that has prevented the other ones.
     pub(super) fn append_all<'m>(
         &mut self,
         records: impl Iterator<Item = &'m [u8]>,
@@ -225,7 +225,7 @@ impl Writer {
             return Ok(());
         }
         self.sync()?;
-        // It is opened before anything is changed, because there may be no file descriptor left.
+        // The folder is opened before anything is changed, because there may be no file descriptor left.
         let folder = Folder::of(&self.path)?;
         self.file = None;
         let (old, new) = (&self.path, rotated_path(&self.path, self.head.number()));
@@ -257,11 +257,11 @@ impl Writer {
         self.file = Some(Open { file, bytes });
     }
 
-    /// Writes the records to disk, also those that the other thread is syncing.
+    /// Writes the records to disk, including those that the thread that syncs is writing at the moment.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let Some(open) = &self.file else { return Ok(()) };
         self.slot.before_access();
-        // The system tells an error of the disk only once: to this thread or to the other one.
+        // The system reports an error of the disk only once: to this thread or to the thread that syncs.
         let synced = open.file.sync_data().and_then(|()| match self.slot.has_failed() {
             true => Err(io::Error::other("an earlier sync of the file failed")),
             false => Ok(()),

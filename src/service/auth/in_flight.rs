@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The bytes of a token that are in flight, as far as they are reserved in a budget.
+/// The number of bytes of a token that are in flight and are reserved in a budget.
 #[derive(Default)]
 pub(in crate::service) struct InFlight(AtomicUsize);
 

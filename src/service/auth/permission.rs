@@ -26,14 +26,14 @@ pub enum Permission {
     ViewPersonalData,
     /// The permission to search cases as they were at an earlier moment. The token also needs the permission to search cases.
     ViewHistory,
-    /// The permission to keep standing filters, and to read their events. It shows the ids of the cases that any criteria select,
-    /// as [`ViewCases`](Self::ViewCases) does.
+    /// The permission to keep standing filters, and to read their events. Like [`ViewCases`](Self::ViewCases), it shows the ids of
+    /// the cases that the client's criteria select.
     ///
-    /// There is no separate permission for reading events. A token reads only the events of its own filters, so neither of two such
-    /// permissions would be of use without the other.
+    /// There is no separate permission for reading events. A token reads only the events of its own filters, so each of two
+    /// separate permissions would be useless without the other.
     ManageFilters,
-    /// The permission to create share tokens for the profiles of applicants. Who gets such a token can see the preview of the
-    /// profile and copy it.
+    /// The permission to create share tokens for the profiles of applicants. A client that receives a share token can see the
+    /// preview of the profile and copy it.
     ShareApplicants,
     /// The permission to review the hits of AML cases.
     ReviewAmlHits,
@@ -71,8 +71,7 @@ impl Permission {
         }
     }
 
-    /// Returns true if the permission is about applicants. The `fields` and `filter` of a token do not
-    /// restrict such permissions.
+    /// Returns true if the permission is about applicants. The `fields` and `filter` of a token do not restrict such a permission.
     pub(super) fn is_for_applicants(self) -> bool {
         match self {
             Self::ViewCases | Self::ViewPersonalData | Self::ViewHistory | Self::ManageFilters => false,

@@ -87,8 +87,8 @@ impl Projection {
         }
     }
 
-    /// Writes the visible part of an array. If `self` is a field, these are its scalar elements. Otherwise, they are the visible
-    /// parts of its objects.
+    /// Writes the visible part of an array. If `self` is a field, this part consists of the scalar elements. Otherwise, it consists
+    /// of the visible parts of the objects.
     fn array(&self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> json::Result<Kept> {
         reader.open();
         out.push(b'[');

@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The requests of a token so far, as the time at which they would have ended if they had come at an even rate.
+/// The rate limit of a token. Its state is the time at which the requests so far would have ended if they had come at the maximum
+/// rate.
 ///
 /// This is the generic cell rate algorithm, which has the effect of a bucket of permits that is filled at an even rate.
 #[derive(Default)]

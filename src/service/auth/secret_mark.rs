@@ -1,4 +1,4 @@
-//! A mark of a secret, by which a long request recognises that the secret of its signature is still valid.
+//! A mark of a secret. With it, a long request checks that the secret of its signature is still valid.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -6,7 +6,8 @@ use sha2::Sha256;
 /// The text whose HMAC is the mark. No signed request begins with it, because a timestamp has only digits.
 const TEXT: &[u8] = b"casefilter secret mark 1\n";
 
-/// A mark of a secret: equal secrets have equal marks, and others have other ones. It does not show the secret.
+/// A mark of a secret. Equal secrets have equal marks, and different secrets have different marks. A mark does not reveal its
+/// secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::service) struct SecretMark([u8; 32]);
 

@@ -110,7 +110,7 @@ impl<'t> SignatureCheck<'t> {
         }
     }
 
-    /// Returns true if the signature is that of the present secret, and true if it is that of the previous one.
+    /// Returns two flags: if the signature was made with the present secret, and if it was made with the previous secret.
     fn verify_macs(self) -> (bool, bool) {
         let signature = self.signature.unwrap_or_default();
         let is_present = self.mac.verify_slice(&signature).is_ok();

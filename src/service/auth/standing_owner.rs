@@ -5,11 +5,12 @@ use sha2::{Digest, Sha256};
 use crate::catalog::Catalog;
 use crate::filter::Filter;
 
-/// The owner under which the standing filters of a token are stored, and under which their events are found.
+/// The owner under which the standing filters of a token are stored, and by which their events are read.
 ///
 /// It has two parts. The first identifies the token: it is a hash of the text that clients send, so it stays the same when the
-/// token gets another name or secret. The second is a hash of the cases and fields that the token may see. So each event says what
-/// the token could see when it was found. A token must not get events whose second part is not its present one.
+/// token gets another name or secret. The second is a hash of the cases and fields that the token may see. So the owner of an event
+/// shows what the token could see when the event was created. A token must not get an event whose owner has another second part
+/// than the present owner of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::service) struct StandingOwner {
     text: String,
@@ -31,7 +32,8 @@ impl StandingOwner {
         scope.update(bound.map_or_else(|| "all".to_owned(), |bound| format!("{:032x}", bound.fingerprint())));
         if let Some(narrow) = narrow {
             for (_, field) in narrow.visible_fields() {
-                // A path has no control characters that could join two of them: it is a string of the catalogue, encoded as JSON.
+                // Each path is encoded as JSON, which escapes control characters. So a path cannot contain the line break between
+                // two paths.
                 scope.update("\n");
                 scope.update(serde_json::to_string(field.path()).unwrap_or_default());
             }

@@ -34,7 +34,7 @@ pub struct TokenEntry {
     pub(super) previous: Option<PreviousSecret>,
 }
 
-/// The secret that a token had before its secret was rotated. Both are valid for a while.
+/// The secret that a token had before its secret was rotated. Both secrets are valid for a while.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PreviousSecret {
@@ -309,7 +309,7 @@ impl TokenEntry {
     }
 }
 
-/// The field that contains how a case was created.
+/// The field that says how a case was created.
 const CREATED_BY: &str = "createdByType";
 
 /// Returns true if the field occurs only in cases with a certain value of [`CREATED_BY`].
@@ -413,7 +413,7 @@ impl TokenFile {
         found.next().is_none().then_some(number)
     }
 
-    /// Adds a token after the others. Does not check if another token has the same name.
+    /// Adds a token at the end. Does not check if another token has the same name.
     pub fn push(&mut self, entry: TokenEntry) {
         self.tokens.push(entry);
     }

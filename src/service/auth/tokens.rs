@@ -55,7 +55,7 @@ impl std::error::Error for TokenError {}
 /// The tokens that a service accepts, checked and compiled.
 pub struct Tokens {
     by_token: HashMap<String, Arc<AppToken>>,
-    /// The text of each token, by the part of its owner that identifies it.
+    /// The text of each token. The key is the part of its [`StandingOwner`] that identifies the token.
     by_owner: HashMap<String, String>,
     /// The HMAC key for requests with an unknown token. It makes the check of such a request take the same time as that of a known
     /// token.
@@ -66,7 +66,7 @@ pub struct Tokens {
 
 /// A token that the service accepts.
 pub(in crate::service) struct AppToken {
-    /// The text that clients send. It identifies the token, also after the token file has changed.
+    /// The text that clients send. It identifies the token, even after the token file has changed.
     pub(in crate::service) text: String,
     /// The owner of the token's standing filters.
     pub(in crate::service) owner: StandingOwner,
@@ -80,7 +80,7 @@ pub(in crate::service) struct AppToken {
     /// The Unix time in seconds from which the token is no longer valid.
     expires_s: Option<i64>,
     permissions: Vec<Permission>,
-    /// The members of the entry from which the cache was compiled.
+    /// The restrictions in the entry of the token, which `cache` applies.
     restrictions: Restrictions,
     /// The cache of compiled filters. It also applies the token's visible fields and its filter.
     pub(in crate::service) cache: Arc<FilterCache>,
@@ -133,7 +133,7 @@ impl AppToken {
         self.restrictions == Restrictions::default()
     }
 
-    /// Returns a number that identifies the token in this process, also after the token file has changed.
+    /// Returns a number that identifies the token in this process, even after the token file has changed.
     pub(in crate::service) fn address(&self) -> usize {
         Arc::as_ptr(&self.state).addr()
     }
@@ -177,7 +177,8 @@ const CACHE_BYTES: usize = 32 << 20;
 /// The size in bytes of the filter cache of each token that has `fields`, `filter` or `clients`.
 const OWN_CACHE_BYTES: usize = 4 << 20;
 
-/// The maximum number of clients of a token. Each operation on an applicant looks all of them up, if it finds none.
+/// The maximum number of clients of a token. An operation on an applicant looks up one client after the other, until one of them
+/// matches.
 const MOST_CLIENTS: usize = 1000;
 
 impl Tokens {
@@ -282,7 +283,7 @@ impl Tokens {
     /// Keeps the state of tokens that are also in `before`: used signatures, last use, rate, and permits for events. Keeps the
     /// compiled filters of a token if its `fields`, `filter` and `clients` are the same. Keeps the permits of running requests,
     /// unless the number of tokens changes between one and several. All tokens without `fields`, `filter` and `clients` share the
-    /// cache of such tokens in `before`. Both must have been checked with the same catalogue and limits.
+    /// cache of such tokens in `before`. `self` and `before` must have been checked with the same catalogue and limits.
     fn keeping(mut self, before: &Self) -> Self {
         // A token that is alone gets more permits.
         let is_share_equal = (self.len() > 1) == (before.len() > 1);
@@ -329,7 +330,8 @@ impl Tokens {
         (token, token.map_or(&self.unknown, |token| &token.mac))
     }
 
-    /// Returns the token with this part of an owner, which [`of_token`](StandingOwner::of_token) returns.
+    /// Returns the token that a standing owner identifies. `owner` is the part of it that [`of_token`](StandingOwner::of_token)
+    /// returns.
     pub(in crate::service) fn of_owner(&self, owner: &str) -> Option<&Arc<AppToken>> {
         self.by_token.get(self.by_owner.get(owner)?)
     }
@@ -337,8 +339,8 @@ impl Tokens {
     /// Returns the key for a second check of each signature, and true if it belongs to a secret. Returns `None` if no token has a
     /// previous secret that is valid.
     ///
-    /// As long as one token has two secrets, each request is checked with two keys. So the time does not show which token that is.
-    /// The key that belongs to no secret is known to everybody. So the caller must reject a signature that matches it.
+    /// While any token has two secrets, each request is checked with two keys. So the time does not show which token has two
+    /// secrets. The key that belongs to no secret is public. So the caller must reject a signature that matches it.
     pub(in crate::service) fn second_key<'t>(
         &'t self,
         token: Option<&'t Arc<AppToken>>,
@@ -385,7 +387,7 @@ pub struct TokenUpdater {
 /// The tokens that are in force in a service, and the state of their last replacement.
 pub(in crate::service) struct SharedTokens {
     current: ArcSwap<Tokens>,
-    /// Held during a replacement, so that the last one wins.
+    /// The lock that is held during a replacement, so that the last replacement wins.
     replacing: Mutex<()>,
     /// True if the last replacement failed.
     fails: AtomicBool,
@@ -403,7 +405,7 @@ impl SharedTokens {
         }
     }
 
-    /// Returns a receiver that is told of each replacement.
+    /// Returns a receiver that is notified of each replacement.
     pub(in crate::service) fn subscribe(&self) -> watch::Receiver<u64> {
         self.replaced.subscribe()
     }
@@ -496,7 +498,7 @@ fn cases_of(clients: &[String], catalog: &Catalog) -> Result<Filter, String> {
     Filter::test(catalog, CLIENT, Operator::Contains, clients).map_err(|errors| errors.to_string())
 }
 
-/// The field of cases that has the client.
+/// The field of cases that contains the client.
 const CLIENT: &str = "clientId";
 
 impl fmt::Debug for Tokens {

@@ -13,13 +13,13 @@ use crate::service::options::ServiceOptions;
 use crate::standing::Event;
 use crate::store::{Store, StoreError};
 
-/// The time after which the thread looks if it must end.
+/// The interval at which the thread checks if it must end.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The time that the thread waits after a failed read, but at most [`PAUSE`].
+/// The time that the thread waits after a failed read. If the thread must end, it ends after at most [`PAUSE`].
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// The number of events that the thread reads at once.
+/// The maximum number of events that the thread reads at once.
 const PIECE: usize = 1_000;
 
 /// The number of the last event of each token, and the permits of requests that read events.
@@ -31,7 +31,7 @@ pub(in crate::service) struct EventHub {
     listeners: Arc<Semaphore>,
     most_listeners: usize,
     told: AtomicU64,
-    /// True while a thread follows the events. Otherwise, requests that wait look at the store themselves.
+    /// True while a thread runs [`follow`](Self::follow). Otherwise, requests that wait check the store themselves.
     is_followed: AtomicBool,
 }
 
@@ -39,8 +39,8 @@ pub(in crate::service) struct EventHub {
 struct Seen {
     /// The number of the last event that was seen.
     last: u64,
-    /// The number up to which events may not have been seen. Such events were before the start, were removed before they were read,
-    /// or could not be read.
+    /// The number up to which events may not have been seen. Such events happened before the start, were removed before they were
+    /// read, or could not be read.
     unknown: u64,
     /// The number of the last event of each token. The key is the part of a filter's owner that identifies the token, with its `:`.
     by_token: HashMap<String, u64>,
@@ -84,7 +84,7 @@ impl EventHub {
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Returns a receiver that is told when a request that waits has to look again.
+    /// Returns a receiver that is notified when a request that waits must check again.
     pub(in crate::service) fn subscribe(&self) -> watch::Receiver<u64> {
         self.signal.subscribe()
     }
@@ -111,12 +111,12 @@ impl EventHub {
         self.most_listeners.saturating_sub(self.listeners.available_permits())
     }
 
-    /// Counts events that clients were told.
+    /// Counts events that were sent to clients.
     pub(in crate::service) fn count_told(&self, events: usize) {
         self.told.fetch_add(events as u64, Ordering::Relaxed);
     }
 
-    /// Returns the number of events that clients were told.
+    /// Returns the number of events that were sent to clients.
     pub(in crate::service) fn told(&self) -> u64 {
         self.told.load(Ordering::Relaxed)
     }
@@ -131,7 +131,7 @@ impl EventHub {
         Look::Nothing { last: seen.last.max(after) }
     }
 
-    /// Notes events, which follow the last event that was seen.
+    /// Notes events that come after the last event that was seen.
     fn note(&self, events: &[Event]) {
         let Some(newest) = events.last() else { return };
         let mut seen = self.lock();
@@ -157,8 +157,8 @@ impl EventHub {
         self.wake();
     }
 
-    /// Notes that the events up to a number cannot be read at the moment. Each request then reads those after its own number
-    /// itself. So only the requests that need an event which cannot be read fail.
+    /// Notes that the events up to a number cannot be read at the moment. Each request then reads the events after its own number
+    /// itself. So a request fails only if it needs an event that cannot be read.
     fn leave_to_readers(&self, up_to: u64) {
         let mut seen = self.lock();
         if up_to > seen.unknown {
@@ -168,7 +168,7 @@ impl EventHub {
         }
     }
 
-    /// Returns true while a thread follows the events.
+    /// Returns true while a thread runs [`follow`](Self::follow).
     pub(super) fn is_followed(&self) -> bool {
         self.is_followed.load(Ordering::Relaxed)
     }
@@ -204,7 +204,8 @@ impl EventHub {
     }
 }
 
-/// A mark that a thread follows the events. It ends when it is dropped, even if the thread panics.
+/// A guard that sets `is_followed` while a thread runs [`EventHub::follow`]. Dropping it clears the flag, even if the thread
+/// panics.
 struct Following<'f>(&'f AtomicBool);
 
 impl<'f> Following<'f> {
@@ -267,7 +268,7 @@ mod tests {
             (hub.look("a:", 8), hub.look("c:", 7)),
             (Look::Nothing { last: 10 }, Look::Nothing { last: 10 })
         );
-        // Events of other restrictions of the token are events of the token.
+        // Events that were created under other restrictions of the token are events of the token, too.
         hub.note(&[event(11, "\0a:2\0n")]);
         assert_eq!(hub.look("a:", 10), Look::Read);
         hub.skip(20);

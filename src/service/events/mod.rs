@@ -8,9 +8,9 @@
 //! | a response with server-sent events | `stream` |
 //! | stores the filters of tokens anew when the restrictions of the tokens have changed | `restrict` |
 //!
-//! A token is told only of events that were found under its present restrictions. Each filter is stored with the filter of its
-//! token joined to it, under an [owner](super::auth::standing_owner) that has a hash of these restrictions. So each event has this
-//! hash, too.
+//! A token gets only events that were created under its present restrictions. Each standing filter is stored joined with the filter
+//! of its token. The [owner](super::auth::standing_owner) of a standing filter and of its events contains a hash of the
+//! restrictions.
 
 pub(super) mod hub;
 pub(super) mod line;

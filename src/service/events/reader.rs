@@ -21,7 +21,7 @@ use crate::store::{OwnedEvents, StoreError};
 /// file.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// The reason for which a request has ended its waiting. The numbers are those of the last events that need not be read again.
+/// The reason why a request has stopped waiting. `last` is the number of the last event that need not be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::service) enum Waited {
     /// There may be events of the token.
@@ -43,7 +43,7 @@ impl ServiceState {
     /// Checks that the service has standing filters.
     ///
     /// # Errors
-    /// Returns an error with status 404 if it searches PostgreSQL, or if its database has an earlier format.
+    /// Returns an error with status 404 if the service searches PostgreSQL, or if its database has an earlier format.
     pub(in crate::service) fn check_standing(&self) -> Result<(), Failure> {
         let description = match &self.source {
             CaseSource::Store if self.store.has_standing() => return Ok(()),
@@ -58,8 +58,8 @@ impl ServiceState {
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
     }
 
-    /// Returns true if a token is in force with the restrictions that it had when the request began, and if the secret of the
-    /// request is still valid.
+    /// Returns true if a token is still in force with the restrictions that it had when the request began. The secret of the
+    /// request must also still be valid.
     pub(in crate::service) fn is_in_force(&self, signer: &Signer) -> bool {
         let (token, now_s) = (&signer.token, now().timestamp());
         let current = self.tokens.in_force(&token.text, Permission::ManageFilters, now_s);
@@ -68,12 +68,12 @@ impl ServiceState {
 
     /// Reads events of a token after an event, at most `most` of them.
     ///
-    /// Events of other restrictions of the token are never returned. The reading ends before them.
+    /// Events that were created under other restrictions of the token are never returned. The reading ends before them.
     ///
     /// # Errors
     /// Returns an error with status 410 if events are not kept any more, or if `after` has not happened yet. Also returns it if the
-    /// next event was found under other restrictions or marks a change of them. Returns an error with status 503 if filters of the
-    /// token are still stored under other restrictions. Returns an error if the file cannot be read.
+    /// next event was created under other restrictions, or marks a change of the restrictions. Returns an error with status 503 if
+    /// filters of the token are still stored under other restrictions. Returns an error if the file cannot be read.
     pub(in crate::service) async fn read_events(
         self: &Arc<Self>,
         token: &Arc<AppToken>,
@@ -109,8 +109,8 @@ impl ServiceState {
 
     /// Checks that all filters of a token are stored under its restrictions.
     ///
-    /// If some are not yet, writes are still compared with the old filters. A client that read its cases now would have to read
-    /// them again.
+    /// While some filters are stored under other restrictions, writes are still compared with these old filters. A client that read
+    /// its cases now would have to read them again.
     fn check_restricted(&self, token: &AppToken) -> Result<(), Failure> {
         if self.store.is_sole_owner(token.owner.of_token(), token.owner.as_str())? {
             return Ok(());
@@ -134,7 +134,7 @@ impl ServiceState {
             }
             match self.events.look(signer.token.owner.of_token(), after) {
                 Look::Read => return Waited::Events,
-                // Without the thread, new events are found here, if later.
+                // If no thread runs `follow`, new events are noticed here, but later.
                 Look::Nothing { .. } if !self.events.is_followed() && self.store.last_event() > after => {
                     return Waited::Events;
                 }
@@ -167,7 +167,8 @@ impl ServiceState {
     }
 }
 
-/// Removes the events from the first one on that was found under other restrictions, or that marks a change of restrictions.
+/// Keeps only the events before the first one that was created under other restrictions, or that marks a change of restrictions.
+/// Returns an error if no event comes before it.
 fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedEvents, Failure> {
     let is_other = |owner: Option<&str>| owner != Some(token.owner.as_str());
     let Some(at) = found.events.iter().position(|event| is_other(event.owner.as_deref())) else {
@@ -192,7 +193,7 @@ fn of_events(error: StoreError, last: u64) -> Failure {
     }
 }
 
-/// Returns the error for events that cannot be told.
+/// Returns the error for events that cannot be returned.
 fn gone(what: &str, last: u64) -> Failure {
     let description =
         format!("{what}; read the cases of the filters again, and go on after the event {last}");

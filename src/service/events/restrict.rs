@@ -1,13 +1,13 @@
 //! Stores the standing filters of tokens anew when the restrictions of the tokens have changed.
 //!
 //! A filter is stored with the restrictions of its token. After a change, each filter of the token is compiled again from the body
-//! that the client has given. This gives no events for cases, as when a client replaces a filter. If a body does not compile any
-//! more, for example because it names a field that is hidden now, its filter selects no case until it compiles again. At the start,
-//! each body is compiled, because the service may have other options than before, such as `--extended`.
+//! that the client has given. Like a replacement by the client, this creates no events about cases. A body may no longer compile,
+//! for example because it names a field that is hidden now. Its filter then selects no case until the body compiles again. At the
+//! start, each body is compiled, because the service may have other options than before, such as `--extended`.
 //!
-//! The exchange gives one event that marks its place among the events. Events before it were found by the old filters, and the
-//! cases that the new filters select already will never enter them. So a client that has not read beyond the mark gets 410, and
-//! begins again. Until the exchange, requests for the events of the token get 503.
+//! Each transaction that exchanges filters creates one event that marks its place among the events. Events before this mark were
+//! created by the old filters. The new filters create no events for the cases that they select already. So a client that has not
+//! read beyond the mark gets 410, and begins again. Until the exchange, requests for the events of the token get 503.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ impl ServiceState {
         if self.check_standing().is_err() {
             return std::future::pending().await;
         }
-        // Other options of the service may also make another filter of a body. They change only by a restart.
+        // Under other options of the service, a body may compile to another filter. Options change only by a restart, so each body
+        // is checked once.
         let mut checked: HashSet<String> = HashSet::new();
         let mut fails = false;
         loop {
@@ -44,7 +45,7 @@ impl ServiceState {
                 let checks_bodies = !checked.contains(&token.text);
                 match self.restrict(Arc::clone(token), checks_bodies).await {
                     Ok(true) => drop(checked.insert(token.text.clone())),
-                    // It has changed again.
+                    // The token has changed again.
                     Ok(false) => {}
                     // The filters of the other tokens do not wait for those of this one.
                     Err(error) => drop(failure.get_or_insert(error)),
@@ -58,7 +59,7 @@ impl ServiceState {
                 );
             }
             fails = failure.is_some();
-            // Streams of tokens that have changed end.
+            // Ends the streams of tokens that have changed.
             self.events.wake();
             if fails {
                 tokio::time::sleep(PAUSE).await;
@@ -69,7 +70,7 @@ impl ServiceState {
     }
 
     /// Compiles the outdated filters of a token again, and stores the results in their place. If there are none, other writes do
-    /// not wait. Returns false if the token has changed meanwhile, so that its filters were not compared.
+    /// not wait. Returns false if the token has changed in the meantime. In that case, its filters were not compared.
     async fn restrict(self: &Arc<Self>, token: Arc<AppToken>, checks_bodies: bool) -> Result<bool, Failure> {
         let own = Arc::clone(&token);
         let is_outdated = move |shared: &Self| {
@@ -84,8 +85,8 @@ impl ServiceState {
     }
 }
 
-/// Returns the filters of a token that are outdated, and what is to be stored instead: those that are stored under other
-/// restrictions, and those whose body now makes another filter.
+/// Returns the outdated filters of a token, each with its replacement. A filter is outdated if it is stored under other
+/// restrictions, or if its body now compiles to another filter.
 fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwnedFilter)>, Failure> {
     let catalog = token.cache.catalog();
     let mut found = Vec::new();
@@ -98,8 +99,8 @@ fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwne
             let filter = StandingFilter::owned(token.owner.as_str(), &old.name, filter);
             filter.with_fields(old.fields.iter().copied())
         };
-        // The optimiser merges only as much as it has effort for, so a long filter may have a shorter normal form once it was
-        // stored.
+        // The effort of the optimiser is limited. So a long filter may get a shorter normal form when its stored text is compiled
+        // again.
         let is_stored = |filter: &Filter| {
             let reread = || Filter::of_stored_text(catalog, &filter.to_text()).ok();
             store.has_owned(&standing(filter))
@@ -118,7 +119,7 @@ fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwne
 fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
     let present = shared.tokens.load();
     if present.find(&token.text).0.is_none_or(|present| present.owner != token.owner) {
-        // The token has changed again while this write waited. It is next.
+        // The token has changed again while this write waited. The next pass handles it.
         return Ok(false);
     }
     let mut outdated = outdated(&shared.store, token)?;
@@ -167,7 +168,7 @@ mod tests {
         let shared =
             Arc::new(ServiceState::new(store, tokens, ServiceOptions::default(), std::iter::empty()));
         let token = Arc::clone(shared.tokens.load().find("t").0.unwrap());
-        // The filter is stored under the restrictions of before: the client `a`.
+        // The filter is stored under earlier restrictions: the client `a`.
         let (owner, body) = (
             format!("{}before", token.owner.of_token()),
             r#"{"criteria":[{"field":"id","op":"<>","values":["0"]}]}"#,
@@ -186,7 +187,7 @@ mod tests {
             let case = serde_json::json!({"id": id, "clientId": client}).to_string();
             shared.store.upsert(case.as_bytes(), Durability::Synced).unwrap();
         };
-        // A case of the client `b` gives no event, because the filter is the old one. No number is given out now.
+        // A case of the client `b` gives no event, because the filter is the old one. No number to begin after is returned now.
         write("1", "b");
         assert_eq!(shared.store.last_event(), 0);
         assert_eq!(status(0), Err(503));
@@ -198,13 +199,13 @@ mod tests {
         write("2", "b");
         write("3", "a");
         assert_eq!((status(0), status(1), status(2)), (Err(410), Ok(1), Ok(0)));
-        // Nothing is left to store, so the file is not written, and nothing is said about it.
+        // Nothing is left to store, so the file is not written, and `writes_fail` does not change.
         shared.writes_fail.store(true, Ordering::Relaxed);
         for checks_bodies in [false, true] {
             runtime.block_on(shared.restrict(Arc::clone(&token), checks_bodies)).unwrap();
         }
         assert!(shared.writes_fail() && shared.store.last_event() == 2);
-        // A filter of the present restrictions that is not that of its body.
+        // A filter that is stored under the present restrictions, but is not the one to which its body compiles.
         let none = StandingFilter::owned(token.owner.as_str(), "n", &Filter::none(shared.store.catalog()));
         let new = NewOwnedFilter { filter: none, body: body.to_owned() };
         shared.store.exchange_owned(Exchange { removed: &[], inserted: vec![new], changed: None }).unwrap();

@@ -24,7 +24,8 @@ use crate::service::http::correlation::CorrelationId;
 use crate::service::state::ServiceState;
 use crate::standing::Event;
 
-/// The time after which a piece is sent although there are no events. So a client and the service notice that the other is gone.
+/// The time after which a piece is sent although there are no events. So the client and the service can each notice that the other
+/// one has gone.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The maximum number of events in a piece.
@@ -53,7 +54,7 @@ pub(in crate::service) struct NewStream {
 struct Teller {
     stream: NewStream,
     signal: watch::Receiver<u64>,
-    /// The number that the client would continue from, if it has been told one.
+    /// The last event number that was sent to the client, from which it would continue.
     told: Option<u64>,
     _listener: Listener,
 }
@@ -95,11 +96,11 @@ impl Teller {
                 }
                 Waited::Events => {}
             }
-            // If events are gone, the client learns it when it connects again.
+            // If events are gone, the client gets an error when it connects again.
             let found = match shared.read_events(&signer.token, self.stream.after, MOST_EVENTS).await {
                 Ok(found) => found,
                 Err(failure) => {
-                    // While the filters of the token are stored anew, the client connects again.
+                    // Only an internal error is logged. The client gets any other error when it connects again.
                     if failure.status() == StatusCode::INTERNAL_SERVER_ERROR {
                         let cause = failure.cause().unwrap_or(failure.description());
                         tracing::error!(cause, "a stream of events ended: they cannot be read");
@@ -111,7 +112,7 @@ impl Teller {
                 self.stream.after = found.last;
                 continue;
             }
-            // The reading may have waited for others.
+            // The reading may have waited for other requests.
             if !shared.is_in_force(&signer) {
                 return None;
             }
@@ -139,7 +140,7 @@ impl Teller {
         Bytes::from(format!("id: {}\n\n", self.stream.after))
     }
 
-    /// Records events in the audit log. Returns false if the client must not be told of them.
+    /// Records events in the audit log. Returns false if they must not be sent to the client.
     async fn record(&self, events: &[Event]) -> bool {
         let Some(audit) = &self.stream.shared.audit else { return true };
         let note = Note::default();

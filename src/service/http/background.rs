@@ -7,9 +7,9 @@ use std::time::Instant;
 use crate::service::operations::case_source::CaseSource;
 use crate::service::state::ServiceState;
 
-/// Starts a thread that reads all columns of the database, while the service already answers. The first request that needs a column
-/// does not have to read it then. The thread ends early when the service drains. There is no thread if searches do not use the
-/// database, or if the system has no more threads.
+/// Starts a thread that reads all columns of the database, while the service already answers. So the first request that needs a
+/// column usually does not have to read it. The thread ends early when the service drains. There is no thread if searches do not
+/// use the database, or if the system has no more threads.
 pub(super) fn warm(shared: &Arc<ServiceState>) -> Reading {
     if !matches!(shared.source, CaseSource::Store) {
         return Reading::default();
@@ -50,7 +50,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Starts a thread that calls `work`. Its argument returns false when the work must end.
+    /// Starts a thread that calls `work`. The argument of `work` is a function that returns false when the work must end.
     fn start(name: &str, work: impl FnOnce(&dyn Fn() -> bool) + Send + 'static) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&is_over);

@@ -39,7 +39,7 @@ pub(in crate::service) struct Reservation {
     budget: Arc<Budget>,
     account: Account,
     bytes: usize,
-    /// The bytes of the request in all budgets together, if the request is of a verified token.
+    /// The bytes of the request in all budgets together, if the token of the request is verified.
     in_flight: Option<Arc<RequestBytes>>,
 }
 

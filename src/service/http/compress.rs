@@ -24,7 +24,7 @@ use super::errors::Failure;
 use super::peers::Peer;
 use super::write_timeout::ResponseDeadline;
 
-/// The size from which bodies are compressed, in bytes. Smaller ones fit a packet of the network.
+/// The size from which bodies are compressed, in bytes. Smaller bodies fit into one network packet.
 const LEAST_BYTES: u64 = 1 << 10;
 
 /// The maximum size of a body that is compressed on a thread of the runtime, in bytes. This takes less than a millisecond.
@@ -35,7 +35,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// The maximum number of bodies that are compressed piece by piece at the same time. It bounds the memory: an encoder takes at most
 /// about 1 MiB. A token gets at most half of them, and so does a peer without a token. Further bodies are not compressed. If the
-/// client accepts only compressed ones, it gets 503.
+/// client accepts only compressed responses, it gets 503.
 const MOST_ENCODERS: usize = 64;
 
 /// The compression level of gzip. It is low, so that compression delays responses little.
@@ -54,7 +54,7 @@ pub(in crate::service) struct Compressor {
 }
 
 impl Compressor {
-    /// Creates limits: `threads` blocking threads compress at the same time.
+    /// Creates limits: at most `threads` blocking threads compress at the same time.
     pub(in crate::service) fn new(threads: usize) -> Self {
         Self {
             encoders: Budget::new(MOST_ENCODERS),
@@ -62,8 +62,8 @@ impl Compressor {
         }
     }
 
-    /// Decides whether the body of a response can be compressed in pieces, if it must be, and keeps an encoder for it. This is done
-    /// before the request is recorded with its status.
+    /// Reserves an encoder for a response whose body is to be compressed in pieces. Must be called before the request is recorded,
+    /// because an error changes the status.
     ///
     /// # Errors
     /// Returns 503 if no encoder is free for the account, and the client accepts only compressed responses.
@@ -169,7 +169,7 @@ fn is_inline(response: &Response) -> bool {
     response.body().size_hint().exact().is_some_and(|bytes| bytes <= INLINE_BYTES as u64)
 }
 
-/// Returns the response for a client whose only codings have no free encoder.
+/// Returns the 503 response for a client that accepts only compressed responses, if no encoder is free.
 fn overloaded(mut response: Response) -> Response {
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     *response.body_mut() = Body::empty();
@@ -302,7 +302,7 @@ impl hyper::body::Body for Compressed {
                     own.state = State::Working(Box::pin(work(Arc::clone(&own.threads), encoder, piece)));
                 }
                 State::Ready(encoder) => {
-                    // If this is pending or fails, the state must be the one from before.
+                    // If this is pending, the state is restored. If it fails, the body has ended.
                     let frame = Pin::new(&mut own.body).poll_frame(context);
                     let frame = match frame {
                         Poll::Pending => {

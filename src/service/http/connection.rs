@@ -67,7 +67,8 @@ impl Server {
         let http2 = Http2 { responder, places, client, read_timeout, write_timeout, transport, open };
         match is_admitted {
             true => http2.serve(stream).await,
-            // Such a connection may have few places, so it ends even if its client sends further requests.
+            // There are few places for connections over the limit. So such a connection ends even if its client sends further
+            // requests.
             false => drop(tokio::time::timeout(REJECTED_LIFETIME, http2.serve(stream)).await),
         }
     }
@@ -75,8 +76,8 @@ impl Server {
 
 /// Makes the system close a connection whose peer acknowledges nothing for the write timeout.
 ///
-/// A peer may vanish without a word. The heartbeats of a stream of events are small, so the system keeps them for many minutes
-/// before it gives up. Meanwhile, the service would take the client for one that listens.
+/// A peer may vanish without closing its connection. The heartbeats of a stream of events are small, so the system buffers them for
+/// many minutes before it gives up. In this time, the service would treat the client as connected.
 #[cfg(target_os = "linux")]
 fn close_if_silent(stream: &TcpStream, timeout: Duration) {
     let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Chooses the coding of a response: the header `Accept-Encoding` (RFC 9110, section 12.5.3).
+//! Chooses the coding of a response from the header `Accept-Encoding` (RFC 9110, section 12.5.3).
 
 use axum::http::{HeaderMap, header};
 
@@ -55,7 +55,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Option<Accepted> {
         }
     }
     let accepts_identity = identity.or(any).unwrap_or(1) > 0;
-    // A client that accepts everything is not asked to decode anything.
+    // The element `*` stands for gzip and zstd only if the client does not accept `identity`.
     let of_identity = identity.or(any).unwrap_or(0);
     let named = |own: Option<u16>| own.or(any.filter(|_| !accepts_identity)).unwrap_or(0);
     let best = match (named(zstd), named(gzip)) {

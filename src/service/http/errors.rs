@@ -38,7 +38,7 @@ pub(in crate::service) struct Failure {
     note: Option<Arc<Note>>,
     /// True if the connection must be closed after the response.
     closes: bool,
-    /// True if a 429 or 503 response has `Retry-After`. False if a new attempt is in vain for an unknown time.
+    /// True if a 429 or 503 response has `Retry-After`. False if it is unknown when a new attempt can succeed.
     says_when: bool,
 }
 
@@ -149,7 +149,7 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::BODY_SPOOL) }
     }
 
-    /// Creates a 503 error for a request that could not be recorded in the audit log. The log has the cause once.
+    /// Creates a 503 error for a request that could not be recorded in the audit log. The cause is logged only once.
     pub(in crate::service) fn unrecorded() -> Self {
         let description = "the service cannot record requests at the moment, try again in a moment";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::AUDIT_LOG)
@@ -233,8 +233,8 @@ impl Failure {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())
     }
 
-    /// Returns true for an error of the service with a 5xx status, except for an error of a temporary file, and for an update that
-    /// came too late. If a write returns such an error, the database file probably cannot be written.
+    /// Returns true for an error of the service with a 5xx status. Returns false for an error of a temporary file, and for an
+    /// update that waited too long. If the result is true for the error of a write, the database file probably cannot be written.
     pub(in crate::service) fn is_write_failure(&self) -> bool {
         self.status.is_server_error()
             && self.error_type != Some(StoreErrorKind::TemporaryFile.code())
@@ -269,8 +269,8 @@ impl Failure {
         Self::response(status, (closes, says_when), &self.envelope(correlation_id))
     }
 
-    /// Creates the error response for an operator. If the failure has a cause, it is the description. If it has a note, the
-    /// response has it as an extension.
+    /// Creates the error response for an operator. If the failure has a cause, the cause becomes the description. If the failure
+    /// has a note, the note becomes an extension of the response.
     #[cfg(unix)]
     pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]
@@ -387,7 +387,7 @@ impl From<DomainError> for Failure {
             Cause::Body(kind) => ErrorCode::of_kind(kind),
             Cause::Other => failure.code,
         };
-        // Share tokens may expire only after days.
+        // If there are too many share tokens, the next one may expire only after days.
         let says_when = error.kind() != DomainErrorKind::TooMany;
         Self { cause: cause.map(Into::into), says_when, ..failure.coded(code) }
     }

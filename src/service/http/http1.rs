@@ -25,7 +25,8 @@ const HEAD_BYTES: usize = 64 << 10;
 pub(super) struct Http1<'s> {
     pub(super) responder: &'s Responder,
     pub(super) client: Client,
-    /// The maximum time to receive a request head, also from the end of the request before it.
+    /// The maximum time to receive a request head. If the connection had an earlier request, the time starts at the end of that
+    /// request.
     pub(super) read_timeout: Duration,
     pub(super) deadline: ResponseDeadline,
     pub(super) watch: ClientWatch,

@@ -2,12 +2,14 @@
 //!
 //! hyper and the crate `h2` implement the protocol. They bound the streams of a connection, the sizes of heads, and what a client
 //! can cause by frames without requests: resets, `CONTINUATION`, `PING` and `SETTINGS`. They have no limits on time, and none on
-//! the responses of all streams together. These are here:
+//! the responses of all streams together. This file adds these limits:
 //!
-//! - A connection without a request is asked to close after the read timeout, which also bounds its preface. It is closed soon after.
-//! - A piece of a response that was not sent before its deadline closes the connection. A client delays a piece by not reading, or by
-//!   not opening its window.
-//! - The first request of a connection uses its [place](super::places), and each further one at the same time needs a place of its own.
+//! - A connection without a request is asked to close after the read timeout, which also bounds its preface. It is closed soon
+//!   after.
+//! - A piece of a response that was not sent before its deadline closes the connection. A client delays a piece by not reading, or
+//!   by not opening its window.
+//! - The first request of a connection uses its [place](super::places), and each further one at the same time needs a place of its
+//!   own.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -66,12 +68,12 @@ pub(super) struct Http2 {
     pub(super) read_timeout: Duration,
     /// The maximum time for sending a response.
     pub(super) write_timeout: Duration,
-    /// The time limit of the stream of the connection.
+    /// The time limit for writes to the connection.
     pub(super) transport: ResponseDeadline,
     pub(super) open: OpenConnection,
 }
 
-/// A mark of a request that had more headers than [`MOST_HEADERS`], which were removed.
+/// A mark of a request that had more than [`MOST_HEADERS`] headers. All its headers were removed.
 #[derive(Clone, Copy)]
 struct TooManyHeaders;
 
@@ -116,7 +118,8 @@ impl Http2 {
                 .max_local_error_reset_streams(MOST_ERRORS)
                 .serve_connection(TokioIo::new(stream), service)
         );
-        // A time that becomes due earlier than expected, because of a new piece, is noticed after this step.
+        // A new piece may have an earlier deadline than the time for which the loop sleeps. This step bounds the delay until the
+        // loop notices it.
         let step = read_timeout.min(write_timeout).checked_div(4).unwrap_or_default();
         let (mut since, mut timeout, mut is_closing) = (Instant::now(), read_timeout, false);
         loop {
@@ -194,7 +197,7 @@ impl Shared {
         } else {
             responder.respond(request, *is_admitted && open.has_place()).await?
         };
-        // HTTP/2 has no such header: it says this by GOAWAY.
+        // HTTP/2 has no header `Connection`: the frame GOAWAY replaces it.
         response.headers_mut().remove(header::CONNECTION);
         if is_head {
             remove_body(&mut response);

@@ -20,7 +20,7 @@ use super::router::router;
 use super::write_timeout::ResponseDeadline;
 use crate::service::state::ServiceState;
 
-/// The coding of the error for a client that accepts none.
+/// The coding of the error response for a client that accepts no coding.
 const NO_CODING: Accepted = Accepted { best: Coding::Identity, identity: true };
 
 /// Answers the requests of all connections of the public port.
@@ -101,8 +101,8 @@ impl Responder {
 }
 
 /// Returns true if the request names exactly one host. Over HTTP/1.1, it does so by the header `Host` (RFC 9112, section 3.2). Over
-/// HTTP/2, by `:authority`, by the header, or by both with the same host (RFC 9113, section 8.3.1). Always returns true for
-/// HTTP/1.0, which requires no host.
+/// HTTP/2, it does so by `:authority`, by the header, or by both with the same host (RFC 9113, section 8.3.1). Always returns true
+/// for HTTP/1.0, which requires no host.
 fn has_one_host(request: &hyper::Request<Incoming>) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (host, has_another) = (hosts.next(), hosts.next().is_some());

@@ -62,8 +62,8 @@ impl Service {
     /// Creates a service for the cases and records of `store`. It accepts requests that are signed with `tokens`.
     ///
     /// The maximum size of a page is the smaller of the limits of `options` and of the store. If an earlier version has stored the
-    /// applicants, this call writes an index of them, by which tokens with [clients](super::super::TokenEntry::with_clients) find
-    /// them.
+    /// applicants, this call writes an index of the applicants. Requests with a token with
+    /// [clients](super::super::TokenEntry::with_clients) need this index.
     #[must_use]
     pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
         options.limits.page = options.limits.page.min(store.limits().page);
@@ -87,7 +87,7 @@ impl Service {
         }
     }
 
-    /// Returns a handle that replaces the tokens, also while the service runs.
+    /// Returns a handle that replaces the tokens, even while the service runs.
     #[must_use]
     pub fn token_updater(&self) -> TokenUpdater {
         TokenUpdater {
@@ -156,7 +156,7 @@ impl Service {
     ///
     /// Blocking work runs on the blocking threads of the Tokio runtime (512 by default). For requests of clients, the service uses
     /// at most [`concurrency`](ServiceOptions::concurrency) of these threads. To read parts of large pages, it uses one thread for
-    /// each processor, and at least two, and to compress responses as many.
+    /// each processor, and at least two. To compress responses, it uses the same number of threads.
     ///
     /// # Errors
     /// Returns the error of the final checkpoint or sync. Errors of single connections and requests are only logged.
@@ -278,11 +278,11 @@ impl Service {
         }
         shared.log_all_suppressed();
         let end = tokio::task::spawn_blocking(move || {
-            // The thread ends soon after the service began to drain. Then the store is closed when `shared` is dropped.
+            // Both threads end soon after the service began to drain. So the store is closed when `shared` is dropped.
             warming.join();
             following.join();
             let synced = shared.store.checkpoint().and_then(|()| shared.store.sync());
-            // The checkpoint waits for the last write, whose record is written after it.
+            // The checkpoint waits for the last write. The audit record of this write is written after the write.
             shared.wait_for_records(RECORD_GRACE);
             shared.close_audit_log();
             synced

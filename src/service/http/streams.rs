@@ -1,9 +1,9 @@
 //! The requests of one HTTP/2 connection, and the pieces of their responses that have not been sent yet.
 //!
 //! hyper hands a piece of a response to the crate `h2`, which keeps it until the windows of the client and the socket have room.
-//! Then nothing else knows of the piece, and the future of its request may have ended. So each [`Piece`] notes when it is dropped:
-//! `h2` does that when it has given the last byte to the stream of the connection. A request ends when this has happened to all
-//! pieces of its response. The stream of the connection has a time limit of its own for the bytes that wait in it.
+//! Then nothing else knows of the piece, and the future of its request may have ended. So each [`Piece`] notes when it is dropped.
+//! `h2` drops it when it has given the last byte to the stream of the connection. A request ends when all pieces of its response
+//! were dropped. The stream of the connection has a time limit of its own for the bytes that wait in it.
 
 use std::collections::BTreeSet;
 use std::io::IoSlice;
@@ -26,7 +26,7 @@ pub(super) struct Streams(Mutex<State>);
 struct State {
     /// The number of requests whose response was not sent completely.
     requests: usize,
-    /// The time since which there is no request, if there is none.
+    /// The time at which the last request ended, or the connection began. Used only while there is no request.
     idle_since: Instant,
     /// The time after which requests are refused and do not prolong the connection, if the client was asked to close it.
     end: Option<Instant>,
@@ -117,7 +117,7 @@ impl Streams {
         match (late, idle) {
             (Some(late), _) if late <= now => Due::Late,
             (_, Some(idle)) if idle <= now => Due::Idle,
-            // Without a time, the next look is after the timeout.
+            // If there is no such time, the next check is after the timeout.
             (late, idle) => {
                 let next = late.into_iter().chain(idle).min();
                 Due::At(next.or_else(|| now.checked_add(timeout)).unwrap_or(now))

@@ -32,7 +32,7 @@ struct Shared {
 /// The certificate for new connections.
 struct Current {
     config: Arc<ServerConfig>,
-    /// The same without HTTP/2.
+    /// The same configuration without HTTP/2.
     http1: Arc<ServerConfig>,
     /// The time at which the certificate ends, in seconds since the Unix epoch.
     not_after_s: Option<i64>,
@@ -50,7 +50,7 @@ impl Tls {
         Ok(Self(Arc::new(Shared { current, is_failing: AtomicBool::new(false) })))
     }
 
-    /// Replaces the certificate and its key for connections that begin from now on. Present connections keep theirs.
+    /// Replaces the certificate and its key for connections that begin from now on. Existing connections keep their certificate.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -74,7 +74,7 @@ impl Tls {
     }
 
     /// Notes that changed files could not be read, for the metric `casefilter_tls_file_failing`. The next successful call of
-    /// [`replace`](Self::replace) ends this.
+    /// [`replace`](Self::replace) ends this state.
     pub fn note_failure(&self) {
         self.0.is_failing.store(true, Ordering::Relaxed);
     }

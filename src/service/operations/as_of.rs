@@ -21,7 +21,8 @@ use crate::store::{AsOf, OldLimit, ParseAsOfError, StoreError, StoreSnapshot};
 /// The name of the parameter.
 pub(super) const AS_OF: &str = "asOf";
 
-/// The maximum number of documents that were replaced or deleted since a moment. Their columns take memory while the search runs.
+/// The maximum number of old documents that a search reads: those that were replaced or deleted since its moment. Their columns
+/// take memory while the search runs.
 const MOST_OLD_DOCUMENTS: usize = 1_000_000;
 /// The maximum length of the texts of these documents, in bytes.
 const MOST_OLD_BYTES: usize = 1 << 30;
@@ -37,14 +38,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const BUSY: &str = "another search as of an earlier moment is still running, try again in a moment";
 
 /// Returns the error for the parameter in a service that does not know it. Other unknown parameters are ignored. But a client that
-/// asks for earlier cases must not get those of now.
+/// asks for earlier cases must not get the present ones.
 pub(super) fn unknown(value: &str) -> Error {
     let expected = "no such parameter, because the service was started without --extended";
     Error::new(ErrorKind::BadValue, 0, quote(value), expected).at(AS_OF)
 }
 
-/// The permits of a search as of a moment: no other such search of its token runs, and none of another token. None if a search has
-/// no moment, or will be refused.
+/// The permits of a search as of a moment. While it has them, no other such search runs, neither for its token nor for another
+/// token. `None` if a search has no moment, or will be refused.
 pub(super) struct Turn(Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>);
 
 /// Returns true if a query string has the parameter.
@@ -53,7 +54,8 @@ pub(super) fn has_moment(query: Option<&str>) -> bool {
 }
 
 /// Waits until a search may read the cases of an earlier moment. Waits first for other such searches of its token, so that one
-/// token cannot fill the queue of all. Returns at once if the query string has no moment, or if the search will be refused.
+/// token cannot fill the queue that all tokens share. Returns at once if the query string has no moment, or if the search will be
+/// refused.
 ///
 /// # Errors
 /// Returns an error with status 503 if the search waits too long.
@@ -77,7 +79,7 @@ pub(super) async fn turn(
     }
 }
 
-/// Returns the cases of a moment, if the parameter has one. Adds the moment to the note.
+/// Returns the cases as of a moment, if the parameter has one. Adds the moment to the note.
 pub(super) fn snapshot<'s>(
     shared: &'s ServiceState,
     (token, turn): (&AppToken, Turn),
@@ -147,7 +149,7 @@ mod tests {
             for refused in [own, other] {
                 assert_eq!(refused.err().map(|failure| failure.status().as_u16()), Some(503));
             }
-            // A search of now, or one that will be refused, waits for nothing.
+            // A search of the present cases, or one that will be refused, waits for nothing.
             for (token, query) in [(&b, Some("limit=1")), (&b, None), (&token("c"), query)] {
                 assert!(turn(&shared, token, query).await.ok().unwrap().0.is_none());
             }

@@ -23,7 +23,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
 fn compare_info(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     let query = call.query.as_deref().unwrap_or_default();
     let fields = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "fields");
-    // A repeated parameter is an error, so the others need not be kept.
+    // A repeated parameter is an error, so values after the second one need not be kept.
     let fields: Vec<String> = fields.map(|(_, list)| list.into_owned()).take(2).collect();
     let reader = (call.token.clients(), call.token.may(Permission::ViewPersonalData));
     Ok(domain::compare_info_in(&shared.store, &call.path_id, reader, &fields, room)?.into_bytes())

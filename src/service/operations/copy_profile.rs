@@ -23,7 +23,7 @@ fn copy_profile(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Resu
     let query = call.query.as_deref().unwrap_or_default();
     let tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "shareToken");
     let request = CopyRequest {
-        // Two tokens are rejected, so the others need not be kept.
+        // Two tokens are rejected, so tokens after the second one need not be kept.
         query_tokens: tokens.map(|(_, token)| token.into_owned()).take(2).collect(),
         body: &call.body,
         clients: call.token.clients(),

@@ -1,4 +1,4 @@
-//! The endpoints of events: those of a token's standing filters after a number, and as a stream.
+//! The endpoints of the events of a token's standing filters: the events after a number, and a stream of events.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -47,11 +47,11 @@ const LIMIT: &str = "limit";
 /// The name of the header `Last-Event-ID`, in errors.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
-/// The header by which nginx and other proxies are told to forward each piece of the response at once.
+/// The header that tells nginx and other proxies to forward each piece of the response at once.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The time that a request for events waits at least if it begins while the service drains. Otherwise, its client would ask again
-/// at once.
+/// The time that a request for events waits if it begins while the service drains, unless `wait` is shorter. Without this wait, its
+/// client would ask again at once.
 const DRAIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The maximum of `limit`, and its default.
@@ -61,7 +61,7 @@ const DEFAULT_EVENTS: u64 = 100;
 /// The maximum of `wait`, in seconds.
 const MOST_WAIT_S: u64 = 60;
 
-/// Answers with the events of the token's standing filters after an event. If there are none, waits for the time in `wait`.
+/// Answers with the events of the token's standing filters after an event. If there are none, waits for at most the time in `wait`.
 /// Without `after`, answers only with the number of the last event.
 async fn events(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failure> {
     shared.check_standing()?;
@@ -154,7 +154,7 @@ async fn stream(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failu
     let after = match query.after {
         None => shared.last_event(&call.token).await?,
         Some(after) => {
-            // A client learns here that events are gone.
+            // If events are gone, the client gets an error here.
             shared.read_events(&call.token, after, 1).await?;
             after
         }
@@ -204,7 +204,7 @@ impl Query {
                 (_, Err(error)) => errors.push(error),
             }
         }
-        // A client that connects again sends the same query, and how far it has come.
+        // A client that connects again sends the same query, and the number of the last event that it has received in this header.
         if let Some(id) = last_event_id.filter(|id| !id.is_empty()) {
             match number(LAST_EVENT_ID, id, 0..=u64::MAX) {
                 Ok(after) => own.after = Some(after),

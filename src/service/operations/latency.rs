@@ -20,7 +20,8 @@ const FAST_BODY_BYTES: usize = 4 << 10;
 /// same.
 pub(in crate::service) struct LatencyTracker {
     hasher: foldhash::quality::RandomState,
-    /// A latency for each [`Slot`], in microseconds. It is on the same side of [`FAST`] as the last latency, but may be older.
+    /// A latency for each [`Slot`], in microseconds. It is on the same side of [`FAST`] as the last latency, but may come from an
+    /// earlier search.
     last: Box<[AtomicU32]>,
 }
 

@@ -1,4 +1,4 @@
-//! The endpoints of standing filters: store, show, list and remove those of a token.
+//! The endpoints that store, show, list and remove the standing filters of a token.
 
 use axum::http::StatusCode;
 use axum::routing::MethodFilter;
@@ -59,8 +59,8 @@ struct Shown<'f> {
     body: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<&'f str>,
-    /// The reason for which the filter selects no case at the moment: the body does not compile under the present restrictions of
-    /// the token.
+    /// The reason why the filter selects no case at the moment: the body does not compile under the present restrictions of the
+    /// token, or the token may not see one of the `fields`.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -127,7 +127,7 @@ fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, 
         let exchange = Exchange { removed: &before, inserted: vec![new], changed };
         shared.store.exchange_owned(exchange).map_err(failure)?;
     } else if shared.writes_fail() {
-        // This request says nothing about the file otherwise, though its success would count as one of a write.
+        // Nothing was written, but the success of this request will clear `writes_fail`. So the file is recovered first.
         shared.store.recover().map_err(failure)?;
     }
     to_json(&Put { name, replaced })
@@ -195,7 +195,7 @@ fn list(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u
     to_json(&List { filters: stored.iter().map(|own| shown(own, call)).collect() })
 }
 
-/// Reads the filters of a token. Those of the names that `has_body` accepts have their bodies. First reserves memory for three
+/// Reads the filters of a token, with the bodies of the filters whose names `has_body` accepts. First reserves memory for three
 /// times these bodies: as they are stored, parsed, and in the response.
 fn stored(
     shared: &ServiceState,

@@ -59,7 +59,7 @@ fn a_disk_that_does_not_answer_refuses_requests_in_time_and_the_log_goes_on_afte
     let resumed: Vec<&String> =
         lines.iter().map(|(_, line)| line).filter(|line| line.contains("resumed")).collect();
     assert_eq!(resumed.len(), 2);
-    // The records on which the log was hanging are written in the end. So only the request after it has no record.
+    // The records with the status 201, on which the log hung, are written in the end. So only the request after them has no record.
     assert_eq!(lines.iter().filter(|(_, line)| line.contains(":201")).count(), 2);
     assert!(
         resumed[0].contains("\"unrecorded\":0") && resumed[1].contains("\"unrecorded\":1"),
@@ -246,7 +246,7 @@ fn the_record_of_a_request_that_was_dropped_is_left_out() {
         assert!(first_poll.await);
         assert!(log.state().batch.size_bytes() > 0);
         drop(dropped);
-        // Also while nothing can be written, it takes no memory.
+        // So a dropped record takes no memory, even while nothing can be written.
         assert_eq!(log.state().batch.size_bytes(), 0);
         assert!(log.record(b"\"number\":2".to_vec()).await);
     });
