@@ -1,6 +1,6 @@
 //! Finishes a write. Stores the new documents, removes the *released* documents (of replaced and deleted cases), and makes a
-//! checkpoint if one is due. Then commits, and publishes the new snapshot. The caller passes the new counters. This file only sets
-//! those that follow from the snapshot, the tables or a checkpoint.
+//! checkpoint if one is due. Then commits, and publishes the new snapshot. The caller passes the new counters. This file sets only
+//! the counters that depend on the snapshot, the tables or a checkpoint.
 
 use std::collections::HashMap;
 use std::sync::Arc;

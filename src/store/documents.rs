@@ -35,8 +35,8 @@ struct Tables {
     reading: Guarded<Reading>,
 }
 
-/// The documents that a snapshot as of an earlier write has from the history: pairs of the number of the document and the number of
-/// the write that removed it, in ascending order.
+/// The documents that a snapshot as of an earlier write reads from the history: pairs of the number of the document and the number
+/// of the write that removed it, in ascending order.
 #[derive(Default)]
 pub(super) struct OldDocuments {
     keys: Vec<(u64, u64)>,

@@ -182,12 +182,12 @@ pub(super) fn filter_from_bytes(
     Ok(StandingFilter::of_key(key, &filter).with_fields(fields))
 }
 
-/// Returns the size that an event counts for in its entry, in bytes.
+/// Returns the size of an event in bytes, without the count of its changed fields. The sum of these sizes limits an entry.
 fn event_bytes(filter: &str, fields: &[FieldId]) -> usize {
     filter.len().saturating_add(2).saturating_add(size_of_val(fields))
 }
 
-/// Returns true if an entry whose events count for this size gets no further event.
+/// Returns true if an entry gets no further event, because its events have this total size.
 fn is_full(bytes: usize) -> bool {
     bytes >= ENTRY_BYTES
 }
