@@ -156,7 +156,7 @@ impl Store {
         log.writes = writes;
         log.standing = standing;
         if is_synced {
-            // Only now do searches see the cases of the events.
+            // Only now do searches see the cases of the events, so only now are these events shown.
             log.synced();
         }
         match stored {

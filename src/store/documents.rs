@@ -125,8 +125,7 @@ impl Documents {
 }
 
 /// Returns the fault of an engine without a reader of documents. The file was replaced, and the new file could not be read. Opening
-/// the file again gives the engine a reader. This loses no unsynced write, because a write would also have given the engine a
-/// reader.
+/// the file again gives the engine a reader. No unsynced write is lost, because each write also gives the engine a reader.
 pub(super) fn no_documents() -> Fault {
     Fault::new(StoreErrorKind::Failed, "the documents could not be read after the file was replaced")
 }

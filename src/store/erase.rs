@@ -31,11 +31,11 @@ impl Store {
     /// again. So it takes as long as an import of all cases. It needs memory for a second set of columns, and disk space for two
     /// files. The inode changes. A repeated call does the same again, even if nothing is left to be removed.
     ///
-    /// The erasure reaches only the file of the store. It reaches no copies, backups and imports, even if they are in progress. It
-    /// also reaches no exports, no files of audit logs, and no blocks of the disk that the file system has freed. A snapshot that
-    /// is held keeps the old file, which then has no name any more. Values that other documents have too are not removed. Searches
-    /// [as of](Self::as_of) a moment before the erasure no longer find the erased cases. Standing filters are not changed, even if
-    /// they test an erased id.
+    /// The erasure reaches only the file of the store. It does not reach copies, backups or imports, not even those in progress. It
+    /// also does not reach exports, files of audit logs, or blocks of the disk that the file system has freed. A snapshot that is
+    /// held keeps the old file, which then has no name any more. Values that other documents have too are not removed. Searches [as
+    /// of](Self::as_of) a moment before the erasure no longer find the erased cases. Standing filters are not changed, even if they
+    /// test an erased id.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Erasure, Store, StoreOptions};

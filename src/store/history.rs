@@ -63,8 +63,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, even if the store was opened for
-    /// reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
+    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version and `time` is not zero, even if the
+    /// store was opened for reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
@@ -95,7 +95,7 @@ impl Store {
         self.change_settings(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
     }
 
-    /// Stores which events are kept. Files of versions before 3 have no events.
+    /// Stores which events are kept. Files of format versions before 3 have no events.
     pub(super) fn store_kept_events(&self, kept: KeptEvents) -> Result<(), StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -120,7 +120,7 @@ impl Store {
             // The commit synced all writes before it, even if the next step fails.
             log.writes = writes;
             log.synced();
-            // The reader of the current snapshot has the tables of the state before.
+            // The reader of the current snapshot has the tables of the previous state.
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             Ok(())
         });

@@ -19,7 +19,7 @@ use crate::value::Timestamp;
 /// The key of a document in the history: the number of the write that removed it, and the number of the document.
 pub(super) type Key = (u64, u64);
 
-/// The writer that puts the documents that one write removes into the history.
+/// The writer of the history for one write. It stores the documents that this write removes.
 pub(super) struct Keeper<'t> {
     table: Table<'t, Key, &'static [u8]>,
     write: u64,

@@ -255,8 +255,8 @@ pub(super) fn time_of_entry(bytes: &[u8]) -> Option<Timestamp> {
     reader.one().ok().map(Timestamp::from_millis)
 }
 
-/// Returns the number of events of an entry, and the entry with an empty id, if the id is to be removed. An empty id stands for a
-/// case that was erased.
+/// Returns the number of events of an entry, and the entry with an empty id, if the id is to be removed. In an entry, an empty id
+/// means that the case was erased.
 pub(super) fn without_id(
     first: u64,
     bytes: &[u8],
