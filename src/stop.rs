@@ -5,7 +5,7 @@
 //! search creates one [`StopCheck`], which its threads share. The first call of the check that finds a reason to stop records the
 //! reason, and all later calls return true. Each thread has a [`Pace`], a work counter that decides when to call the check.
 //!
-//! # When a search calls the check
+//! # Calls of the check
 //!
 //! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset call it before each batch.
 //! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. In planning, the loops
@@ -23,7 +23,7 @@
 //! - A count on several threads returns only when all its helper threads have finished. A helper may first wait for other work of
 //!   the thread pool.
 //!
-//! # What a stopped search leaves
+//! # Results of stopped searches
 //!
 //! A loop that ends early leaves a partial result. The reason was recorded before, so [`StopCheck::verdict`] returns an error from
 //! then on. Each search returns the verdict at its end, so no partial result becomes an answer. Some results are shared by

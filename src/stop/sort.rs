@@ -14,8 +14,8 @@ use std::ops::Range;
 
 use super::check::Pace;
 
-/// Up to this length, a list is sorted by the standard library, which takes at most about 300 µs. A longer list is divided first,
-/// so that the search can be stopped in between. Unit tests use a smaller number.
+/// The maximum length of a list that the standard library sorts at once, which takes at most about 300 µs. A longer list is divided
+/// first, so that the search can be stopped in between. Unit tests use a smaller number.
 pub(crate) const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 13 };
 /// The number of items that are partitioned between two calls of [`Pace::spend`].
 const STEP: usize = PART / 2;

@@ -1,11 +1,11 @@
-//! The moment whose documents a search is asked for, and the error for a moment that is not known.
+//! The moment as of which a search reads documents, and the error for a moment whose documents are not known.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::value::{Clock, Timestamp};
 
-/// A moment whose documents a search is asked for; see [`Store::as_of`](crate::Store::as_of).
+/// A moment as of which documents are searched; see [`Store::as_of`](crate::Store::as_of).
 ///
 /// Its text is the number of a write, such as `1204`, or a time: in the form of the interface (`2026-11-27 08:00:00`, in UTC or
 /// with an offset), in RFC 3339, or a day in UTC, which stands for its last moment.
@@ -38,7 +38,7 @@ impl fmt::Display for AsOf {
     }
 }
 
-/// Returns a time as text that [`AsOf`] reads, also with milliseconds.
+/// Returns a time, including its milliseconds, as text that [`AsOf`] can parse.
 fn text_of(time: Timestamp) -> String {
     time.to_rfc3339().unwrap_or_else(|| time.to_string())
 }
@@ -76,7 +76,7 @@ impl fmt::Display for ParseAsOfError {
 
 impl std::error::Error for ParseAsOfError {}
 
-/// The reason of an error: the documents of the asked moment are not known. Names the moments whose documents are known.
+/// The error for a moment whose documents are not known. It names the moments whose documents are known.
 ///
 /// ```
 /// use casefilter::{AsOf, Catalog, Store, StoreErrorKind, StoreOptions};
@@ -94,8 +94,8 @@ impl std::error::Error for ParseAsOfError {}
 pub struct HistoryGoneError {
     /// The moment that was asked for.
     pub asked: AsOf,
-    /// The number and the time of the oldest write after which the documents are known. `None` if the store keeps no history: only
-    /// the documents of now are known.
+    /// The number and the time of the oldest write after which the documents are known. `None` if the store keeps no history: then
+    /// only the current documents are known.
     pub oldest: Option<(u64, Timestamp)>,
     /// The number of the last write.
     pub last: u64,

@@ -162,7 +162,8 @@ impl AtomicFile {
         sync_folder(&self.target)
     }
 
-    /// Removes the temporary files of this process, which a signal is about to end. Calls `end` while no file can get its name.
+    /// Removes the temporary files of this process, which a signal is about to end. Calls `end` while the list of temporary names
+    /// is locked, so that no name can be added to it.
     ///
     /// ```
     /// casefilter::AtomicFile::abandon_all(|| {});

@@ -60,7 +60,7 @@ impl Store {
                 let is_stuck = fault.kind == StoreErrorKind::Failed && goes_on() && self.reopen(generation);
                 if is_stuck { guarded(|| copy_into(&self.file, &copy, None, goes_on)) } else { Err(fault) }
             })?;
-            // redb doubles the length of a file that is too short. If the copy cannot be shortened, it is complete nevertheless, or
+            // redb doubles the length of a file that is too short. A copy that cannot be shortened is complete nevertheless, unless
             // closing it fails too.
             let _ = copy.compact();
             copy.close()

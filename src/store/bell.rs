@@ -28,7 +28,7 @@ impl Bell {
         *self.last.lock()
     }
 
-    /// Waits until readers may see an event after this number, but at most for a time. Returns false if there is no such event.
+    /// Waits until readers may see an event after this number, but not longer than `most`. Returns false if there is no such event.
     pub(super) fn wait(&self, after: u64, most: Duration) -> bool {
         let mut shown = self.last.lock();
         match Instant::now().checked_add(most) {

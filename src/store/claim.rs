@@ -7,8 +7,8 @@
 //!
 //! Backups take no claim: they are short, and a killed backup must not leave a file.
 //!
-//! A claim is advisory. In a folder without file locks, the first complete database gets the name, and the creation of the others
-//! fails.
+//! A claim is advisory. In a folder without file locks, the first complete database gets the name, and the creation of any other
+//! database with this name fails.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;

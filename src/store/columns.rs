@@ -1,17 +1,16 @@
 //! Reads the columns of stored batches, when a search or write first needs them.
 //!
 //! A column is read in a read transaction of its own, so that no transaction stays open between reads. An open transaction would
-//! keep the file from reusing pages. A stored batch never changes, so any later transaction finds the same bytes. There is one
-//! exception: a checkpoint removes the batches that no longer exist. Snapshots may still need such a batch. So the checkpoint first
-//! [keeps](BatchSource::keep) a transaction for it. The transaction ends when the commit of the checkpoint fails, when all columns
-//! have been read, or with the last of these snapshots.
+//! keep the file from reusing pages. A batch that was read from the file never changes, so any later transaction finds the same
+//! bytes. There is one exception: a checkpoint removes the batches that no longer exist. Snapshots may still need such a batch. So
+//! the checkpoint first [keeps](BatchSource::keep) a transaction for it. The transaction ends when the commit of the checkpoint
+//! fails, when all columns have been read, or with the last of these snapshots.
 //!
 //! After a failed read or write, the file is opened again, and kept transactions can no longer be used. Batches that the file still
 //! has are then read from the file. A snapshot that is older than the removal of a batch gets an error.
 //!
-//! If a column cannot be read, the operation that needs it must not answer. So the read unwinds to the
-//! operation, which returns the error. No value of a column that was not read reaches a search. Later operations try to read the
-//! column again.
+//! If a column cannot be read, the operation that needs it must not answer. So the read unwinds to the operation, which returns the
+//! error. No value of a column that was not read reaches a search. Later operations try to read the column again.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -203,7 +202,7 @@ impl BatchSource {
         }
     }
 
-    /// Converts a fault for unwinding. Marks this batch as unreadable for a fault that remains when the file is opened again.
+    /// Converts a fault for unwinding. Marks this batch as unreadable if the fault would remain after the file is opened again.
     fn noted(&self, fault: Fault) -> Unreadable {
         // All other faults are about the whole file.
         if matches!(fault.kind, StoreErrorKind::Corrupt | StoreErrorKind::Io) {

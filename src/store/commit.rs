@@ -1,6 +1,6 @@
 //! Finishes a write. Stores the new documents, removes the *released* documents (of replaced and deleted cases), and makes a
-//! checkpoint if one is due. Then commits, and publishes the new snapshot. The caller passes the new counters. This file only sets
-//! those that follow from the snapshot, the tables or a checkpoint.
+//! checkpoint if one is due. Then commits, and publishes the new snapshot. The caller passes the new counters. This file sets only
+//! the counters that depend on the snapshot, the tables or a checkpoint.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ impl Store {
         log.writes = writes;
         log.standing = standing;
         if is_synced {
-            // Only now do searches see the cases of the events.
+            // Only now do searches see the cases of the events, so only now are these events shown.
             log.synced();
         }
         match stored {

@@ -64,7 +64,7 @@ impl Store {
             let new = new_file()?;
             let bytes_before = new.bytes_before;
             let bytes_after = self.exchange_with(new, fill, |()| {
-                // If this fails, the documents are read from the old file, which has the same.
+                // If this fails, the documents are read from the old file, which has the same documents.
                 if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
                     self.engine.attach(Arc::new(documents));
                 }

@@ -34,7 +34,7 @@ pub struct Store {
     /// The state of the file that each write leaves for the next write. Only a writer holds this lock.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
-    /// The standing filters, which the engine has too. Changed only while the log is held.
+    /// The standing filters, which the engine has too. They change only while the lock of `log` is held.
     pub(super) filters: Arc<FilterSet>,
     pub(super) bell: Arc<Bell>,
     pub(super) file: File,
@@ -64,7 +64,7 @@ impl Store {
 
     /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process
     /// ends before that, the file is removed. Until then, no other store can be prepared under this name. For this, an empty file
-    /// `.NAME.new` is in the folder. Only a kill leaves it, and the next store of this name removes it.
+    /// `.NAME.new` is in the folder. It remains only if the process is killed. The next store of this name removes it.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -80,8 +80,8 @@ impl Store {
     ///
     /// # Errors
     /// Returns the errors of [`create`](Self::create). [`close`](Self::close) fails with
-    /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file has the name by then.
-    /// Returns [`StoreErrorKind::BeingCreated`](super::StoreErrorKind::BeingCreated) if another process prepares a store there.
+    /// [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) if another file has the name by then. Returns
+    /// [`StoreErrorKind::BeingCreated`](super::StoreErrorKind::BeingCreated) if another store is being prepared under this name.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -257,8 +257,9 @@ impl Store {
         is_store(path.as_ref())
     }
 
-    /// Returns the catalogue that the file at a path was made with. It has all known values and aliases, and the operators of its
-    /// JSON bodies. A file of an earlier version does not have it; the catalogue is then [`Catalog::cases`].
+    /// Returns the catalogue that the file at a path was made with. It has all known values and aliases, and is
+    /// [extended](Catalog::extended) if the original was. A file of an earlier version has no such catalogue; the result is then
+    /// [`Catalog::cases`].
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Store, StoreOptions};

@@ -1,8 +1,9 @@
 //! Compresses documents by zstd with a dictionary, and decompresses them. All reads and writes of documents use this module.
 //!
-//! Each document is compressed by itself, so a page reads only its own documents. A dictionary makes this efficient: it contains
-//! the text that many documents share. `training.rs` makes dictionaries. A file may have several. They are numbered from 1, and a
-//! compressed document has the number of its dictionary. Number 0 means that a document was compressed without a dictionary.
+//! Each document is compressed by itself, so a search decompresses only the documents of its page. A dictionary makes this
+//! efficient: it contains the text that many documents share. `training.rs` makes dictionaries. A file may have several. They are
+//! numbered from 1, and a compressed document has the number of its dictionary. Number 0 means that a document was compressed
+//! without a dictionary.
 //!
 //! The reader does not trust the bytes. It reserves at most [`MOST_RATIO`] times the size of the compressed document.
 
@@ -91,7 +92,7 @@ impl Dictionary {
             return None;
         }
         let mut encoder = take_idle(&self.encoders).or_else(|| self.new_encoder())?;
-        // A frame that is not smaller is not used, so it needs no space for more.
+        // A frame that is not smaller than the text is not used. So the length of the text is enough as capacity.
         let mut frame = Vec::with_capacity(text.len());
         encoder.compress2(&mut frame, text.as_bytes()).ok()?;
         give_back(&self.encoders, encoder);
@@ -110,7 +111,7 @@ impl Dictionary {
         decoder.text.clear();
         decoder.text.reserve(size);
         decoder.context.decompress(&mut decoder.text, frame).ok()?;
-        // Several frames may follow each other.
+        // The bytes may contain several frames. Then the text is longer than the first frame says.
         if decoder.text.len() != size {
             return None;
         }
@@ -157,7 +158,7 @@ pub(super) struct Dictionaries {
 }
 
 impl Dictionaries {
-    /// Reads the dictionaries of a file. Those that `before` has are not prepared again.
+    /// Reads the dictionaries of a file. Dictionaries that `before` has are not prepared again.
     pub(super) fn read(table: &impl ReadableTable<u32, &'static [u8]>, before: &Self) -> Result<Self, Fault> {
         let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
         let mut all: Vec<Arc<Dictionary>> = Vec::new();

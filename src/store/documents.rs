@@ -35,8 +35,8 @@ struct Tables {
     reading: Guarded<Reading>,
 }
 
-/// The documents that a snapshot as of an earlier write has from the history: pairs of the number of the document and the number of
-/// the write that removed it, in ascending order.
+/// The documents that a snapshot as of an earlier write reads from the history: pairs of the number of the document and the number
+/// of the write that removed it, in ascending order.
 #[derive(Default)]
 pub(super) struct OldDocuments {
     keys: Vec<(u64, u64)>,
@@ -125,8 +125,7 @@ impl Documents {
 }
 
 /// Returns the fault of an engine without a reader of documents. The file was replaced, and the new file could not be read. Opening
-/// the file again gives the engine a reader. This loses no unsynced write, because a write would also have given the engine a
-/// reader.
+/// the file again gives the engine a reader. No unsynced write is lost, because each write also gives the engine a reader.
 pub(super) fn no_documents() -> Fault {
     Fault::new(StoreErrorKind::Failed, "the documents could not be read after the file was replaced")
 }

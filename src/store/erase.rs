@@ -28,14 +28,14 @@ impl Store {
     /// file. Searches continue meanwhile, and writes wait. On disk when the call returns.
     ///
     /// The file is replaced by a new one, which is made from the documents that remain: all of them are compressed and parsed
-    /// again. So it takes as long as an import of all cases, memory for a second set of columns, and disk space for two files. The
-    /// inode changes. A repeated call does the same again, even if nothing is left to be removed.
+    /// again. So it takes as long as an import of all cases. It needs memory for a second set of columns, and disk space for two
+    /// files. The inode changes. A repeated call does the same again, even if nothing is left to be removed.
     ///
-    /// The erasure reaches only the file of the store, not copies, backups and imports, also those that are in progress.
-    /// Nor can exports, files of audit logs, and blocks of the disk that the file system has freed. A snapshot that is held keeps
-    /// the old file, which then has no name any more. Values that other documents have too are not removed. Searches [as
-    /// of](Self::as_of) a moment before no longer find the erased cases. Standing filters are not changed, even if they test an
-    /// erased id.
+    /// The erasure reaches only the file of the store. It does not reach copies, backups or imports, not even those in progress. It
+    /// also does not reach exports, files of audit logs, or blocks of the disk that the file system has freed. A snapshot that is
+    /// held keeps the old file, which then has no name any more. Values that other documents have too are not removed. Searches [as
+    /// of](Self::as_of) a moment before the erasure no longer find the erased cases. Standing filters are not changed, even if they
+    /// test an erased id.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Erasure, Store, StoreOptions};
@@ -125,7 +125,7 @@ impl Store {
         // The copy will be compacted, for which no read transaction may be open.
         engine.detach();
         let new = Log::default();
-        // The head has the next number.
+        // The engine has already given the number `next_batch` to its head.
         state.next_batch = state.next_batch.saturating_add(1);
         let transaction = copy.write(true)?;
         let snapshot = engine.current_snapshot();

@@ -23,13 +23,13 @@ use crate::filter::Document;
 /// The cases to erase.
 #[derive(Default)]
 pub(super) struct Selected {
-    /// The document numbers of the cases of now.
+    /// The document numbers of the current cases to erase.
     pub(super) numbers: HashSet<u64>,
     /// The ids whose earlier documents and events are erased.
     pub(super) ids: HashSet<String>,
 }
 
-/// Copies everything that is not to be erased to the empty file `to`. Returns the numbers of what was left out.
+/// Copies everything that is not to be erased to the empty file `to`. Returns the counts of what was left out.
 pub(super) fn copy_without(
     store: &Store,
     to: &File,
@@ -57,7 +57,8 @@ pub(super) fn copy_without(
     Ok(erased)
 }
 
-/// Returns the keys of the documents in the history to erase. Adds the ids of cases that no longer exist to the selected ids.
+/// Returns the keys of the documents in the history to erase. If the filter selects an old document of a case that no longer
+/// exists, adds the id of the case to the selected ids.
 fn old_documents(
     store: &Store,
     read: &Reading,
@@ -105,9 +106,9 @@ struct Fewer {
 }
 
 impl Fewer {
-    /// `old` has the erased documents of the history, and `now` those of the cases of now.
+    /// `old` has the keys of the erased documents in the history. `now` has the document numbers of the erased current cases.
     fn new(old: &HashSet<(u64, u64)>, now: &[u64], oldest: u64) -> Self {
-        // Older documents are needed for no moment.
+        // No row needs a document that the oldest write, or an earlier one, removed.
         let needed = || old.iter().filter(|(write, _)| *write > oldest);
         let mut born: Vec<u64> = needed().map(|(_, number)| *number).chain(now.iter().copied()).collect();
         let mut gone: Vec<u64> = needed().map(|(write, _)| *write).collect();
@@ -142,8 +143,8 @@ struct Copy<'c> {
 }
 
 impl Copy<'_> {
-    /// Trains the dictionary of the copy on documents that remain. A value of the erased person that many of their documents share
-    /// may be in the dictionaries of the file.
+    /// Trains the dictionary of the copy on documents that remain. The dictionaries of the file may contain a value of an erased
+    /// person, if many documents of this person have it.
     fn train(&mut self, selected: &Selected) -> Result<(), Fault> {
         if !self.store.is_packed {
             return Ok(());
@@ -177,7 +178,7 @@ impl Copy<'_> {
         })
     }
 
-    /// Copies the documents of cases. Returns the numbers of those that are left out.
+    /// Copies the documents of cases. Returns the document numbers of the documents that are left out.
     fn documents(&self, selected: &Selected) -> Result<Vec<u64>, Fault> {
         let mut erased = Vec::new();
         let mut to = self.write.open_table(DOCUMENTS)?;
@@ -238,8 +239,7 @@ impl Copy<'_> {
         Ok(erased)
     }
 
-    /// Copies the history without the documents `old`. Counts the erasure as a write, if it changes the cases of now: if it erases
-    /// the documents `gone`.
+    /// Copies the history without the documents `old`. If the erasure removes current documents (`gone`), counts it as a write.
     fn history(&self, old: &HashSet<(u64, u64)>, gone: &[u64]) -> Result<WriteCounters, Fault> {
         let is_write = !gone.is_empty();
         let mut counters = read_writes(&self.read.open_table(META)?)?;
@@ -284,7 +284,7 @@ impl Copy<'_> {
         }
         let state = from.get(STATE)?.ok_or_else(|| Fault::corrupt("no counters in it"))?;
         let state = StoreCounters {
-            // All documents are in no batch.
+            // No document is in a batch yet.
             checkpoint: 0,
             cases: self.write.open_table(DOCUMENTS)?.len()?,
             batches: 0,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::filter::Filter;
 
-/// Returns true for the records to erase, given their kind, key and text.
+/// A function that returns true for a record to erase, given its kind, key and text.
 pub(super) type RecordTest = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
 
 /// The cases and records that [`Store::erase`](super::Store::erase) removes. At first, it has none.
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Erasure {
     }
 }
 
-/// The numbers of things that an erasure has removed; see [`Store::erase`](super::Store::erase).
+/// The counts of what an erasure has removed; see [`Store::erase`](super::Store::erase).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

@@ -42,9 +42,10 @@ pub enum StoreErrorKind {
     Failed,
     /// The file has an earlier format version, which cannot keep what was to be stored.
     OldFormat,
-    /// Events of standing filters that are not kept any more, or that have not happened yet. See [`StoreError::events_gone`].
+    /// The requested events of standing filters are not kept any more, or have not happened yet. See [`StoreError::events_gone`].
     EventsGone,
-    /// A moment whose documents are not kept any more, or that has not come yet. See [`StoreError::history_gone`].
+    /// The documents of the requested moment are not kept any more, or the moment has not come yet. See
+    /// [`StoreError::history_gone`].
     HistoryGone,
     /// The store was opened for reading only.
     ReadOnly,
@@ -135,7 +136,7 @@ impl StoreError {
         self.refusal.as_deref()
     }
 
-    /// Returns the numbers of the events that there are, if the kind is [`EventsGone`](StoreErrorKind::EventsGone).
+    /// Returns the numbers of the oldest and the last event that exist, if the kind is [`EventsGone`](StoreErrorKind::EventsGone).
     #[must_use]
     pub fn events_gone(&self) -> Option<EventsGoneError> {
         match self.gone.as_deref() {
@@ -195,7 +196,7 @@ pub(super) struct Fault {
     request: Option<Box<Error>>,
     /// The events or the moment that are not there, if the fault is such an error.
     gone: Option<Box<Gone>>,
-    /// The generation of the file from which a column could not be read.
+    /// The generation of the file that could not be read, if it is known.
     pub(super) generation: Option<u64>,
 }
 
@@ -329,7 +330,7 @@ pub(super) fn catches_panics() -> bool {
 /// Runs code that calls redb, and converts a panic into a [`Fault`]. redb panics on some damage of a file.
 ///
 /// Unwind safety: values that a panic leaves inconsistent are dropped with the closure, or are not used again. After a fault, the
-/// caller abandons the transaction, and after a failed write the whole store.
+/// caller abandons the transaction. After a failed write, the store opens the file again before the next write.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     let count = |change: fn(u32) -> u32| {
         // The counter cannot be accessed while the thread ends.
@@ -352,7 +353,7 @@ pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(call)).map_err(fault_of)
 }
 
-/// Returns the fault of a column that could not be read. If `payload` is of another panic, continues that panic.
+/// Returns the fault of a column that could not be read. If `payload` comes from another panic, continues that panic.
 pub(super) fn fault_of(payload: Box<dyn Any + Send>) -> Fault {
     payload.downcast().map_or_else(|payload| resume_unwind(payload), |fault| *fault)
 }

@@ -39,7 +39,7 @@ pub(super) struct File {
     dictionaries: Mutex<Arc<Dictionaries>>,
     /// A new file, which gets its name when it is closed.
     new: Option<AtomicFile>,
-    /// The claim on this name.
+    /// The claim on the name of a new file.
     claim: Option<Claim>,
 }
 
@@ -66,7 +66,8 @@ impl File {
 
     /// Like [`prepare`](Self::prepare), but until the file has its name, no other store can claim this name.
     pub(super) fn prepare_claimed(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
-        // Before the name is checked: a store that had a claim until now may have the name.
+        // The claim is taken before the name is checked. Until then, another store may have held the claim, and its file may have
+        // got the name.
         let claim = Claim::take(path)?;
         let mut own = Self::prepare(path, catalog, cache_bytes)?;
         own.claim = claim;
@@ -303,12 +304,12 @@ impl File {
         self.handle().read()
     }
 
-    /// Returns a reader of the file, which follows its reopenings and exchanges.
+    /// Returns a reader of the file. After the file was reopened or exchanged, the reader reads from the new database.
     pub(super) fn reader(&self) -> Reader {
         Reader::new(&self.handle)
     }
 
-    /// Reads the dictionaries in the state of a read transaction. Those that were read before are not prepared again.
+    /// Reads the dictionaries in the state of a read transaction. Dictionaries that were read before are not prepared again.
     pub(super) fn dictionaries(&self, reading: &Reading) -> Result<Arc<Dictionaries>, Fault> {
         let table = match reading.open_table(DICTIONARIES) {
             Ok(table) => table,
@@ -318,7 +319,7 @@ impl File {
         };
         let read = Arc::new(Dictionaries::read(&table, &self.known_dictionaries())?);
         let mut known = self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file that was exchanged may have had other dictionaries of the same numbers. Writes must not use those.
+        // The file before an exchange may have had other dictionaries with the same numbers. Writes must not use them.
         if reading.generation() == self.generation() {
             *known = Arc::clone(&read);
         }

@@ -30,11 +30,11 @@ use crate::value::Timestamp;
 /// A limit for the documents that a snapshot as of an earlier moment reads from the history. By default, there is none.
 #[derive(Default)]
 pub(crate) struct OldLimit {
-    /// The maximum number of documents. An error of the request says if there are more.
+    /// The maximum number of documents. If there are more, the result is an error of the request.
     pub(crate) most: Option<usize>,
     /// The maximum length of all their texts, in bytes.
     pub(crate) most_bytes: Option<usize>,
-    /// A value that is dropped with the last snapshot and page that have such documents.
+    /// A value that is kept as long as a snapshot or a page has such documents.
     pub(crate) guard: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -42,13 +42,13 @@ impl Store {
     /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from
     /// the documents as they were at any moment within this time. On disk when the call returns.
     ///
-    /// The file keeps this setting: later writes keep replaced documents, whichever program makes them. The history begins now.
-    /// Zero ends it, and removes what was kept. A shorter time removes older documents. A time of less than a millisecond counts as
-    /// one.
+    /// The file keeps this setting: later writes keep replaced documents, even if another program makes these writes. The history
+    /// begins now. Zero ends it, and removes what was kept. A shorter time removes older documents. Any other time below a
+    /// millisecond is rounded up to a millisecond.
     ///
-    /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older ones, so that
-    /// they stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online) remove all of
-    /// them.
+    /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older documents. So
+    /// older documents stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online)
+    /// remove all older documents.
     ///
     /// ```
     /// use std::time::Duration;
@@ -63,8 +63,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version, even if the store was opened for
-    /// reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
+    /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version and `time` is not zero, even if the
+    /// store was opened for reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
         // The greatest time is far longer than any file exists.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
@@ -95,7 +95,7 @@ impl Store {
         self.change_settings(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
     }
 
-    /// Stores which events are kept. Versions of the file before 3 have no events.
+    /// Stores which events are kept. Files of format versions before 3 have no events.
     pub(super) fn store_kept_events(&self, kept: KeptEvents) -> Result<(), StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -120,7 +120,7 @@ impl Store {
             // The commit synced all writes before it, even if the next step fails.
             log.writes = writes;
             log.synced();
-            // The reader of the current snapshot has the tables of the state before.
+            // The reader of the current snapshot has the tables of the previous state.
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             Ok(())
         });
@@ -215,7 +215,7 @@ impl Store {
         let (old, batches) = self.read_old(&history, documents, (write, next_document), (stop, limit))?;
         let attachment = Arc::new(documents.with_old(old.guarded_by(limit.guard.clone())));
         let earlier = self.engine.earlier_snapshot(&now, write, next_document, batches, attachment);
-        // An entry of the history that is lost, doubled, or under another write.
+        // If the counts differ, an entry of the history was lost, doubled, or stored under another write.
         let found = earlier.inner().len() as u64;
         if found != cases {
             return Err(Fault::corrupt(format!("{found} cases after write {write}, counted as {cases}")));

@@ -60,10 +60,10 @@ impl WriteCounters {
     }
 }
 
-/// A row of the table `writes`: what is known of the write with a number.
+/// A row of the table `writes`, which describes one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WriteRow {
-    /// The time of the write. It is never before that of the write before it.
+    /// The time of the write. It is never earlier than the time of the previous write.
     pub(super) time: Timestamp,
     /// The number that the next document after the write gets. All documents that exist after the write have smaller numbers.
     pub(super) next_document: u64,
@@ -78,8 +78,8 @@ fn key_checksum((write, number): (u64, u64)) -> [u8; 8] {
     xxh3_64_with_seed(&key, KEY_SEED).to_le_bytes()
 }
 
-/// Encodes an entry of the table `history`, given the bytes of the document in the table of documents. Their checksum knows the
-/// number of the document, but not the write that removed it.
+/// Encodes an entry of the table `history`, given the bytes of the document in the table of documents. The checksum in these bytes
+/// depends on the number of the document, but not on the write that removed it.
 pub(super) fn entry_to_bytes(key: (u64, u64), document: &[u8]) -> Vec<u8> {
     let mut bytes = key_checksum(key).to_vec();
     bytes.extend_from_slice(document);

@@ -45,7 +45,7 @@ pub(super) fn verify(
         count = count.saturating_add(1);
         removed.push((number, write));
         let wrong = |what: &str| Fault::corrupt(format!("the document {number} of the history {what}"));
-        // Documents of older writes are forgotten, but still there.
+        // Documents that the oldest write, or an earlier one, removed are not needed any more, but may still be there.
         let end = match write > counters.oldest && write <= counters.last {
             true => history.row(write.saturating_sub(1))?.next_document,
             false => state.next_document,

@@ -2,7 +2,8 @@
 //!
 //! `writes` has a row for the oldest write after which the documents are known, and for each later write. `history` has the
 //! documents that writes after the oldest one removed, in the order of these writes. So the documents after write *n* are the
-//! documents of now and those that writes after *n* removed. Both are taken without the documents that are newer than write *n*.
+//! current documents, and the documents that writes after *n* removed. Both are taken without the documents that are newer than
+//! write *n*.
 
 use redb::{
     ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableDefinition, TableError, WriteTransaction,
@@ -18,7 +19,7 @@ use crate::value::Timestamp;
 /// The key of a document in the history: the number of the write that removed it, and the number of the document.
 pub(super) type Key = (u64, u64);
 
-/// The writer that stores the documents that one write removes in the history.
+/// The writer of the history for one write. It stores the documents that this write removes.
 pub(super) struct Keeper<'t> {
     table: Table<'t, Key, &'static [u8]>,
     write: u64,
@@ -27,8 +28,8 @@ pub(super) struct Keeper<'t> {
 }
 
 impl<'t> Keeper<'t> {
-    /// Opens the history for a write. The pair is the number of the write, and of its first document. Returns `None` if there is no
-    /// history.
+    /// Opens the history for a write. The pair is the number of the write, and the number of its first document. Returns `None` if
+    /// there is no history.
     pub(super) fn open(
         transaction: &'t WriteTransaction,
         counters: &WriteCounters,
@@ -40,8 +41,8 @@ impl<'t> Keeper<'t> {
         Ok(Some(Self { table: transaction.open_table(HISTORY)?, write, first_document }))
     }
 
-    /// Keeps a document, given the bytes of its entry in the table of documents. Does not keep a document of this write itself,
-    /// because no search has seen it.
+    /// Keeps a document, given the bytes of its entry in the table of documents. Does not keep a document that the same write has
+    /// stored, because no search has seen it.
     pub(super) fn keep(&mut self, number: u64, bytes: &[u8]) -> Result<(), Fault> {
         if number < self.first_document {
             let key = (self.write, number);

@@ -206,8 +206,8 @@ pub(super) fn load(
     })
 }
 
-/// Reads from the documents of a batch which elements of arrays of objects the values of these fields belong to. The batch was
-/// stored by a version of this library that did not keep them.
+/// Reads the documents of a batch, to restore the elements of these fields: the elements of arrays of objects that their values
+/// belong to. An earlier version of this library stored the batch without them.
 fn read_elements(
     batch: &mut Batch,
     fields: &[FieldId],

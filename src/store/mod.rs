@@ -3,8 +3,8 @@
 //! One file contains everything. It is a [redb](https://docs.rs/redb) database with the documents, and with the sealed batches of
 //! columns as bytes. `src/store/FORMAT.md` describes its tables, keys, values and versions, and when a write is on disk. One store
 //! may have the file open for writing. Alternatively, any number of stores, in any processes, may have it open for reading only
-//! ([`Store::open_read_only`]). Any other attempt to open the file returns [`StoreErrorKind::InUse`]. Documents are read from the
-//! file, only those of one page at a time.
+//! ([`Store::open_read_only`]). Any other attempt to open the file returns [`StoreErrorKind::InUse`]. A search reads only the
+//! documents of its page from the file.
 //!
 //! **Opening.** Opening reads the list of batches and a small summary of each batch, but no columns. A column is read when a search
 //! or a write first needs it, and an index is built when a search first needs it. Then they stay in memory. [`Store::warm`] reads
@@ -20,9 +20,8 @@
 //! closes the file and opens it again, so that reading continues. This happens a limited number of times. The next write, or
 //! [`Store::recover`], also opens the file again, so that writing continues. If the failed write turns out to be on disk, the
 //! documents are loaded again, and include that write. In two cases, writes fail with [`StoreErrorKind::Failed`] until the host
-//! opens the store again. In the first case, grouped writes were lost when the file was closed; then reads fail as well. A failed
-//! read of a document or column also closes the file. In the second case, a sync failed. After that, the system may show data that
-//! is not on disk.
+//! opens the store again. In the first case, the file was closed after a failed read or write, and grouped writes were lost. Then
+//! reads fail as well. In the second case, a sync failed. After that, the system may show data that is not on disk.
 //!
 //! **Imports.** An import of any size is one write, which starts at [`StoreImport::commit`]. Until then, its documents are in a
 //! temporary file in the folder of the database. Other writes continue, and nothing of the import is in the database.
@@ -34,31 +33,28 @@
 //! kind and a key ([`Store::records`], [`Store::write_records`]). Writes of records are always synced and atomic. They are
 //! serialized with the writes of documents. Records have checksums, and are verified, copied and compacted like documents.
 //!
-//! **Standing filters.** A store keeps named filters ([`Store::insert_standing`]). Each write gives events: which of them a case enters
-//! and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write that caused
-//! them. Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets another number.
+//! **Standing filters.** A store keeps named filters ([`Store::insert_standing`]). Each write gives events that say which filters a
+//! case enters and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write
+//! that caused them. Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets
+//! another number.
 //!
 //! **History.** Each write of documents has a number. A store can keep the documents that writes replace and delete, for a time
 //! ([`Store::set_history`]). Then it answers searches as of an earlier write ([`Store::as_of`]): from the current batches without
 //! newer documents, and from batches of the documents that were removed since then.
 //!
-//! **Erasure.** Deleted documents leave bytes in columns and free pages. [`Store::erase`] replaces the file with one that is made of the
-//! documents that remain.
+//! **Erasure.** Deleted documents leave bytes in columns and free pages. [`Store::erase`] removes cases, also from the history: it
+//! replaces the file with a new one, which is made from the documents that remain.
 //!
-//! **Snapshots.** A search sees a consistent snapshot of the documents. It holds a read transaction of the same moment. So it can
-//! still read documents that were replaced after that moment. The file cannot reuse the pages of these documents while the reader
-//! exists: a search, a [`StoreSnapshot`], or an iterator of [`Store::documents`].
+//! **Snapshots.** A search sees a consistent snapshot of the documents. The search also holds a read transaction of the same
+//! moment. So it can still read documents that were replaced after that moment. The file cannot reuse the pages of these documents
+//! while the reader exists: a search, a [`StoreSnapshot`], or an iterator of [`Store::documents`].
 //!
-//! **History and erasure.** With [`Store::set_history`], the file keeps replaced and deleted documents for a time. Then
-//! [`Store::as_of`] returns the documents as of an earlier write. [`Store::erase`] removes cases from the file, and from the
-//! history.
-//!
-//! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a page decompresses only
-//! its own documents. The first import of at least 512 documents trains the dictionary. In a store of at least 1,024 documents,
-//! [`Store::checkpoint`] or closing also does so. Before the training, all values that fewer than 20 documents share are replaced
-//! by random characters. So the dictionary contains no value of a person with fewer than 20 documents, unless other documents have
-//! it, too. It stays as it is when documents are deleted; only [`Store::erase`] makes a new one. Documents that are read
-//! repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
+//! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a search decompresses
+//! only the documents of its page. The first import of at least 512 documents trains the dictionary. In a store of at least 1,024
+//! documents, [`Store::checkpoint`] or closing also does so. Before the training, all values that fewer than 20 documents share are
+//! replaced by random characters. So the dictionary contains no value of a person with fewer than 20 documents, unless other
+//! documents have it, too. It stays as it is when documents are deleted; only [`Store::erase`] makes a new one. Documents that are
+//! read repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
 //!
 //! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents
 //! that were stored since the last checkpoint are parsed again. A checkpoint is made after every 16,384 stored or deleted documents
@@ -72,16 +68,15 @@
 //! 200,000 writes to a million documents took about 30 ms, for a column of strings. The keys of the index are merged in the same
 //! way. Searches do not wait for merges.
 //!
-//! **File growth and compaction.** Replacing data leaves free pages, which can be reused from the second write after that. Until an
-//! import ends, the file contains both the documents of the import and the documents that it replaces. So repeated imports of the
-//! same documents need about twice the space of one import. While an import runs, it needs the size of its documents once more. If
-//! a file is too short, redb doubles its length, but the system stores only the part that was written. So the length of the file
-//! may be twice the space that it takes. A file of [`Store::prepare`] gives the rest back when it is closed. Pages that a reader
-//! may still need are kept until the reader ends. Readers are searches, backups, snapshots and iterators of
-//! [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to the front and shortens
-//! the file; it needs exclusive
-//! access to the store. [`Store::compact_online`] replaces the file with a copy while searches continue and writes wait; it needs
-//! space for the copy.
+//! **File growth and compaction.** Replacing data leaves free pages, which can be reused from the second write after that. During
+//! the commit of an import, the file contains both the documents of the import and the documents that it replaces. So repeated
+//! imports of the same documents need about twice the space of one import. The temporary file of an import needs up to the size of
+//! its documents once more. If a file is too short, redb doubles its length, but the system stores only the part that was written.
+//! So the length of the file may be twice the space that it takes. A file of [`Store::prepare`] gives the rest back when it is
+//! closed. Pages that a reader may still need are kept until the reader ends. Readers are searches, backups, snapshots and
+//! iterators of [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to the front
+//! and shortens the file; it needs exclusive access to the store. [`Store::compact_online`] replaces the file with a copy while
+//! searches continue and writes wait; it needs space for the copy.
 //!
 //! **Copies.** [`Store::backup`] copies a consistent state into a new file, while searches and writes continue. Copying the file by
 //! other means is safe only while no store has the file open.

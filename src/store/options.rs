@@ -39,7 +39,7 @@ pub(super) struct KeptEvents {
     pub(super) age: Option<Duration>,
 }
 
-/// The maximum of an age, in milliseconds. It is far longer than any file exists.
+/// The maximum age that can be set, in milliseconds. It is far longer than any file exists.
 const MOST_AGE_MS: u64 = u64::MAX >> 1;
 
 impl StoreOptions {
@@ -100,7 +100,7 @@ impl StoreOptions {
     /// program before it. If the file cannot be written when it is opened, such as on a full disk, the setting holds until the
     /// store is closed.
     ///
-    /// While a write is staged, up to twice as many of its events are in memory, of about 30 bytes each.
+    /// While a write is staged, about twice this number of its events may be in memory. Each takes about 30 bytes.
     ///
     /// ```
     /// use casefilter::StoreOptions;
@@ -112,8 +112,8 @@ impl StoreOptions {
         Self { kept_count: Some(count), ..self }
     }
 
-    /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes older ones. At first, only their
-    /// [number](Self::keep_events) matters. The file keeps this setting, too.
+    /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes the events that are older than
+    /// this time. At first, only their [number](Self::keep_events) matters. The file keeps this setting, too.
     ///
     /// ```
     /// use std::time::Duration;
@@ -123,7 +123,7 @@ impl StoreOptions {
     /// ```
     #[must_use]
     pub fn keep_events_for(self, age: impl Into<Option<Duration>>) -> Self {
-        // As the file has it.
+        // The file stores the age in whole milliseconds.
         let whole_ms = |age: Duration| {
             Duration::from_millis(u64::try_from(age.as_millis()).unwrap_or(MOST_AGE_MS).min(MOST_AGE_MS))
         };

@@ -1,7 +1,7 @@
 //! Standing filters that have an owner, such as a token of a service, and their events.
 //!
-//! An owner begins with a part that identifies who owns the filter. What follows may change, such as a mark of the owner's rights.
-//! The functions take this first part, and find the filters and events of all owners that begin with it.
+//! An owner begins with a part that identifies who owns the filter. The rest may change; for example, it may identify the owner's
+//! rights. The functions take the first part, and find the filters and events of all owners that begin with it.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub(crate) struct Exchange<'e> {
     pub(crate) inserted: Vec<NewOwnedFilter>,
     /// The first part of the owner, if its filters select other cases from now on although the owner has not changed them. Then the
     /// exchange gives one event `entered` with an empty id. Its filter is named `restrictions changed`, and its owner is this first
-    /// part. A reader of the events of the owner meets it, and so learns that the filters were others before.
+    /// part. A reader of the owner's events gets this event, and so learns that the filters selected other cases before.
     pub(crate) changed: Option<&'e str>,
 }
 
@@ -56,9 +56,9 @@ pub(crate) struct NewOwnedFilter {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OwnedEvents {
     pub(crate) events: Vec<Event>,
-    /// The number of the last event that was read, of any owner. The next part follows it.
+    /// The number of the last event that was read, even if another owner has it. The next part begins after this event.
     pub(crate) last: u64,
-    /// True if no event follows this part yet.
+    /// True if there is no event after this part yet.
     pub(crate) is_all: bool,
 }
 
@@ -76,8 +76,8 @@ impl OwnedFilter {
 }
 
 impl Store {
-    /// Returns the standing filters of the owners that begin with `start`: by owner, and then by name. Those of the names that
-    /// `has_body` accepts have their bodies.
+    /// Returns the standing filters of the owners that begin with `start`: sorted by owner, then by name. If `has_body` accepts the
+    /// name of a filter, the result includes its body.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a filter is damaged.
@@ -122,7 +122,8 @@ impl Store {
         let end = format!("{start}{}", char::MAX);
         let read = || {
             let Some(table) = open(&self.file.read()?, STANDING)? else { return Ok(true) };
-            // The keys of one owner follow each other. So if the first and the last key are its own, those between them are, too.
+            // The keys of one owner are adjacent. So if the first and the last key belong to this owner, all keys between them do,
+            // too.
             let mut keys = table.range(start.as_str()..end.as_str())?;
             for entry in [keys.next(), keys.next_back()].into_iter().flatten() {
                 if !entry?.0.value().starts_with(&own) {
@@ -134,7 +135,7 @@ impl Store {
         self.reading(self.file.generation(), read, read)
     }
 
-    /// Returns true if a filter is stored with its fields, and selects the same cases there.
+    /// Returns true if the store has a filter with the same key and the same fields, and this filter selects the same cases.
     pub(crate) fn has_owned(&self, filter: &StandingFilter) -> bool {
         let is_same = |stored: StandingFilter| {
             let (stored_filter, filter_text) = (stored.filter(), || filter.filter().to_text());
@@ -185,8 +186,8 @@ impl Store {
         )
     }
 
-    /// Returns events after an event, in the order of their numbers, whose filters belong to owners that begin with `start`: at
-    /// most `most` of them. Reads at most 10,000 events of all owners.
+    /// Returns at most `most` events of filters whose owners begin with `start`, in the order of their numbers. Starts after the
+    /// event `after`. Reads at most 10,000 events of all owners.
     ///
     /// # Errors
     /// Returns the errors of [`events_after`](Self::events_after).
@@ -196,7 +197,7 @@ impl Store {
         after: u64,
         most: usize,
     ) -> Result<OwnedEvents, StoreError> {
-        // The number is read before the file, so that the file has the event.
+        // The number of the last event is read before the file, so that the file has this event.
         let end = self.bell.last();
         let read = || {
             let mut found = OwnedEvents { events: Vec::new(), last: after, is_all: true };

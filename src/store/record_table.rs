@@ -25,8 +25,8 @@ pub(crate) struct RecordSizes {
     pub(crate) count: usize,
 }
 
-/// Stores the count of records, and commits. The format version becomes at least that of files with records. Older libraries reject
-/// this version. They would not include the records in their copies.
+/// Stores the count of records, and commits. The format version becomes at least that of files with records. Older libraries, which
+/// would not include the records in their copies, reject this version.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     let count = transaction.open_table(RECORDS)?.len()?;
     {

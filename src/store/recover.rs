@@ -21,7 +21,8 @@ use super::tables::{Counted, FORMAT_VERSION, StoreCounters};
 /// Without this limit, a failing disk could cause many reopenings, each of which may read the whole file.
 const MOST_REOPENINGS: u64 = 8;
 
-/// The minimum time from the start of one recovery attempt to the start of the next, in multiples of the first one's duration.
+/// The minimum time from the start of one recovery attempt to the start of the next, in multiples of the duration of the earlier
+/// attempt.
 const PART_OF_TIME: u32 = 5;
 
 impl Store {
@@ -92,7 +93,8 @@ impl Store {
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             return Ok(());
         }
-        // A later write than the last acknowledged one is on disk with all before it: it was reported as failed after its commit.
+        // A write after the last acknowledged one is on disk, and so are all writes before it. It was reported as failed after its
+        // commit.
         let has_all = found.state.next_document > log.state.next_document
             || found.standing.changes > log.standing.changes
             || found.writes.last > log.writes.last
@@ -109,8 +111,8 @@ impl Store {
         let since_checkpoint = replayed.saturating_add(state.released);
         // Imports in progress look up ids on other threads.
         engine.read_ids();
-        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches. If
-        // this fails, nothing has changed, and the next attempt loads the file again.
+        // Snapshots that are held may still have the batches of the old engine. Later checkpoints do not know these batches. So a
+        // read transaction is kept for each of them. If that fails, nothing has changed, and the next attempt loads the file again.
         for source in log.stored.values().filter_map(|batch| batch.source.upgrade()) {
             source.keep()?;
         }

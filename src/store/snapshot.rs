@@ -1,4 +1,5 @@
-//! Snapshots of a store that a host holds, to run several searches on the same documents: those of now, or as of an earlier write.
+//! Snapshots of a store that a host holds, to run several searches on the same documents: the current documents, or those as of an
+//! earlier write.
 
 use std::time::Duration;
 
@@ -91,9 +92,9 @@ impl<'s> StoreSnapshot<'s> {
     /// Answers a request, like [`Store::search`].
     ///
     /// # Errors
-    /// Returns the errors of [`Store::search`]. After a failed read or write, the store reopens the file. A snapshot from before
-    /// can then also return an error. It does so if a document of the page was replaced or deleted before the reopening. It also
-    /// does so if a column that has such documents had not been read.
+    /// Returns the errors of [`Store::search`]. After a failed read or write, the store reopens the file. A snapshot that was taken
+    /// before can then also return an error. It does so if a document of the page was replaced or deleted before the reopening. It
+    /// also does so if it needs a column that had not been read, of a batch that a checkpoint has removed.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.searched(|| self.snapshot.find(request))?;
         if rows.len() == 0 {

@@ -20,9 +20,9 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Store {
-    /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event):
-    /// which of the filters a document enters and leaves. The filters are in the file, and on disk when the call returns: all of
-    /// them, or none. Returns the number of filters that were replaced.
+    /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event) that
+    /// say which of the filters a document enters and leaves. The filters are stored in the file, all or none. They are on disk
+    /// when the call returns. Returns the number of filters that were replaced.
     ///
     /// Gives no events for the documents that the filters select already; [`insert_entering`](Self::insert_entering) does. A filter
     /// that is replaced gives no events either: later writes use the new one.
@@ -108,9 +108,9 @@ impl Store {
         )
     }
 
-    /// Removes the standing filter of this name. Returns false if there is none. Gives no events, also not for the documents that
-    /// the filter selects: if it is inserted again by [`insert_entering`](Self::insert_entering), they enter again. On disk when
-    /// the call returns.
+    /// Removes the standing filter of this name. Returns false if there is none. Gives no events, not even for the documents that
+    /// the filter selects. If [`insert_entering`](Self::insert_entering) inserts the filter again, these documents enter it again.
+    /// On disk when the call returns.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -123,7 +123,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn remove_standing(&self, name: &str) -> Result<bool, StoreError> {
-        // Other names may be keys of filters that have an owner.
+        // A name of another form may be the key of a filter that has an owner.
         Ok(is_name(name) && self.remove_key(name)?)
     }
 
@@ -238,7 +238,7 @@ impl Store {
     /// has not happened yet; [`StoreError::events_gone`] names the oldest and the last event. Returns an error if the file cannot
     /// be read, or if an event is damaged.
     pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, StoreError> {
-        // The number is read before the file, so that the file has the event.
+        // The number of the last event is read before the file, so that the file has this event.
         self.read_events((after, self.bell.last()), most)
     }
 
@@ -262,7 +262,7 @@ impl Store {
         self.bell.last()
     }
 
-    /// Waits until there is an event after an event, but at most for a time. Returns false if there is none then.
+    /// Waits until there is an event after the event `after`, but not longer than `most`. Returns false if there is still none.
     ///
     /// Blocks the thread. Any number of threads may wait. They hold no lock, so that writes do not wait for them.
     ///

@@ -182,12 +182,12 @@ pub(super) fn filter_from_bytes(
     Ok(StandingFilter::of_key(key, &filter).with_fields(fields))
 }
 
-/// Returns the size that an event counts for in its entry, in bytes.
+/// Returns the size of an event in bytes, without the count of its changed fields. The sum of these sizes limits an entry.
 fn event_bytes(filter: &str, fields: &[FieldId]) -> usize {
     filter.len().saturating_add(2).saturating_add(size_of_val(fields))
 }
 
-/// Returns true if an entry whose events count for this size gets no further event.
+/// Returns true if an entry gets no further event, because its events have this total size.
 fn is_full(bytes: usize) -> bool {
     bytes >= ENTRY_BYTES
 }
@@ -255,8 +255,8 @@ pub(super) fn time_of_entry(bytes: &[u8]) -> Option<Timestamp> {
     reader.one().ok().map(Timestamp::from_millis)
 }
 
-/// Returns the number of events of an entry, and the entry with an empty id, if the id is to be removed. An empty id stands for a
-/// case that was erased.
+/// Returns the number of events of an entry, and the entry with an empty id, if the id is to be removed. In an entry, an empty id
+/// means that the case was erased.
 pub(super) fn without_id(
     first: u64,
     bytes: &[u8],

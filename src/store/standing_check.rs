@@ -22,7 +22,7 @@ pub fn check_stored_standing(bytes: &[u8]) {
         let Ok(filter) = Filter::of_stored_text(&catalog, stored.text) else { continue };
         let filter = StandingFilter::of_key(key, &filter).with_fields(stored.fields.iter().copied());
         assert_eq!((&*filter.key(), filter.fields()), (key, &*stored.fields));
-        // The text of a forged filter may be another one than that of its normal form.
+        // The text of a forged filter may differ from the text of its normal form.
         let again = Filter::of_stored_text(&catalog, &filter.filter().to_text());
         assert_eq!(again.as_ref(), Ok(filter.filter()));
     }

@@ -1,4 +1,4 @@
-//! Finds the standing filters that contain an id, which an erasure does not change.
+//! Finds the standing filters that contain an id. An erasure does not change these filters.
 
 use super::database::Store;
 use super::error::StoreError;
@@ -28,7 +28,7 @@ impl<'i> Id<'i> {
 impl Store {
     /// Returns the standing filters that contain one of these ids: in their name, in their text, or in the criteria that a client
     /// of a service has sent. The id may also be a part of a longer word. Empty ids are ignored. An [erasure](Self::erase) does not
-    /// change these filters. First those without an owner; in the order of their names.
+    /// change these filters. The filters are sorted by owner, then by name. Filters without an owner come first.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter, Store, StoreOptions};

@@ -129,7 +129,7 @@ fn put_entry(table: &mut Entries<'_>, entry: EntryWriter, time: Timestamp, id: &
     Ok(())
 }
 
-/// Removes the entries all of whose events are before the event `oldest`, or before a time.
+/// Removes the first entries of the table, while all events of an entry are before the event `oldest`, or before the time `since`.
 pub(super) fn trim(
     table: &mut Entries<'_>,
     oldest: u64,

@@ -162,7 +162,8 @@ impl<'b> Stored<'b> {
         with_checksum(number, &contents.into_bytes())
     }
 
-    /// Returns the checksum of a stored document if it says that it is compressed. Does not verify the checksum.
+    /// Returns the checksum of a stored document if the document is marked as compressed, and otherwise `None`. Does not verify the
+    /// checksum.
     pub(super) fn packed_checksum(bytes: &[u8]) -> Option<[u8; 8]> {
         let (checksum, contents) = bytes.split_first_chunk()?;
         (u64::from_le_bytes(*contents.first_chunk()?) & PACKED != 0).then_some(*checksum)
@@ -320,8 +321,8 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     let mut text = String::new();
     for id in catalog.field_ids() {
         let field = catalog.field(id);
-        // An id of another type than `String` is described by the name of this type. Only a catalogue of the host program can have
-        // such an id.
+        // An id whose type is not `String` is described by the name of its type. Only a catalogue of the host program can have such
+        // an id.
         let kind = match field.id_type() {
             IdType::String => field.field_type().to_string(),
             id_type => id_type.name().to_owned(),
@@ -403,7 +404,8 @@ pub(super) fn read_writes(
     bytes.map_or(Ok(WriteCounters::default()), |bytes| WriteCounters::from_bytes(bytes.value(), LAST_NUMBER))
 }
 
-/// Reads the counters of standing filters and events. Returns the counters of a file that has had none if they are missing.
+/// Reads the counters of standing filters and events. If they are missing, returns the counters of a file that has never had a
+/// standing filter.
 pub(super) fn read_standing(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
 ) -> Result<StandingCounters, Fault> {

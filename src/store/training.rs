@@ -6,8 +6,8 @@
 //! text in the sample that fewer than [`LEAST_DOCUMENTS`] documents share is replaced by random characters of the same classes:
 //!
 //! - A member name, number, literal or string is kept if at least this number of documents have it. Otherwise it is replaced.
-//! - Of a string or number that is replaced, the longest beginning is kept that this number of documents share. It ends after a
-//!   space or a punctuation character.
+//! - If a string or number is replaced, its longest beginning that this number of documents share is kept. The beginning ends after
+//!   a space or a punctuation character.
 //! - Letters are replaced by letters, and digits by digits. Letters are drawn with the frequency that they have in the sample, so
 //!   that zstd learns this frequency. A character outside of ASCII is only drawn if enough documents have it. Punctuation and
 //!   spaces are kept.
@@ -202,7 +202,7 @@ impl Letters {
 
 /// A source of random characters.
 struct Draw {
-    /// For each class, the characters with the sum of the frequencies up to each.
+    /// The characters of each class. Each has the sum of its frequency and the frequencies of all characters before it.
     classes: Vec<Vec<(char, u64)>>,
     state: u64,
 }

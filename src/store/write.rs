@@ -236,8 +236,8 @@ impl Store {
             Ok(())
         });
         if self.file.is_new() {
-            // redb doubles the length of a file that is too short. A new file gives the rest back. If this fails, it stays longer,
-            // or closing it fails too.
+            // redb doubles the length of a file that is too short. A new file gives the rest back. If this fails, the file stays
+            // longer, or closing it fails too.
             let _ = self.file.compact();
         }
         let closed = self.file.close();

@@ -46,7 +46,8 @@ fn copy(store: &Store, token: &str) -> Result<String, DomainError> {
     copy_profile_in(store, request, &|_| {}, &mut Room::new(&mut |_| true))
 }
 
-/// Returns the number of copies in a store. Checks that each is complete, and that the token is used if there is one.
+/// Returns the number of copies in a store. Checks that each copy is complete. Also checks that the token is marked as used exactly
+/// if there is a copy.
 fn copies(store: &Store) -> usize {
     let records = store.records().unwrap();
     let applicants = records.with_prefix("applicant", "").unwrap();

@@ -56,7 +56,7 @@ struct DiskState {
     machine: Arc<Mutex<Machine>>,
 }
 
-/// The machine of some disks, which counts their operations and fails at one of them.
+/// A machine with one or more disks. It counts their operations, and fails at one of these operations.
 #[derive(Debug)]
 struct Machine {
     trouble: Trouble,
@@ -85,7 +85,7 @@ impl Disk {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Creates an empty disk of the same machine.
+    /// Creates an empty disk in the same machine.
     pub(super) fn beside(&self) -> Self {
         let other = Self::new(Vec::new(), Trouble::None, false);
         other.state().machine = Arc::clone(&self.state().machine);

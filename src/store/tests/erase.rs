@@ -21,8 +21,8 @@ fn dictionaries(path: &Path) -> Vec<Vec<u8>> {
     table.iter().unwrap().map(|entry| entry.unwrap().1.value()[8..].to_vec()).collect()
 }
 
-/// Returns the texts of the compressed documents of a table, whose values begin with `skipped` bytes and the checksum of the
-/// document.
+/// Returns the texts of the compressed documents in a table. Each value of the table begins with `skipped` bytes and the checksum
+/// of the document.
 fn compressed<K: redb::Key + 'static>(
     path: &Path,
     table: TableDefinition<'_, K, &'static [u8]>,
@@ -45,8 +45,8 @@ fn filters_of_keys(path: &Path) -> Vec<Vec<u8>> {
     pieces.filter(|(key, _)| key.value().1 > 32_768).map(|(_, piece)| piece.value().to_vec()).collect()
 }
 
-/// Returns the readable bytes of all files of a folder: as they are, and what is in frames of zstd at any place, with any of the
-/// dictionaries, also in cut frames.
+/// Returns the readable bytes of all files of a folder: the bytes themselves, and the decompressed contents of all frames of zstd
+/// in them. Tries every dictionary. Also reads frames that are cut off.
 fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let files = fs::read_dir(folder).unwrap();
     readable_in(files.map(|entry| fs::read(entry.unwrap().path()).unwrap()), dictionaries)
@@ -82,8 +82,8 @@ pub(super) fn has(readable: &[Vec<u8>], text: &str) -> bool {
     readable.iter().any(|bytes| memchr::memmem::find(bytes, text.as_bytes()).is_some())
 }
 
-/// Texts of the person to erase: the values of all documents, of the newest ones, of replaced ones, of a record, and the id of a
-/// case.
+/// Texts of the person to erase: a value in all documents, one in the newest documents, one in replaced documents, the text of a
+/// record, and the id of a case.
 const SECRETS: [&str; 5] =
     ["Quetzalcoatlus", "Xylophonist", "Zwiebelkuchen", "Rhabarbergruetze", "person-17"];
 
@@ -154,7 +154,7 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
         let filters = filters_of_keys(&path);
         assert!(!filters.is_empty());
         let gone = owned(is_large) as usize - 1;
-        // Neither deleting nor compacting is enough.
+        // The case `person-39` has been deleted already, but its texts may still be in the file. So the erasure names its id.
         let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();
         let held = store.snapshot();
         let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
@@ -166,10 +166,10 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
             .with_records(|kind, key, _| (kind, key) == ("kind", "person"));
         let erased = store.erase(&erasure).unwrap();
         assert_eq!((erased.cases, erased.records), (gone as u64, 1));
-        // Each own case entered the filter, 30 changed, and one left it.
+        // Each case of the person entered the filter, 30 of them changed, and one left it.
         assert_eq!(erased.events, owned(is_large) + 31);
         assert_eq!(erased.history, if history.is_zero() { 0 } else { 31 });
-        // A search that began before still has its cases.
+        // A snapshot that was taken before still has its cases.
         assert_eq!(held.search(&all).unwrap().len(), cases);
         drop(held);
         let check = |store: &Store| {
@@ -189,10 +189,10 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
             store.validate().unwrap();
         };
         check(&store);
-        // Backups of the same run are clean, too. `readable` also reads this one.
+        // A backup after the erasure is clean, too. `readable` also reads this backup.
         store.backup(folder.path().join("backup.db")).unwrap();
         store.close().unwrap();
-        // One call is enough.
+        // The first call of `erase` has removed everything.
         known.extend(dictionaries(&path));
         let after = readable(folder.path(), &known);
         assert!(has(&after, "other-7") && has(&after, "some text that many documents have"));
@@ -264,7 +264,7 @@ fn cases_of_files_of_earlier_versions_are_erased() {
     }
 }
 
-/// Returns the document of a case that is not of the person to erase, as `fill` stores it.
+/// Returns the document of a case that does not belong to the person to erase, in the form that `fill` stores.
 fn line(id: &str) -> String {
     format!(
         "{{\"id\":\"{id}\",\"state\":\"s1\",\"amount\":1,\"tags\":[\"a long tag of many cases\",\"t1\"],\"note\":\"some text that many documents have\"}}"
@@ -296,7 +296,7 @@ fn an_import_that_is_open_during_an_erasure_is_stored_after_it() {
             for (id, line) in ids.iter().zip(&lines) {
                 assert_eq!(store.get(id).unwrap().as_ref(), Some(line));
             }
-            // Documents of two dictionaries are read.
+            // The documents were compressed with two dictionaries.
             let all = SearchRequest::new(Filter::all(store.catalog())).with_limit(10_000);
             assert_eq!((store.search(&all).unwrap().len(), store.len()), (1502, 1502));
             if !history.is_zero() {

@@ -32,8 +32,8 @@ impl EventReader {
         }
     }
 
-    /// Checks that the store has each event that it told, unless it is forgotten: the number, the time, the filter, the id and the
-    /// kind.
+    /// Checks that the store still has each event that the reader was told, unless the event is forgotten. Compares the number, the
+    /// time, the filter, the id and the kind.
     pub(super) fn compare(&mut self, store: &Store, context: &str) {
         let kept = events(store).unwrap();
         let last = store.last_event();

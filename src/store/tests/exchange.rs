@@ -112,7 +112,8 @@ fn contents(store: &Store) -> Result<Vec<String>, StoreError> {
     Ok(found)
 }
 
-/// Runs without faults. Returns all possible contents, the number of operations before the rename, and that of all.
+/// Runs without faults. Returns all possible contents, the number of operations before the rename, and the number of all
+/// operations.
 fn calm(filled: &[u8], setting: Setting) -> (States, [u64; 2]) {
     let synced = contents(&begin(filled, Setting { is_grouped: false, ..setting }).1).unwrap();
     let (_, store) = begin(filled, setting);
@@ -254,7 +255,7 @@ fn a_store_without_a_reader_of_documents_opens_its_file_again() {
     let (_, store) = begin(&filled(setting), setting);
     let expected = contents(&store).unwrap();
     let request = SearchRequest::new(Filter::all(store.catalog())).with_limit(1000);
-    // An exchange leaves such an engine, if the new file cannot be read at once.
+    // After an exchange, the engine has no reader of documents if the new file cannot be read at once.
     store.engine.detach();
     assert!(contents(&store).unwrap() == expected);
     store.engine.detach();

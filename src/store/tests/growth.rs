@@ -30,8 +30,8 @@ fn imports_of_the_same_cases_use_the_pages_of_those_before() {
             size()
         })
         .collect();
-    // Until an import ends, both its cases and the cases that it replaces are in the file. redb doubles the length of a file that
-    // is too short.
+    // During the commit of an import, both its cases and the cases that it replaces are in the file. redb doubles the length of a
+    // file that is too short.
     assert!(sizes[1..].iter().all(|size| *size <= 2 * sizes[0]), "{sizes:?}");
 }
 

@@ -34,7 +34,7 @@ fn last(store: &Store) -> u64 {
     store.snapshot().last_write().unwrap()
 }
 
-/// Records the documents after the last write. Checks that the number of a write is that of one state only.
+/// Records the documents after the last write. Checks that no two different states have the same write number.
 fn record(states: &mut States, store: &Store, plain: &Plain, at: &str) {
     let documents: Vec<String> = plain.0.iter().map(|(_, document)| document.clone()).collect();
     let before = states.insert(last(store), documents.clone());
@@ -168,7 +168,7 @@ fn old_documents_are_forgotten_and_the_rest_is_kept() {
         assert!(!refused(AsOf::Write(oldest - 1)));
         assert!(refused(AsOf::Time(Timestamp::from_millis(end + 1))));
         assert!(refused(AsOf::Write(last(&store) + 1)));
-        // A history that ends is gone, and one that begins again begins anew.
+        // The end of a history removes it. A later history begins without the earlier documents.
         store.set_history(Duration::ZERO).unwrap();
         assert!(store.as_of(AsOf::Write(last(&store))).is_ok());
         assert_eq!(store.as_of(AsOf::Write(oldest)).unwrap_err().history_gone().unwrap().oldest, None);

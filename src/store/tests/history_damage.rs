@@ -1,4 +1,5 @@
-//! Changes the history of a file through redb, with right checksums. Such changes give the right answer or an error.
+//! Changes the history of a file through redb, with right checksums. Such changes give the right answer or an error. A forgery that
+//! keeps all counts may give a wrong answer, but `verify` finds it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +23,8 @@ struct Contents {
     rows: BTreeMap<u64, Vec<u64>>,
     /// The bytes of the entries.
     entries: BTreeMap<(u64, u64), Vec<u8>>,
-    /// The number of the last write, the time, the oldest write, and the count of entries.
+    /// The number of the last write, the time for which documents are kept, the number of the oldest write, and the count of
+    /// entries.
     counters: Vec<u64>,
 }
 
@@ -42,7 +44,7 @@ impl Contents {
         Self { rows, entries, counters }
     }
 
-    /// Writes the history. The counter of the entries is that of the entries.
+    /// Writes the history. Sets the counter of entries to the number of entries.
     fn write(&self, path: &Path) {
         let bytes = |seed, numbers: &[u64]| {
             let contents: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -153,7 +155,7 @@ fn a_changed_history_gives_the_right_answer_or_is_corrupt() {
         } else {
             own.write(&changed);
         }
-        // Several forgeries that keep the count of a moment are found by `verify` only, and by searches as of other moments.
+        // A forgery that keeps the count of cases at a moment is found only by `verify`, and by searches as of other moments.
         let keeps_count = name == "doubled instead of another one";
         match answers(&changed) {
             Ok(found) => {

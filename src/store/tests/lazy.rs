@@ -323,7 +323,7 @@ fn damage_of_a_summary_or_of_live_rows_is_found() {
     drop(store);
     let verified = Store::verify(&forged, &catalog(), &options(0));
     assert_eq!(verified.unwrap_err().kind(), StoreErrorKind::Corrupt);
-    // The greatest size, which merges add up. A greater size is refused.
+    // The greatest size that a summary may have. Merges add up these sizes. A greater size is refused.
     let huge = changed(&path, |transaction| {
         let mut table = transaction.open_table(SUMMARIES).unwrap();
         let numbers: Vec<u64> = table.iter().unwrap().map(|entry| entry.unwrap().0.value()).collect();
@@ -441,7 +441,7 @@ fn a_column_that_could_not_be_read_is_read_again() {
     assert_eq!(count().unwrap(), 111);
     store.recover().unwrap();
     disk.begin(Trouble::Once(disk.operations()));
-    // Finds out by the ids that the case is new.
+    // The write reads the ids to find out that the case is new.
     let written = store.upsert(b"{\"id\":\"late\"}", Durability::Synced);
     assert_eq!(written.unwrap_err().kind(), StoreErrorKind::Io);
     disk.begin(Trouble::None);

@@ -30,7 +30,7 @@ fn members_are_counted_as_they_are_stored_now() {
     put(&store, r#"{"id":"d","sate":"x","Amount":1}"#);
     let state = |count: &str| format!("criteria[0]: {count} the member `State`, {MEANT}");
     let sate = format!("criteria[0]: 1 of 4 cases has the member `sate`, {MEANT}");
-    // A case that has both the member and the field does not count.
+    // A case that has both the member and the field is not counted.
     assert_eq!(hints(&store, "state = x"), [state("2 of 4 cases have"), sate.clone()]);
     assert_eq!(hints(&store, "amount > 0 or state <> y").len(), 3);
     assert_eq!(hints(&store, "tags = vip"), [""; 0]);

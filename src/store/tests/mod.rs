@@ -104,7 +104,7 @@ fn by_case<'e>(events: impl IntoIterator<Item = (&'e str, String)>) -> Vec<(Stri
 }
 
 /// Returns a line for each filter, and one for each group of events. If only the latest events are kept, the first group may have
-/// lost some of its events. So its line has only the number of those that are left.
+/// lost some of its events. So its line has only the number of its remaining events.
 fn lines(
     filters: impl IntoIterator<Item = StandingFilter>,
     groups: Vec<(String, Vec<String>)>,

@@ -72,14 +72,14 @@ fn the_file_keeps_the_number_and_the_age_of_kept_events() {
         Ok(events) => events[0].number,
         Err(error) => error.events_gone().unwrap().oldest,
     };
-    // Nothing is stored unless the host sets it.
+    // The settings are not stored unless the host sets them.
     let store = open(options(0));
     store.insert_standing([filter("a", "true")]).unwrap();
     write(&store, 0..3);
     assert_eq!((store.kept_events(), oldest(&store)), (KeptEvents::default(), 1));
     drop(store);
     drop(open(options(0).keep_events(5)));
-    // A program that does not set it.
+    // This program does not set the number, so the number in the file applies.
     let store = open(options(0));
     write(&store, 3..20);
     assert_eq!((store.last_event(), oldest(&store)), (20, 16));
@@ -218,7 +218,7 @@ fn readers_see_no_number_of_an_event_that_is_not_on_disk() {
     let file = File::in_backend(disk, &catalog()).unwrap();
     let store = Store::load("disk".to_owned(), file, &catalog(), options(1).keep_events(2)).unwrap();
     store.insert_standing([filter("all", "true")]).unwrap();
-    // Removes events that no reader has seen.
+    // These writes remove events that no reader has seen.
     for id in 0..5 {
         upsert(&store, &id.to_string(), "x", Durability::Grouped);
     }
@@ -492,7 +492,7 @@ mod owned {
             upsert(&store, "1", "x", Durability::Synced);
             let last = store.last_event();
             assert_eq!(last, 4);
-            // One of its filters is stored anew, and then the other one.
+            // The two filters of the owner are stored anew, one after the other.
             let (a, b) = (old("one:1", "a", "true"), old("one:1", "b", "state = x"));
             let exchange = |removed: OwnedFilter, inserted| {
                 let (removed, inserted) = ([removed], vec![inserted]);
@@ -554,7 +554,7 @@ mod owned {
             );
             assert_eq!(told("two:", 0, 10), (vec!["a 2".to_owned()], true));
             assert!(!told("one:", 0, 1).1);
-            // The next part follows the last event that was read, even if that is the event of another owner.
+            // The next part begins after the last event that was read, even if that event belongs to another owner.
             assert_eq!(store.owned_events("none", 0, 10).unwrap().last, 5);
             assert_eq!(store.owned_events("none", 6, 10).unwrap_err().kind(), StoreErrorKind::EventsGone);
             let of_all = store.events_after(0, 10).unwrap();
@@ -564,7 +564,7 @@ mod owned {
         drop(store);
         let store = open(&disk, 0).unwrap();
         check(&store);
-        // A filter keeps its name under another owner. One that is not there is not removed.
+        // A filter keeps its name under another owner. A filter that does not exist is not removed.
         let removed = [old("one:1", "a", "true"), old("one:1", "b", "state = x"), old("none", "c", "true")];
         let inserted = vec![new("one:2", "a", "true"), new("one:1", "b", "state = z")];
         store.exchange_owned(Exchange { removed: &removed, inserted, changed: None }).unwrap();
@@ -584,7 +584,7 @@ mod owned {
             assert!(store.exchange_owned(Exchange { removed: &[], inserted, changed: None }).is_err());
         }
         assert!(store.insert_standing([filter("\0one:1\0c", "true")]).is_err());
-        // A host does not reach a filter of an owner by a name.
+        // A host cannot reach the filter of an owner by a name.
         assert_eq!(
             (store.standing("\0one:2\0a"), store.remove_standing("\0one:2\0a").unwrap()),
             (None, false)

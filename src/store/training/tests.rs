@@ -33,7 +33,7 @@ fn a_text_of_fewer_than_twenty_documents_is_not_in_the_dictionary() {
     assert!(rare.clone().count() > 3 * SAMPLES);
     for (text, _) in rare {
         assert!(!has(text), "{text}");
-        // Neither is the part that only this document has.
+        // The part that only this document has is not in the dictionary either.
         let own = text.rsplit([' ', '-']).next().unwrap_or_default();
         assert!(own.len() < 7 || !has(own), "{own} of {text}");
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns `words` times 8 characters that hardly can be compressed.
+/// Returns `words` times 8 characters that can hardly be compressed.
 pub(super) fn noise(seed: u64, words: usize) -> String {
     let mut dice = Dice::new(seed + 1);
     (0..words).map(|_| format!("{:08x}", dice.below(1 << 32))).collect()
