@@ -40,7 +40,7 @@
 //! commits them between the two steps. When a store is opened, its engine is restored from `Parts`. Its batches read their columns
 //! from the store when they are first needed, and the index of a field is built when it is first needed.
 //!
-//! **Standing filters.** If an engine has standing filters, staging also finds the events of the write: it compares the filters
+//! **Standing filters.** If an engine has standing filters, staging also finds the events of the write. It compares the filters
 //! that select a case before and after the write. It uses the filters that the set has at this time, while the transaction holds
 //! the writer lock. Publishing adds the events to a ring, or the store writes them to its file in the transaction of the write.
 //!

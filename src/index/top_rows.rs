@@ -61,8 +61,8 @@ fn unknown_strings(fields: usize) -> Box<[OnceLock<StringNumbers>]> {
 }
 
 impl TopRows {
-    /// Creates a list without rows. Rows are then added in the order of the field: if the rows 0, 1, 2 have the values 3, 1, 1, the
-    /// ascending list is row 1, row 2, row 0.
+    /// Creates a list without rows. Rows are then added in the order of the field. For example, if the rows 0, 1, 2 have the values
+    /// 3, 1, 1, the ascending list is row 1, row 2, row 0.
     fn new(fields: usize) -> Self {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }

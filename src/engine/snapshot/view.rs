@@ -154,8 +154,8 @@ impl View {
 
     /// Returns the number of selected live rows in the covered batches, from the counts of the index. Subtracts the deleted rows.
     ///
-    /// Returns `None` if a batch has deleted rows that are not counted per string, because the field has too many strings there.
-    /// Also returns `None` if the search must stop.
+    /// Returns `None` if a batch has deleted rows that are not counted per string, because the field has too many strings there. If
+    /// the search must stop, returns `None` or a number that is too small.
     pub(crate) fn known_count(&self, known: &Known<'_>, pace: &Pace<'_>) -> Option<u64> {
         match known {
             Known::Rows(rows) => Some(self.count_live(rows, pace)),
