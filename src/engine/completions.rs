@@ -17,7 +17,8 @@ const MOST_STRINGS: usize = 4 * MOST_VALUES;
 
 impl Engine {
     /// Returns the [completions](Completions::new) at the byte offset `cursor` of a filter text. In a string field, they include up
-    /// to 20 values of documents, in the order of code points. Each of these values begins with the part before the cursor.
+    /// to 20 values of documents, in the order of code points. Each of these values begins with the part of the value that is
+    /// before the cursor.
     ///
     /// The values come from all cases of the engine. Do not show them to a client that may not see all cases.
     ///

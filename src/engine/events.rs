@@ -21,7 +21,7 @@ impl EngineBuilder {
     /// no events for the documents that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter
     /// gives no events. Several engines may share one set.
     ///
-    /// `clock` runs while the engine is locked for writing. So a clock that writes to the engine waits for itself, for ever. While a
+    /// `clock` runs while the engine is locked for writing. So a clock that writes to the engine waits for itself for ever. While a
     /// write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.
     ///
     /// ```
@@ -70,8 +70,8 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0. An event is
-    /// visible as soon as searches see the write that caused it.
+    /// Returns the first events after the event with the number `after`, at most `most`, in the order of their numbers. If `after`
+    /// is 0, begins with the first event. An event is visible as soon as searches see the write that caused it.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -82,8 +82,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if an event after `after` is not kept any more. Also returns an error if the event `after` has not happened
-    /// yet.
+    /// Returns an error if an event with a number greater than `after` is not kept any more. Also returns an error if the event
+    /// `after` has not happened yet.
     pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, EventsGoneError> {
         match self.ring() {
             Some(ring) => ring.after(after, most, &self.catalog),
@@ -143,7 +143,7 @@ impl Engine {
         watching.filters.insert_many(filters)
     }
 
-    /// Removes the standing filter of this name after the write in progress. Gives no events, also not for the documents that the
+    /// Removes the standing filter of this name after the write in progress. Gives no events, not even for the documents that the
     /// filter selects. When the call has returned, the filter gives no events any more. Returns false if the engine has no such
     /// filter.
     ///
@@ -161,9 +161,9 @@ impl Engine {
     /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
     /// each document that one of them selects now. Returns the number of names that the set had before.
     ///
-    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another one also
-    /// gives `Entered` for the documents that the other one selected, and gives no `Left`. To insert filters without such events,
-    /// call [`insert_standing`](Self::insert_standing).
+    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another filter
+    /// gives `Entered` even for the documents that the replaced filter selected. It gives no `Left`. To insert filters without such
+    /// events, call [`insert_standing`](Self::insert_standing).
     ///
     /// ```
     /// use std::sync::Arc;

@@ -45,8 +45,8 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// For each value of the filter, linear in the number of documents of the batches that have it. If no document has it, also
-    /// linear in the number of distinct strings of the field.
+    /// For each value of the filter, linear in the number of documents of the batches that contain the value. If no document has
+    /// the value, also linear in the number of distinct strings of the field.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
         self.hints_at_pace(filter, &Pace::new(None))

@@ -1,7 +1,7 @@
-//! Tests whole engines under every order of steps that `shuttle` chooses.
+//! Tests whole engines in every order of steps that `shuttle` chooses.
 //!
-//! The tests check three things. A write is visible completely or not at all. No later search loses it. Each search that starts
-//! after the write has returned sees it. Merges must not change that.
+//! The tests check three properties of a write. A search sees the write completely or not at all. If a search sees the write, so
+//! does each later search. Each search that starts after the write has returned sees it. Merges must not change these properties.
 //!
 //! The steps are those of [`SharedState`]: load a snapshot, publish a snapshot, wait for the writer lock.
 
@@ -34,8 +34,8 @@ fn pair(round: usize) -> String {
     format!("{{\"id\":\"a\",\"name\":\"{round}\"}}\n{{\"id\":\"b\",\"name\":\"{round}\"}}\n")
 }
 
-/// Runs a search. Returns the round of each of the two cases of `pair`, which is their name. Also returns the number of other
-/// cases.
+/// Runs a search. Returns the name of each of the two cases of `pair`: the number of the round that stored the case. Also returns
+/// the number of other cases.
 fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
     let answer = engine.search(&all).unwrap();

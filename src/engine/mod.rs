@@ -40,9 +40,9 @@
 //! commits them between the two steps. When a store is opened, its engine is restored from `Parts`. Its batches read their columns
 //! from the store when they are first needed, and the index of a field is built when it is first needed.
 //!
-//! **Standing filters.** If an engine has standing filters, staging also finds the events of the write: it compares the filters that
-//! select a case before and after it. The filters are those of the moment at which the writer lock is held. Publishing adds the
-//! events to a ring, or the store writes them to its file in the transaction of the write.
+//! **Standing filters.** If an engine has standing filters, staging also finds the events of the write. It compares the filters
+//! that select a case before and after the write. It uses the filters that the set has at this time, while the transaction holds
+//! the writer lock. Publishing adds the events to a ring, or the store writes them to its file in the transaction of the write.
 //!
 //! **Shared state.** Threads share the current snapshot and the writer lock, in `SharedState`. All other state that affects answers
 //! never changes, or is initialised once. Caches that do not affect answers have locks or atomics of their own.

@@ -11,7 +11,7 @@ use crate::catalog::FieldId;
 use crate::column::Selection;
 
 /// The number of successive cases in each run of a [sample](Engine::sample). Their documents are usually stored together, so that
-/// few pages are read.
+/// few pages of the file are read.
 const RUN: usize = 32;
 
 impl Engine {
@@ -52,10 +52,11 @@ impl Engine {
         (numbers, snapshot.attachment.load_full())
     }
 
-    /// Returns the snapshot after an earlier write, made of a later one: without the documents from the number `next_document` on,
-    /// and with the batches `old`. Their documents are those that the later snapshot no longer has.
+    /// Returns the snapshot after an earlier write, made from the snapshot `later`. It does not have the documents of `later` whose
+    /// numbers are `next_document` or greater. It has the batches `old`, with the documents that `later` no longer has.
     ///
-    /// Shares all batches with the later snapshot. So it takes the memory of the old batches, and of the changed sets of live rows.
+    /// The earlier snapshot shares its other batches with `later`. So it takes memory only for the batches `old` and for the
+    /// changed sets of live rows.
     pub(crate) fn earlier_snapshot(
         &self,
         later: &EngineSnapshot,
@@ -135,7 +136,7 @@ impl Engine {
         first.map_or(Ok(true), Err)
     }
 
-    /// Builds the index of ids, which reads the ids that it refers to. Then an import can look up the ids of its cases on any
+    /// Builds the index of ids. This reads the ids of all covered batches. Then an import can look up the ids of its cases on any
     /// thread.
     pub(crate) fn read_ids(&self) {
         self.current_snapshot().base.index().field(FieldId::ID);

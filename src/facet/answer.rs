@@ -20,9 +20,10 @@ pub struct FacetsAnswer {
 pub struct FacetAnswer {
     /// The name of the field.
     pub field: String,
-    /// The number of documents that were counted. It differs from [`FacetsAnswer::total`] only if own criteria were left out.
+    /// The number of documents that were counted. It differs from [`FacetsAnswer::total`] only if criteria on the field were left
+    /// out.
     pub total: u64,
-    /// The number of these documents that have no value of the field.
+    /// The number of counted documents that have no value of the field.
     pub absent: u64,
     /// True if the facet was requested without [its own criteria](crate::Facet::with_own_criteria_apart), but some criteria on the
     /// field had to be applied. Such a criterion also names other fields, belongs to a joined filter, or is the list `ids` of a
@@ -128,7 +129,7 @@ impl fmt::Display for FacetSum {
 
 impl FacetSum {
     /// Returns the sum as a double. A sum of integers is rounded to the nearest double. A sum of decimals may be one double away
-    /// from the nearest.
+    /// from the nearest double.
     ///
     /// ```
     /// use casefilter::FacetSum;

@@ -1,7 +1,8 @@
 //! Parses the body of a client: the criteria of a search, and the list `facets`.
 //!
 //! The strict parser of [`criteria`](crate::criteria) does not know facets. So this parser first reads the list, and overwrites it
-//! with spaces. Then the strict parser reads the result. The rest of the body keeps its offsets, and so do the errors in it.
+//! with spaces. Then the strict parser reads the result. The rest of the body keeps its offsets, so the errors of the strict parser
+//! have the right offsets.
 
 use std::borrow::Cow;
 
@@ -70,8 +71,9 @@ impl FilterBuilder {
 }
 
 impl FilterCache {
-    /// Parses the body of a request for counts by value, as [`FilterBuilder::facets`] does. The request is
-    /// [within](FacetsRequest::within) the filter that this cache is [within](Self::within). Its filter is not cached.
+    /// Parses the body of a request for counts by value, as [`FilterBuilder::facets`] does. If
+    /// [`FilterCache::within`](Self::within) has set a filter, the request is [within](FacetsRequest::within) that filter. The
+    /// compiled filter of the body is not cached.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache};

@@ -117,8 +117,8 @@ impl Facet {
         Self::of_width(catalog, field, &width.into().to_string(), 0)
     }
 
-    /// Creates a facet of statistics: the number, minimum, maximum, sum and mean of the values. The field is of numbers, integers,
-    /// decimals or timestamps. Each document adds its distinct values. The answer has [`FacetStats`](crate::FacetStats).
+    /// Creates a facet of statistics: the number, minimum, maximum, sum and mean of the values. The field must contain numbers,
+    /// integers, decimals or timestamps. Each document adds its distinct values. The answer has [`FacetStats`](crate::FacetStats).
     ///
     /// # Errors
     /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
@@ -207,8 +207,8 @@ impl Facet {
     /// Leaves out the criteria that name only this field, if `apart` is true. A dashboard shows such counts beside a chosen value.
     /// The technique is known as multi-select or disjunctive faceting.
     ///
-    /// Only criteria that are joined by `$and` are left out. They are in the list of the [request's
-    /// filter](crate::FacetsRequest::filter), or in an `$and` of this list. An `$or` or a `$not` that also names other fields stays
+    /// Only criteria that are joined by `$and` are left out. Such criteria are in the list of criteria of the [request's
+    /// filter](crate::FacetsRequest::filter), or in an `$and` in this list. An `$or` or a `$not` that also names other fields stays
     /// complete, and so do the `ids` of a body. If a criterion on the field stays,
     /// [`with_own_criteria`](crate::FacetAnswer::with_own_criteria) of the answer is true.
     ///
@@ -297,7 +297,7 @@ fn resolve(catalog: &Catalog, name: &str) -> Result<FieldId, Error> {
     catalog.resolve(name, 0).map_err(|error| error.at("field"))
 }
 
-/// Returns the error for a histogram by intervals of a field that is not of timestamps.
+/// Returns the error for a histogram by intervals, if the field is not a timestamp field.
 fn no_intervals(field: &Field, class: ValueClass) -> Error {
     let found = of_kind(field, "intervals");
     let error = Error::new(ErrorKind::BadValue, 0, found, "a timestamp field");

@@ -1,5 +1,5 @@
-//! `parse_facet`: parses a facet of a command line, with defaults for what its text leaves out. These are the limit, the offset
-//! from UTC, and counting without its own criteria.
+//! `parse_facet`: parses a facet of a command line. Defaults give the limit and the offset from UTC if the text does not contain
+//! them. Another setting counts each facet without its own criteria.
 
 use chrono::FixedOffset;
 

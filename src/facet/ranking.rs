@@ -24,8 +24,8 @@ pub(crate) fn ranked<'v>(
         all_documents += count;
         let rank = rank(field, &value);
         listed.push(Ranked { count: Reverse(count), rank, value });
-        // Bounds the memory by the limit. Each truncation removes at least half of the list, so their work is linear in the number
-        // of values.
+        // Bounds the memory by the limit. Each truncation removes at least half of the list, so the work of all truncations is
+        // linear in the number of values.
         if listed.len() >= limit.saturating_mul(2).max(KEPT) {
             cut(&mut listed, limit);
         }
@@ -66,7 +66,8 @@ struct Ranked<'v> {
     value: Value<'v>,
 }
 
-/// Returns the rank of a known string. All other strings have one rank after these. All values of other types have one rank.
+/// Returns the rank of a known string. All other strings share one rank, which comes after the ranks of known strings. All values
+/// of other types share one rank.
 fn rank(field: &Field, value: &Value<'_>) -> usize {
     match value {
         Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),

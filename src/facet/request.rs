@@ -140,7 +140,7 @@ impl FacetsRequest {
         Ok(FacetSelection { filter: self.held(filter)?, with_own_criteria: has_others })
     }
 
-    /// Groups the facets by the documents that they count. The first group has the documents of the request.
+    /// Groups the facets by the documents that they count. The first group counts the documents that the request selects.
     pub(crate) fn groups(&self) -> Result<Vec<FacetGroup>, Error> {
         let mut groups = vec![FacetGroup { filter: self.selected()?, facets: Vec::new() }];
         for (number, facet) in self.facets.iter().enumerate() {

@@ -61,8 +61,8 @@ pub(super) enum Use {
 impl KeyWork {
     /// Moves at most `budget` entries, and subtracts their count from `budget`. Returns true when all entries have been moved.
     ///
-    /// Moves the entries that the index had when the work was created. Drops entries of all batches that have been retired, also of
-    /// those that were retired since then.
+    /// Moves the entries that the index had when the work was created. Drops the entries of all batches that have been retired,
+    /// including batches that were retired since then.
     pub(crate) fn step(&mut self, index: &BatchIndex, budget: &mut usize) -> bool {
         let is_kept = |row: GlobalRow| index.covers(split(row).0);
         self.merge.step(is_kept, budget)
@@ -236,8 +236,8 @@ impl BatchIndex {
         }
     }
 
-    /// Returns the rows of covered batches that have one of a few strings in a key field, without its index. Returns `None` if the
-    /// index is built or should be built, or if the strings are many.
+    /// Returns the rows of covered batches that have one of a few strings in a key field. Does not use the index of the field.
+    /// Returns `None` if the index is built or should be built, or if the strings are many.
     ///
     /// An unbuilt index would be built from the columns of all batches. Batches of a store have filters of their keys, so this
     /// method reads the columns of few batches. Deleted rows are included. `texts` are ascending and distinct.
@@ -255,7 +255,7 @@ impl BatchIndex {
         Some(found)
     }
 
-    /// Returns true if the field has a key index, which is built.
+    /// Returns true if the field has a key index that is built.
     pub(crate) fn has_keys(&self, field: FieldId) -> bool {
         matches!(self.fields.get(field.index()).and_then(LazyIndex::built), Some(FieldIndex::Keys(_)))
     }

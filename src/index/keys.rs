@@ -201,7 +201,7 @@ mod tests {
         value.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Adds a value for each of the rows. Each value belongs to two rows.
+    /// Adds an entry for each of the rows. The rows 2n and 2n + 1 have the same value.
     fn add(index: &mut KeyIndex, rows: Range<u32>) {
         let rows: Vec<u32> = rows.collect();
         for rows in rows.chunk_by(|a, b| split(*a).0 == split(*b).0) {

@@ -127,7 +127,7 @@ impl RunMerge {
 }
 
 impl Run {
-    /// Creates a run of ascending entries. They have no entry of the first `clean` batches that were retired.
+    /// Creates a run of ascending entries. No entry belongs to one of the first `clean` batches that were retired.
     pub(super) fn new(entries: &[u64], clean: u64) -> Self {
         let mut builder = RunBuilder::new(entries.len(), clean);
         entries.iter().for_each(|entry| builder.push(*entry));

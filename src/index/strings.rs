@@ -103,7 +103,7 @@ impl StringPostings {
 }
 
 impl StringIndex {
-    /// Creates an empty index of a field. If `open` then is the string with code 3 in batch 0 and with code 0 in batch 2, its
+    /// Creates an empty index of a field. For example, if the string `open` has code 3 in batch 0 and code 0 in batch 2, its
     /// postings have the codes `[(0, 3), (2, 0)]`.
     pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }

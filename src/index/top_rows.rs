@@ -38,7 +38,7 @@ type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 ///
 /// If a filter selects many cases, these rows usually include all rows of the first page in ascending or descending order. Then no
 /// covered batch is searched. Memory: 16 bytes per row for at most 8,192 rows. In addition, 4 bytes per row for each string field
-/// that the filter of such a search tests.
+/// that the filters of searches in these rows test.
 ///
 /// Each of the two lists is built when it is first read. Clones share the lists that are built, and copy a list only before a
 /// change.
@@ -61,8 +61,8 @@ fn unknown_strings(fields: usize) -> Box<[OnceLock<StringNumbers>]> {
 }
 
 impl TopRows {
-    /// Creates a list without rows. Further rows are added in the order of the field: if the rows 0, 1, 2 have the values 3, 1, 1,
-    /// the ascending list is row 1, row 2, row 0.
+    /// Creates a list without rows. Rows are then added in the order of the field. For example, if the rows 0, 1, 2 have the values
+    /// 3, 1, 1, the ascending list is row 1, row 2, row 0.
     fn new(fields: usize) -> Self {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
     }
@@ -114,7 +114,7 @@ impl TopRows {
             return;
         };
         let before = self.rows.len();
-        // Read one row more than the maximum. Every row that is not read then has a rank that is cut off below.
+        // One row more than the maximum is read. So each row that is not read has a rank that is cut off below.
         for (ordinal, row) in rows.take(MOST + 1) {
             let rank = rank(ordinal, descending);
             if !self.is_before_end(rank) {

@@ -12,8 +12,8 @@ use crate::value::OrdinalRange;
 
 /// The zone maps of one field: the smallest and the greatest value of each batch, by batch number.
 ///
-/// `[Some((1, 9)), None, Some((4, 4))]`: batch 0 has values from 1 to 9, and batch 2 only the value 4. Invariant: a batch number without a
-/// zone map is that of a batch without values, or of a retired batch, or is free.
+/// `[Some((1, 9)), None, Some((4, 4))]`: batch 0 has values from 1 to 9, and batch 2 only the value 4. Invariant: a batch number
+/// without a zone map is that of a batch without values, or of a retired batch, or is free.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZoneIndex {
     zones: Vec<Option<OrdinalRange>>,

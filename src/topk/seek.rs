@@ -16,7 +16,7 @@ use crate::column::Sorted;
 use crate::exec::{Scan, Selected, Visit};
 use crate::rows::RowSet;
 
-/// A sort key, and the number of selected rows with an earlier key. This number is at most the offset.
+/// A sort key, and the number of selected rows with an earlier key. In the result of [`seek`], this number is at most the offset.
 #[derive(Clone, Copy)]
 pub(super) struct SeekPoint<'b> {
     pub(super) key: Key<'b>,
@@ -47,8 +47,8 @@ struct OffsetSearch<'o, 'b, 's> {
 /// Finds a key shortly before the row at `offset`.
 ///
 /// First picks a chain of batches with disjoint key ranges, and takes the key at the proportional position in the chain. Then
-/// counts the selected rows with an earlier key in all other batches. Tries at most four keys, each corrected by the count of the
-/// key before it.
+/// counts the selected rows with an earlier key in all other batches. Tries at most four keys. The count for each key corrects the
+/// choice of the next key.
 ///
 /// Returns `None` in these cases:
 ///

@@ -41,7 +41,7 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         Self { scan, by, offset, limit, with_total, ordered: Ordered::new(in_order, others, by) }
     }
 
-    /// Finds the page of a large offset. Counts most of the rows before the offset, instead of visiting them one by one. Returns
+    /// Finds the page at a large offset. Counts most of the rows before the offset, instead of visiting them one by one. Returns
     /// `None` if [`seek`] finds no key.
     pub(crate) fn sought(&mut self) -> Option<PageRows> {
         let point = seek(&mut self.ordered, self.by, self.offset, self.scan)?;

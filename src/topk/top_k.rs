@@ -119,7 +119,8 @@ impl<'b, 's> TopK<'b, 's> {
             || self.by.is_behind_key(key)
     }
 
-    /// Returns true if a row has the key of the position of the page, and its id is not after that position. Such a row is skipped.
+    /// Returns true if a row has the key of the position of the page, and its id is not after the id of that position. Such a row
+    /// is skipped.
     #[inline]
     fn is_passed(&self, batch: &Batch, row: usize, key: &Key<'_>) -> bool {
         self.by.id_before(key).is_some_and(|id| batch.id(row) <= id)

@@ -33,7 +33,7 @@ pub(crate) struct TopRowsPage<'c, 'b> {
     pub(crate) select_top_rows: &'c dyn Fn(usize, &[TopRow]) -> u64,
 }
 
-/// The number of rows whose tests, one by one, take as long as finding the first rows of one batch.
+/// The number of rows that can be tested one by one in the time that it takes to find the first rows of one batch.
 const ROWS_OF_A_BATCH: usize = 128;
 /// The maximum number of rows that are read to estimate how many batches contain the rows of a list.
 const SAMPLE: usize = 64;

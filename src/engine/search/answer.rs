@@ -6,7 +6,7 @@ use super::found_rows::FoundRows;
 use super::written_page::WrittenPage;
 use crate::filter::{Cursor, SearchRequest};
 
-/// The page that a search found, and the total if the request has one.
+/// The page that a search found, and the total if the request asks for it.
 ///
 /// The answer keeps the documents as they were during the search. Later writes do not change them. An answer of an
 /// [`Engine`](crate::Engine) shares the memory of its documents with the engine. An answer of a store or of PostgreSQL has copies

@@ -61,7 +61,7 @@ impl SearchAnswer {
     /// [`with_next`](Self::with_next) sets the cursor of the found page.
     ///
     /// A document is a JSON object. It is copied unchanged. If a document is an empty string, its item in the answer is an object
-    /// with only the id. The catalogue of the filter gives the name of its member.
+    /// with only the id. The catalogue of the filter gives the name of the member that contains the id.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, SearchAnswer, SearchRequest};

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 
 /// The documents of an [`Engine`] at one moment. Later writes do not change them.
 ///
-/// All searches of a snapshot see the same documents, so the pages of one list fit together, also by
+/// All searches of a snapshot see the same documents, so the pages of one list fit together, even if they are requested by
 /// [offset](SearchRequest::with_offset). A snapshot does not block writes. It keeps the memory of documents that were replaced or
 /// deleted later. Cloning is cheap.
 ///

@@ -61,7 +61,7 @@ pub struct Batches {
     /// The number of all batches.
     pub all: u64,
     /// The number of batches that the index excludes, so that they are not evaluated. The strategy
-    /// [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may evaluate even fewer.
+    /// [`PartlyIndexed`](TotalStrategy::PartlyIndexed) may evaluate even fewer batches.
     pub ruled_out: u64,
 }
 
@@ -126,7 +126,7 @@ pub struct Page {
     pub limit: u64,
     /// True if the search ends when the page is full. Otherwise it evaluates every batch.
     pub stops_early: bool,
-    /// The number of batches whose rows are read in the order of their sorted index.
+    /// The number of batches whose rows are read in the sort order that the batch keeps.
     pub by_sorted_rows: u64,
     /// The number of batches whose rows are read string by string.
     pub by_strings: u64,

@@ -29,7 +29,7 @@ impl AnswerFrame {
         Self::new()
     }
 
-    /// Returns the text before the next document: a comma, but for the first document.
+    /// Returns the text before the next document: nothing before the first document, and a comma before all later documents.
     pub(super) fn separator(&mut self) -> &'static str {
         if std::mem::take(&mut self.is_empty) { "" } else { "," }
     }

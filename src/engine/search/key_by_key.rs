@@ -5,12 +5,12 @@
 //! outside the page. For such a group, another search finds the rows that belong on the page. It selects the value of the group,
 //! and sorts by the next fields.
 //!
-//! An example is `priority, -createdAt`. The page by `priority` reads one batch if enough cases have the first priority. Then
-//! follows a page by `-createdAt` of the cases with this priority.
+//! An example is `priority, -createdAt`. The page by `priority` reads one batch if enough cases have the first priority. A second
+//! search finds the page by `-createdAt` among the cases with this priority.
 //!
 //! **Cursors.** Let a position have the values v, w in the order a, b. The page after it begins with the cases that have a = v and
-//! come after w in the order by b. Then follow the cases that come after v in the order by a. Each search begins at a position in
-//! the order of one field. So zone maps and sorted rows exclude the rows before this position.
+//! come after w in the order by b. The rest of the page has the cases that come after v in the order by a. Each search begins at a
+//! position in the order of one field. So zone maps and sorted rows exclude the rows before this position.
 //!
 //! All searches use the [strategies](super::strategy) of orders by one field. So the bench lines of these strategies apply.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]

@@ -65,7 +65,8 @@ impl Engine {
     /// documents.
     ///
     /// The call takes about a microsecond, because the id is looked up in an index. If a filter must also select the document, such
-    /// as the filter of a tenant, search for both together; see [the guide](crate::guide::embedding#get-one-document-by-its-id).
+    /// as the filter of a tenant, search with this filter and the id; see [the
+    /// guide](crate::guide::embedding#get-one-document-by-its-id).
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};

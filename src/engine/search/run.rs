@@ -33,7 +33,8 @@ impl CheckedRequest<'_> {
     }
 }
 
-/// Runs the search. If the request asks for a cursor, looks for one row more than the page has, which shows if it is the last page.
+/// Runs the search. If the request asks for a cursor, looks for one row more than the page has. If there is no such row, the page
+/// is the last page.
 ///
 /// # Errors
 /// Returns an error if the search was stopped. A loop that ends early because of a stop has recorded the stop before. So without an

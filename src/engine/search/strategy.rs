@@ -128,7 +128,7 @@ impl TotalStrategy {
 }
 
 impl PageStrategy {
-    /// All strategies, in the order in which they are tried.
+    /// All strategies except [`KeyByKey`](Self::KeyByKey), in the order in which they are tried.
     const ALL: [Self; 7] = [
         Self::Empty,
         Self::KeyIndex,

@@ -4,8 +4,8 @@
 //! result computes it:
 //!
 //! - in the snapshot: the [`View`] with the sealed head;
-//! - in a view: lazy columns, columns that are read from a store, unbuilt indexes, counts of deleted rows, orders of batches by zone
-//!   map, and string numbers of top rows.
+//! - in a view: lazy columns, columns that are read from a store, unbuilt indexes, counts of deleted rows, orders of batches by
+//!   zone map, and string numbers of top rows.
 //!
 //! Every other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
 
@@ -181,8 +181,8 @@ impl Snapshot {
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut deletions = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
-            // Deletions of rows of the head are applied again, because the head is sealed again. The earlier view already has its
-            // other deletions.
+            // Deletions of rows of the head are applied again, because the head is sealed again. All other deletions of the first
+            // `known` edits are already in the earlier view.
             let is_in_head = matches!(edit.deleted, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
             deletions.extend(edit.deleted.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());

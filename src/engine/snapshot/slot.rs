@@ -14,9 +14,9 @@ pub(crate) struct BatchId(pub(crate) u64);
 
 /// The address of a stored row. Writers keep it across snapshots. It is valid until the batch of the row is merged.
 ///
-/// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the batch number. The keys of the index store this
-/// address packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the batch numbers of uncovered
-/// batches change, so writers identify uncovered batches by their ids.
+/// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the batch number. The entries of key indexes have
+/// the batch number and the row number packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the
+/// batch numbers of uncovered batches change, so writers identify uncovered batches by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum StoredAddr {
     /// A row of the covered batch with this batch number.

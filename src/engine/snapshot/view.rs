@@ -1,5 +1,5 @@
 //! The view of a search: sealed batches with their live rows, and the index over the covered batches. It also counts selected rows
-//! from the index, where it subtracts deleted rows (`known_count`).
+//! with the index, and subtracts the deleted rows (`known_count`).
 //!
 //! A shared view never changes. It may cache values that depend only on its batches. Each of them is initialised once: lazy columns
 //! in a batch, [`Tombstones`](super::tombstones::Tombstones) in a slot, orders and string numbers in the index.
@@ -111,8 +111,8 @@ impl View {
         }
     }
 
-    /// Returns the live rows of covered batches that have this id, given the id and its hash. There is at most one such row, unless
-    /// this view still has rows as live that were deleted later.
+    /// Returns the live rows of covered batches that have this id, given the id and its hash. There is at most one such row. A
+    /// later write may have deleted it, because this view shows only the deletions up to its creation.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
         self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
@@ -154,8 +154,8 @@ impl View {
 
     /// Returns the number of selected live rows in the covered batches, from the counts of the index. Subtracts the deleted rows.
     ///
-    /// Returns `None` if a batch has deleted rows that are not counted per string, because the field has too many strings there.
-    /// Also returns `None` if the search must stop.
+    /// Returns `None` if a batch has deleted rows that are not counted per string, because the field has too many strings there. If
+    /// the search must stop, returns `None` or a number that is too small.
     pub(crate) fn known_count(&self, known: &Known<'_>, pace: &Pace<'_>) -> Option<u64> {
         match known {
             Known::Rows(rows) => Some(self.count_live(rows, pace)),

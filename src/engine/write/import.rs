@@ -19,7 +19,7 @@ use crate::ingest::{Piece, Splitter};
 ///
 /// An import is `Send`. Until it commits, it only reads documents and fills batches. So other writes do not have to wait for it.
 ///
-/// A source has one of three layouts. The first lines of the source determine which:
+/// A source has one of three layouts. The first lines of the source determine the layout:
 ///
 /// - NDJSON: one document per line;
 /// - documents that each take several lines, one document after the other;

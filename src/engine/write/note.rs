@@ -20,7 +20,7 @@ pub enum DocumentNoteKind {
     /// Unix milliseconds that look like a year, a date or seconds.
     #[cfg_attr(feature = "serde", serde(rename = "mistaken_millis"))]
     ImplausibleMillis,
-    /// An unknown member whose name is similar to the name of a field. Searches do not find it.
+    /// An unknown member whose name is similar to the name of a field. Searches ignore the member.
     UnknownMember,
 }
 
@@ -40,7 +40,7 @@ pub enum DocumentNoteKind {
 pub struct DocumentNote {
     /// The kind of the mistake.
     pub kind: DocumentNoteKind,
-    /// The name of the field. For an unknown member: its keys, joined by dots.
+    /// The name of the field. For an unknown member: the keys of its path, joined by dots.
     pub path: String,
     /// The number of documents that have the possible mistake.
     pub count: u64,

@@ -101,7 +101,7 @@ pub struct ImportReport {
     pub incomplete: u64,
     /// The number of malformed documents that were skipped.
     pub skipped: u64,
-    /// The errors in the order of the sources: at most 10 per document, and at most 100,000.
+    /// The errors in the order of the sources: at most 10 per document, and at most 100,000 in total.
     #[cfg_attr(feature = "serde", serde(rename = "refusals"))]
     pub errors: Vec<ImportError>,
     /// The number of further errors, which are not listed.

@@ -78,7 +78,7 @@ impl Engine {
     ///
     /// # Errors
     /// - [`ErrorKind::CatalogMismatch`] if the catalogue of the document is not equal to that of the engine.
-    /// - [`ErrorKind::BadValue`] if the engine keeps documents and this one has no [text](crate::Document::text).
+    /// - [`ErrorKind::BadValue`] if the engine keeps documents and this document has no [text](crate::Document::text).
     /// - [`ErrorKind::DocumentTooLarge`] if its text is longer than [`Limits::document_bytes`](crate::Limits::document_bytes).
     /// - [`ErrorKind::TooManyBatches`] if the engine cannot hold another batch.
     pub fn upsert_document(&self, document: &ParsedDocument) -> Result<UpsertOutcome, Error> {

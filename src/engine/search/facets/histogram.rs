@@ -16,7 +16,7 @@ use crate::stop::Pace;
 use crate::value::OrdinalRange;
 
 /// The maximum number of buckets of a batch whose edges are computed in advance. If the values of a batch span more buckets, the
-/// bucket of each value is computed alone.
+/// bucket of each value is computed separately.
 const MOST_EDGES: i64 = 1 << 12;
 /// The estimated work to find the bucket of one value, in units of [`Pace::spend`].
 const WORK_OF_A_VALUE: usize = 40;

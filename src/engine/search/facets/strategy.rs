@@ -20,8 +20,8 @@ pub enum FacetStrategy {
     /// contains the smallest and the greatest value of the batch. For a string field, applies if no document of the batch has a
     /// value.
     Zone,
-    /// Adds to the count of each string the number of documents that the batch stores with the postings of the string. Applies if
-    /// every document of the batch is selected. It takes one addition per string (benchmark line `values/all of a list`).
+    /// For each string, adds the number of documents that the batch stores with the postings of the string. Applies if every
+    /// document of the batch is selected. It takes one addition per string (benchmark line `values/all of a list`).
     Lengths,
     /// Intersects the selected documents with the documents of each string or boolean, which are a bitmap or a list. It takes about
     /// 100 ns for a bitmap, and 0.5 ns for each listed document. So this strategy is best for few strings (benchmark line

@@ -41,7 +41,7 @@ pub(super) struct DocumentGroup<'t> {
 /// A source of documents of a group.
 struct GroupSource {
     name: Arc<str>,
-    /// The index in the group of the first document of the source.
+    /// The index, in the group, of the first document of the source.
     first: usize,
     /// The position of this document in the source, counted from 1.
     first_in_source: u64,
@@ -154,7 +154,8 @@ impl<'t> DocumentGroup<'t> {
         let mut cases = GroupBuilder::new(settings, filling, first_number, pending.len(), text_bytes);
         let mut row = Row::default();
         let mut template = DocumentTemplate::default();
-        // The name of the source, and the number in it that the first document of the group would have.
+        // The name of the current source. The sum of `before` and the index of a document in the group is its position in this
+        // source.
         let (mut source, mut before) = ("", 0_u64);
         let mut sources = sources.iter().peekable();
         let mut failed = None;

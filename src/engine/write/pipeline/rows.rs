@@ -46,7 +46,8 @@ pub(crate) struct RowGroup<G> {
     pub(crate) group: G,
 }
 
-/// The maximum number of bytes that the rows of one source may [count](Cases::count), and the error if the source exceeds it.
+/// The maximum number of bytes that may be [counted](Cases::count) for the rows of one source, and the error if the source exceeds
+/// it.
 #[derive(Clone, Copy)]
 pub(crate) struct RowBound {
     pub(crate) bytes: u64,
@@ -134,7 +135,7 @@ impl Pipeline<'_> {
 struct BuiltRows {
     group: BuiltGroup<'static>,
     first_line: u64,
-    /// The size in bytes of each row of the group that was read.
+    /// The size in bytes of each row that was read.
     bytes: Vec<u64>,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct CaseStore<'e> {
     pub(super) txn: WriteTxn<'e>,
     documents: Option<StoreDocument<'e>>,
     pub(super) source: Box<str>,
-    /// The number of documents of the source that were split off.
+    /// The number of documents that have been split off from the source.
     pub(super) split: u64,
     pub(super) report: ImportReport,
     /// The memory of the last row that was read on this thread. It is reused.
@@ -73,7 +73,7 @@ impl<'e> CaseStore<'e> {
         number
     }
 
-    /// Reads the document with this number in its source, and stores or rejects it.
+    /// Reads a document, and stores or rejects it. `number` is the position of the document in its source, counted from 1.
     ///
     /// # Errors
     /// Returns the error that ends the import.

@@ -38,7 +38,8 @@ pub(super) struct CoveredRows {
 }
 
 impl CoveredRows {
-    /// Creates the list from the row of the base that was found for each row of a batch.
+    /// Creates the list. For each row of a batch, `found` has the live covered row of the base with the same id, if there is such a
+    /// row.
     pub(super) fn new(base: Weak<View>, found: impl Iterator<Item = Option<StoredAddr>>) -> Self {
         let mut rows: Vec<_> = found.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
         // The vector may have capacity for all rows of the batch.

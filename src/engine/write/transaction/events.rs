@@ -1,4 +1,4 @@
-//! Finds the events of a transaction: asks the standing filters of the engine for each case before and after the write.
+//! Finds the events of a transaction: tests each case, before and after the write, with the standing filters of the engine.
 
 use smallvec::SmallVec;
 
