@@ -15,7 +15,7 @@ use crate::limits::Limits;
 /// The members that a body may have, and the meaning of `null`.
 pub(super) struct BodySchema {
     pub(super) members: &'static [(&'static str, ValueKind)],
-    /// True if `null` clears a member, and the body needs a member. If false, `null` counts as absent.
+    /// True if `null` clears a member, and the body must have at least one member. If false, `null` is treated as absent.
     pub(super) clears: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Merges an imported applicant with the members of `info` that clients have changed in the stored applicant: by operation 5
-//! (update of extracted info), or by the update of company data.
+//! Merges an imported applicant with the members of `info` that clients have changed in the stored applicant. Clients change them
+//! by operation 5 (update of extracted info), or by the update of company data.
 //!
 //! The record of an applicant has a member `infoChangedAt`. It contains, for each changed member of `info`, the time when operation
-//! 5 changed it. `companyInfoChangedAt` has those of `info.companyInfo`. An import replaces such a member only if its data has a
-//! later date; see [`merge`].
+//! 5 changed it. `companyInfoChangedAt` has the times of the members of `info.companyInfo`. An import replaces a changed member
+//! only if the imported data is later; see [`merge`].
 
 use chrono::{DateTime, Utc};
 
@@ -105,16 +105,16 @@ pub(super) struct Merged {
     pub(super) by: &'static str,
 }
 
-/// Merges an imported applicant with the stored applicant. Returns nothing if clients have changed no member of the stored
-/// applicant. Also returns nothing if they changed only members of `companyInfo`, and the imported applicant is not a company.
-/// Clients can have changed members of both `info` and `companyInfo` only if the type of the applicant has changed. Then the
-/// result has up to two values, one for each object. The text of the last value is to be stored.
+/// Merges an imported applicant with the stored applicant. Returns an empty list if clients have changed no member of the stored
+/// applicant. Also returns an empty list if they changed only members of `companyInfo`, and the imported applicant is not a
+/// company. Clients can have changed members of both `info` and `companyInfo` only if the type of the applicant has changed. Then
+/// the result has up to two values, one for each object. The text of the last value is to be stored.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
-/// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. Its time for a member is a fourth date of this
-/// member. Times are compared with a precision of one second. If the imported applicant is a company, all members of `info` but
-/// `companyInfo` are replaced. The members of `companyInfo` are merged in the same way, with `companyInfoChangedAt`, if both
-/// applicants are companies.
+/// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. If it has a time for a member, this time is a
+/// fourth date of the member. Times are compared with a precision of one second. If the imported applicant is a company, all
+/// members of `info` but `companyInfo` are replaced. The members of `companyInfo` are merged in the same way, with
+/// `companyInfoChangedAt`, if both applicants are companies.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.

@@ -101,7 +101,8 @@ impl<'t> Check<'t> {
         self.object(schema, offset)
     }
 
-    /// Checks a value. If a list or map is needed, each of its elements is needed.
+    /// Checks a value, and returns false if it is invalid. An invalid element makes its list or map invalid only if `is_needed` is
+    /// true.
     fn value(&mut self, kind: &'static Kind, is_needed: bool) -> json::Result<bool> {
         let found = self.reader.peek()?;
         let offset = self.reader.offset();

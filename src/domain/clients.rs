@@ -1,8 +1,8 @@
 //! The applicants that a caller may see (`Clients`), and the index that finds applicants by client.
 //!
 //! The index consists of records without text. There is one for each applicant that has a client: its key has the client and the
-//! applicant. An import of applicants writes the index in its transaction. [`index_clients`] creates it for a file of an earlier
-//! version.
+//! applicant. An import of applicants writes the index in its transaction. [`index_clients`] creates it for a file that an earlier
+//! version of this library has written.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::check::is_id;
 use super::records::{APPLICANTS, PAGE_BYTES, PAGE_RECORDS};
 use crate::store::{RecordWriter, Records, Store, StoreError};
 
-/// The record kind of the index. The key of an entry is that of [`entry_key`].
+/// The record kind of the index. [`entry_key`] returns the key of an entry.
 const CLIENT_APPLICANTS: &str = "client-applicant";
 /// The key of the record that exists if all stored applicants are in the index. No entry has an empty key.
 const IS_COMPLETE: &str = "";
@@ -19,7 +19,7 @@ const IS_COMPLETE: &str = "";
 ///
 /// The lookup of an applicant uses a key that begins with a client of the caller. So for an applicant of another client it reads
 /// the same entries as for an unknown applicant, finds nothing, and continues with the same code. A lookup of the record by its id
-/// alone would read and check a record of another client, and would take longer than that of an unknown applicant.
+/// alone would read and check a record of another client. That would take longer than the lookup of an unknown applicant.
 ///
 /// A record that was found must still name one of the clients. So a wrong entry of the index can hide an applicant, but never show
 /// one.
@@ -94,7 +94,7 @@ fn entry_key(client: &str, applicant_id: &str) -> String {
     format!("{client}\0{applicant_id}")
 }
 
-/// Returns true for the record of an index entry of this applicant.
+/// Returns true if the record with this kind and key is an index entry of the applicant.
 pub(super) fn is_entry_of(kind: &str, key: &str, applicant_id: &str) -> bool {
     kind == CLIENT_APPLICANTS && key.split_once('\0').is_some_and(|(_, id)| id == applicant_id)
 }
@@ -105,7 +105,7 @@ pub(crate) fn is_client_id(text: &str) -> bool {
     is_id(text)
 }
 
-/// Returns the client of an applicant. Returns `None` if the record has none, or one that cannot be that of a token.
+/// Returns the client of an applicant. Returns `None` if the record has no client, or a client that no token can have.
 pub(super) fn client_of(applicant: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct OfClient {

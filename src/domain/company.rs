@@ -34,8 +34,8 @@ static BODY: BodySchema = BodySchema {
 
 /// Returns the extracted data of a company as JSON, for a caller who sees only the applicants of `clients`.
 ///
-/// If `sees_personal_data` is false, the answer has no `email` and no `phone`. It then has no members that this library does not
-/// know, either, because they may name persons.
+/// If `sees_personal_data` is false, the answer has no `email` and no `phone`. It then also lacks all members that this library
+/// does not know, because they may name persons.
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an applicant that is unknown or not a company. Returns an error if

@@ -91,8 +91,8 @@ enum DifferenceKind {
 }
 
 /// Returns the fields in which `info` and `fixedInfo` of an applicant differ, as JSON, for a caller who sees only the applicants of
-/// `clients`. `fields` are the values of the query parameter: a list of paths with commas. Without paths, all fields for the type
-/// of the applicant are compared, except for transliterations.
+/// `clients`. `fields` are the values of the query parameter `fields`, which may occur once. A value is a list of paths, separated
+/// by commas. Without paths, all fields for the type of the applicant are compared, except for transliterations.
 ///
 /// The given data of a company are members of `fixedInfo.companyInfo`, or else of `fixedInfo` itself.
 ///
@@ -190,11 +190,11 @@ fn object(of: &Members<'_>, name: &str) -> String {
     of.get(name).filter(|value| value.starts_with('{')).unwrap_or("{}").to_owned()
 }
 
-/// One of the two objects, with the members of its `companyInfo`.
+/// The `info` or the `fixedInfo` of an applicant, with the members of its `companyInfo`.
 struct Side<'t> {
     own: Members<'t>,
     company: Members<'t>,
-    /// True if members of `companyInfo` may also be members of the object itself, as in the `fixedInfo` of a company: the steps of
+    /// True if members of `companyInfo` may also be members of the object itself, as in the `fixedInfo` of a company. The steps of
     /// a level look for them there.
     is_flat: bool,
 }

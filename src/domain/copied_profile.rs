@@ -1,4 +1,5 @@
-//! The copy of a profile: with a share token, a client makes the profile of an applicant an applicant of its own.
+//! The copy of a profile: with a share token, a client copies the profile of an applicant to a new applicant, which belongs to this
+//! client.
 
 use chrono::{DateTime, Utc};
 
@@ -25,9 +26,10 @@ static BODY: BodySchema =
 /// The number of random bytes in the id of a copy.
 const ID_BYTES: usize = 12;
 
-/// The maximum number of bytes of the records of a profile that can be copied, and the maximum number of these records. All of them
-/// are copied in one transaction, for which other writes wait.
+/// The maximum total size of the records of a profile that can be copied, in bytes. All of these records are copied in one
+/// transaction, for which other writes wait.
 const MOST_BYTES: usize = 64 << 20;
+/// The maximum number of records of a profile that can be copied.
 const MOST_RECORDS: usize = 10_000;
 
 /// A request for a copy.
@@ -60,8 +62,8 @@ pub(crate) struct CopyIds<'c> {
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
-/// another client. Also returns this error if the applicant was moved to another client after the token was created, or if the app
-/// token that created the share token may no longer share the applicant. Returns
+/// another client. Also returns this error if the applicant was moved to another client after the share token was created. The same
+/// error is returned if the app token that created the share token may no longer share the applicant. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and for a body without a client, unless the caller has only
 /// one. Also returns this error for a profile whose records are larger than [`MOST_BYTES`] or more than [`MOST_RECORDS`]. Returns
 /// an error if the store cannot be read or written, or if the system cannot provide random numbers.
@@ -110,7 +112,7 @@ pub(crate) fn copy_profile_in(
         put_within_limit(records, APPLICANTS, &copy_id, &applicant)?;
         index_applicant(records, &copy_id, None, &applicant)?;
         drop(stored);
-        // Only the copy of the applicant stays in memory, so that the rest of the memory is used again.
+        // Only the copied record of the applicant stays in memory, so the rest of the reserved memory can be used again.
         let reserved = applicant_bytes.saturating_mul(3);
         let mut copy =
             CopyOfRecords { store, applicant_id: &applicant_id, copy_id: &copy_id, records, reserved };

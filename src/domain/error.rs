@@ -1,5 +1,5 @@
-//! The errors of operations 2 to 5 (see the [module docs](super)): status of required documents, preview, AML case, and update of
-//! extracted info.
+//! The errors of operations 2 to 5 (see the [module docs](super)), and of the operations on share tokens, companies, comparisons,
+//! copies and reviews of hits.
 
 use std::fmt;
 
@@ -128,7 +128,7 @@ impl DomainError {
         Self::new(DomainErrorKind::TooMany, description)
     }
 
-    /// Returns the error for a record that would become larger than a record that can be imported.
+    /// Returns the error for a change that would make a record larger than an import accepts.
     pub(super) fn record_too_large(bytes: usize, most: usize) -> Self {
         Self::invalid(format!(
             "the record would have {bytes} bytes, and has at most {most}; nothing was changed, send shorter texts"

@@ -1,7 +1,7 @@
 //! The review of a hit of an AML case: a client sets its status, and the record says who has set it, and when.
 //!
-//! A review that a client has made has a `version`, which is higher after each change of the review, and `reviewedBy`. An import
-//! keeps such a review unless its own one is later; see [`merge_reviews`].
+//! A review by a client has the members `reviewedBy` and `version`. The version is higher after each change of the review. An
+//! import keeps a review by a client, unless the imported review is later; see [`merge_reviews`].
 
 use std::collections::HashMap;
 
@@ -53,10 +53,10 @@ pub(crate) struct ReviewRequest<'r> {
 /// Sets the review of a hit, and returns it as JSON, with the ids of the AML case and of the hit. Calls `note` with these ids.
 ///
 /// The body has `amlCaseId` and `hitId`, and at least one of `matchStatus` and `whitelisted`. If the body lacks one of the last
-/// two, the review keeps its value.
-/// The review gets the time `now`, the name of the app token (`reviewedBy`), and the name of the reviewer in the body, or that of
-/// the app token. Concurrent reviews are serialized. If the body has `ifVersion`, the review must still have this version; 0 is a
-/// hit that no client has reviewed. The change is on disk when the call returns.
+/// two, the review keeps the value of this member. The review gets the time `now` and the name of the app token (`reviewedBy`). It
+/// also gets the name of the reviewer in the body, or else the name of the app token. Concurrent reviews are serialized. If the
+/// body has `ifVersion`, the review must still have this version. A hit without a review, or with a review without a version, has
+/// the version 0. The change is on disk when the call returns.
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant, the active AML case or the hit is unknown. Returns
@@ -159,13 +159,13 @@ pub(super) struct MergedReviews {
 struct Stored {
     text: String,
     version: u64,
-    /// True if a client has made the review. Otherwise, an import has replaced that of a client, or the member `version` is that of
-    /// a vendor.
+    /// True if a client has made the review. Otherwise, the review is from an import: it replaced a review by a client, or a vendor
+    /// has set its `version`.
     is_of_client: bool,
 }
 
-/// Merges an imported AML case with the reviews that clients have made of the hits of the stored one. Returns `None` if no stored
-/// review has a version.
+/// Merges an imported AML case with the reviews that clients have made of the hits of the stored AML case. Returns `None` if no
+/// stored review has a version.
 ///
 /// A review of a client is replaced only by a review with a later `modifiedAt`. A hit that remains keeps its version, or gets a
 /// higher one if its review changes. So a client that has read the earlier review gets an error for its `ifVersion`. Hits that the
@@ -209,7 +209,8 @@ pub(super) fn merge_reviews(stored: &str, incoming: &str) -> json::Result<Option
     Ok(Some(merged))
 }
 
-/// Returns the text of an imported hit, with the review of a client if that is not older, and with a version that is not lower.
+/// Returns the text of an imported hit. It has the stored review by a client, unless the imported review is later. The version of
+/// its review is never lower than the stored version.
 fn merge_hit(
     text: &RawValue,
     reviews: &mut HashMap<String, Stored>,

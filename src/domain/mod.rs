@@ -78,11 +78,11 @@
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document. `id`, `createdAt`, `targetEntityType`,
 //! `targetEntityId` and the `id` of each hit are required. `active` (by default `true`; *decides*) is an addition of this library,
-//! and is not in answers. `reviewedBy` and `version` of the review of a hit are also additions, which answers have. `reviewedBy` is
-//! the app token that has reviewed the hit. Only readers with the permission to view personal data see it. `version` is higher
-//! after each review by a client, and after each import that replaces such a review.
-//! An import keeps such a review, unless its own review has a later `modifiedAt`. The report of the
-//! import lists both the kept and the replaced reviews.
+//! and is not in answers. The members `reviewedBy` and `version` of the review of a hit are also additions, but answers contain
+//! them. `reviewedBy` is the app token that has reviewed the hit. Only readers with the permission to view personal data see it.
+//! `version` is higher after each review by a client, and after each import that replaces such a review. An import keeps such a
+//! review, unless the imported review has a later `modifiedAt`. The report of the import lists both the kept and the replaced
+//! reviews.
 //!
 //! # Names in Latin letters
 //!
@@ -94,7 +94,8 @@
 //! 1. *The text itself.* A language is ruled out if its alphabet lacks a letter of the text. It is also ruled out if the text
 //!    breaks its spelling rules. `і ї є ґ` and the ending `-ський` are not Russian. `ъ` before any letter except `е ё ю я` is
 //!    Bulgarian. An apostrophe between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё` and the ending `-ский`
-//!    are not Ukrainian. `и` is not Ukrainian at the start of a word, after a vowel, or before `а е и о у ю я`.
+//!    are not Ukrainian. `и` is not Ukrainian at the start of a word, after a vowel, or before `а е и о у ю я`, except in the
+//!    prefix `при`.
 //! 2. *The other texts of the person*, in the order `firstName`, `lastName`, `placeOfBirth`, by the same rules. A text that would
 //!    rule out all remaining languages is ignored.
 //! 3. *The country*: the first country whose language has not been ruled out. The order is `idDocs[].country`, `country`,

@@ -13,14 +13,14 @@ use crate::store::{RecordWriter, Store};
 /// The default lifetime of a share token that a client creates, in seconds.
 const DEFAULT_LIFETIME_S: u64 = 3600;
 
-/// The maximum lifetime of such a token: 7 days.
+/// The maximum lifetime of a share token that a client creates: 7 days, in seconds.
 const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 
 /// The maximum number of share tokens that one app token can have at a time. A share token counts until it expires. A used share
 /// token also counts for 24 hours after its creation, even if it has expired.
 const MOST_TOKENS: usize = 1000;
 
-/// The number of share tokens of each record kind that the creation of a share token checks, to remove expired ones. The checked
+/// The number of share tokens that the creation of a share token checks in each record kind, to remove expired ones. The checked
 /// tokens may have been created by any app token.
 const SWEPT: usize = 64;
 
@@ -54,8 +54,8 @@ static BODY: BodySchema = BodySchema {
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant. Returns
-/// [`Invalid`](super::DomainErrorKind::Invalid) if `lifetime` is not positive or too long. Returns an error if the store cannot be
-/// read or written, or if the system cannot provide random numbers.
+/// [`Invalid`](super::DomainErrorKind::Invalid) if `lifetime` is not positive, or is too long. Returns an error if the store cannot
+/// be read or written, or if the system cannot provide random numbers.
 pub fn create_share_token(
     store: &Store,
     applicant_id: &str,
@@ -115,8 +115,8 @@ fn store_new(
     Ok(token)
 }
 
-/// Returns the key of the index entry of a share token. The mark of an app token ends with the only `:` in it, so the key of an
-/// entry begins with one mark only.
+/// Returns the key of the index entry of a share token. The mark of an app token contains one `:`, which is its last character. So
+/// the key of an entry begins with the mark of only one app token.
 fn entry_key(maker: &str, key: &str) -> String {
     format!("{maker}{key}")
 }

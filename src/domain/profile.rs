@@ -20,12 +20,13 @@ use crate::store::Store;
 /// The answer has only members that the interface document lists. If the record of the applicant has no `requiredIdDocs`, the
 /// answer has the steps of its level for this type of applicant.
 ///
-/// A share token that a client of the [service](crate::service) has created for one other client is invalid here; see
+/// A share token that a client of the [service](crate::service) has created for one client only is invalid here; see
 /// [`preview_for_client`].
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client,
-/// or if the applicant was moved to another client since. Returns an error if the store cannot be read.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client.
+/// Also returns this error if the applicant was moved to another client after the token was created. Returns an error if the store
+/// cannot be read.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     preview_as(store, share_token, Clients::Only(&[]), now)
 }

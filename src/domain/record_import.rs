@@ -225,7 +225,7 @@ impl Importer<'_, '_> {
         self.imported.note(ImportNote { source: self.source.clone(), line, kind, message });
     }
 
-    /// Checks the level of an applicant, and merges the record with the changes that operation 5 (update of extracted info) made.
+    /// Checks the level of an applicant, and merges the record with the changes that clients have made to the stored applicant.
     fn applicant(&mut self, mut record: Accepted, lines: &Lines<'_>) -> Result<Accepted, Fault> {
         let mut applicant: Applicant = read(&record.text)?;
         if let Some(name) = applicant.level_name().map(str::to_owned)

@@ -32,8 +32,8 @@ pub(super) const SHARE_TOKENS: &str = "share-token";
 /// The record kind of share tokens that clients have created. They have a kind of their own, because earlier versions of this
 /// library would ignore their restrictions. The key of a record is the hash of the token.
 pub(super) const CLIENT_SHARE_TOKENS: &str = "client-share-token";
-/// The record kind of the index of these share tokens by app token. The key of a record is the mark of the app token, followed by
-/// the hash of the share token. Its text is the id of the applicant.
+/// The record kind of an index: the share tokens that clients have created, by app token. The key of a record is the mark of the
+/// app token, followed by the hash of the share token. Its text is the id of the applicant.
 pub(super) const SHARE_TOKENS_BY_MAKER: &str = "share-token-by-maker";
 
 /// The number of records that are read from the store at a time.

@@ -38,8 +38,8 @@ struct Place {
 
 struct Replaced {
     place: Place,
-    /// For each type in [`KINDS`]: the steps that applicants of the type cannot have, in words, and the number of stored
-    /// applicants.
+    /// For each type in [`KINDS`]: the steps that applicants of the type cannot have, in words, and the number of stored applicants
+    /// of the type that have the level.
     excluded_steps: [(Option<String>, u64); 2],
 }
 

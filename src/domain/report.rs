@@ -25,7 +25,7 @@ pub struct RecordImportReport {
     /// The number of members of `info` and `companyInfo` that the import kept, because a client had changed them. Clients change
     /// them by operation 5 (update of extracted info), and by updates of company data.
     pub kept_changes: u64,
-    /// The number of such members that the import replaced with later data.
+    /// The number of members of `info` and `companyInfo` that a client had changed, and that the import replaced with later data.
     pub overwritten_changes: u64,
     /// The number of time values without an offset in members that require an offset in the interface document. They are treated as
     /// UTC.
@@ -61,9 +61,10 @@ pub struct ImportNote {
 pub enum ImportNoteKind {
     /// A step that the interface document does not list. It is kept and served. An import notes each such step once.
     UnknownStep,
-    /// A level with steps that some of its applicants cannot have. Answers leave out these steps. The import
-    /// of an applicant adds the note, and so does an import that replaces the level of stored applicants. There is one note for
-    /// each pair of level and applicant type. A note that replaced levels were not compared also has this kind.
+    /// A level with steps that some of its applicants cannot have. Answers leave out these steps. The import of an applicant adds
+    /// the note, and so does an import that replaces the level of stored applicants. There is one note for each pair of level and
+    /// applicant type. If the import did not compare all replaced levels with the stored applicants, it also adds a note of this
+    /// kind.
     #[serde(rename = "steps_of_others")]
     InapplicableSteps,
     /// Members of `info` or `companyInfo` that clients had changed, and that the import kept.

@@ -9,12 +9,14 @@ use super::error::DomainError;
 use super::records::{APPLICANTS, CLIENT_SHARE_TOKENS, SHARE_TOKENS, read};
 use crate::store::{RecordWriter, Store, StoreError};
 
-/// The time after its creation for which a used share token counts for the maximum number of share tokens, even if it has expired:
-/// a day, in milliseconds. Without this time, an app token could make any number of copies with short-lived share tokens.
+/// The time for which a used share token counts towards the maximum number of share tokens, even if it has expired. The time begins
+/// with the creation of the share token, and is a day, in milliseconds. Without this time, an app token could make any number of
+/// copies with short-lived share tokens.
 const USED_COUNTS_MS: i64 = 24 * 3600 * 1000;
 
-/// Returns true if the app token with a mark may still share the applicants of a client. Share tokens that it has created are valid
-/// only as long as this is true. The client is empty for an applicant without a client.
+/// A function that gets the mark of an app token and a client. It returns true if the app token may still share the applicants of
+/// the client. Share tokens that the app token has created are valid only as long as the function returns true. The client is empty
+/// for an applicant without a client.
 pub(crate) type MayShare<'f> = dyn Fn(&str, &str) -> bool + 'f;
 
 /// The stored record of a share token. A client with the token can preview the profile of one applicant until the token expires or
@@ -29,8 +31,8 @@ pub(super) struct ShareToken {
     /// The only client that may use the token. `None` if every client may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) for_client: Option<String>,
-    /// The text that identifies the app token that created the share token. `None` if the host or an operator has created the share
-    /// token.
+    /// The mark of the app token that created the share token: a text that identifies the app token. `None` if the host or an
+    /// operator has created the share token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) maker: Option<String>,
     /// The client of the applicant when the token was created, or an empty text if the applicant had none. `None` in records of
@@ -40,7 +42,7 @@ pub(super) struct ShareToken {
     /// The time of creation, in milliseconds since the Unix epoch. `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) made_at_ms: Option<i64>,
-    /// The copy that was made with the token. `None` if it was not used, or used by the host.
+    /// The copy that was made with the token. `None` if the token was not used, or if the host used it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<MadeCopy>,
 }
@@ -92,9 +94,10 @@ impl ShareToken {
         now < self.expires_at_ms || counts_until.is_some_and(|until| now < until)
     }
 
-    /// Returns true if the token still gives access to the applicant with this record: if the applicant belongs to the client to
-    /// which it belonged when the token was created, and if the app token that created the token may still share it. Otherwise, a
-    /// client whose applicant was moved to another client would keep access to it, and so would the holder of a revoked app token.
+    /// Returns true if the token still gives access to the applicant with this record. The applicant must still belong to the
+    /// client to which it belonged when the token was created. If an app token created the token, it must still be allowed to share
+    /// the applicant. Without these conditions, a client would keep access to an applicant that was moved to another client. The
+    /// holder of a revoked app token would keep access, too.
     pub(super) fn gives_access_to(&self, applicant: &str, may_share: &MayShare<'_>) -> bool {
         let client = client_of(applicant).unwrap_or_default();
         self.of_client.as_deref().is_none_or(|own| own == client)
@@ -126,8 +129,8 @@ impl Found {
     }
 }
 
-/// Returns true for the record of a share token that names an applicant: it is for its profile, or the applicant is the copy that
-/// was made with it.
+/// Returns true if the text is the record of a share token that names the applicant. Either the share token is for the profile of
+/// the applicant, or the applicant is the copy that was made with the share token.
 pub(super) fn is_share_token_of(text: &str, applicant_id: &str) -> bool {
     serde_json::from_str::<ShareToken>(text).is_ok_and(|own| {
         own.applicant_id == applicant_id || own.copy.is_some_and(|copy| copy.applicant_id == applicant_id)
@@ -150,12 +153,13 @@ pub(super) fn write(store: &Store, value: &impl Serialize) -> Result<String, Dom
 /// Marks a share token as used, on disk, and returns the id of its applicant. The host program calls this when it copies the
 /// profile.
 ///
-/// A share token that a client of the [service](crate::service) has created for one other client is invalid here; see
+/// A share token that a client of the [service](crate::service) has created for one client only is invalid here; see
 /// [`redeem_share_token_for_client`].
 ///
 /// # Errors
-/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client,
-/// or if the applicant was moved to another client since. Returns an error if the store cannot be read or written.
+/// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client.
+/// Also returns this error if the applicant was moved to another client after the token was created. Returns an error if the store
+/// cannot be read or written.
 pub fn redeem_share_token(
     store: &Store,
     share_token: &str,

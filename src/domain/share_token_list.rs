@@ -17,7 +17,7 @@ pub struct ListedShareToken {
     pub hash: String,
     /// The id of the applicant whose profile the token shows.
     pub applicant_id: String,
-    /// The time of creation. `None` for a token of an earlier version.
+    /// The time of creation. `None` for a token that an earlier version of this library has created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
     /// The time at which the token expires, as `yyyy-MM-dd HH:mm:ss+0000`.
@@ -37,8 +37,8 @@ pub struct ListedShareToken {
     pub copy_client_id: Option<String>,
 }
 
-/// Returns the share tokens of a store, in the order of their hashes. With them, an operator finds the copy of a profile whose
-/// answer its client has not received.
+/// Returns the share tokens of a store, in the order of their hashes. If a client has copied a profile, but has not received the
+/// answer, an operator can find the copy in this list.
 ///
 /// Expired tokens are listed until they are removed, which happens when new ones are created. Used tokens that clients have created
 /// are listed for at least a day.

@@ -16,8 +16,8 @@ pub(crate) struct FilterApart {
 impl Filter {
     /// Returns this filter without the criteria that name only `field`; see [`predicate::apart`].
     ///
-    /// A filter that was joined or negated is returned unchanged. Some of its parts may be criteria of the host, such as those of a
-    /// tenant, and these always hold.
+    /// A filter that was joined or negated is returned unchanged. Some of its parts may be criteria of the host, such as the
+    /// restriction to one tenant, which must always apply.
     pub(crate) fn apart_from(&self, field: FieldId) -> FilterApart {
         let written = self.written();
         if self.is_joined() {

@@ -84,7 +84,7 @@ impl Filter {
             .map_err(|errors| errors.map(of_test))
     }
 
-    /// Creates the filter of the document with this id, also for a catalogue that hides `id`. Returns `None` if no document can
+    /// Creates the filter of the document with this id, even for a catalogue that hides `id`. Returns `None` if no document can
     /// have the id.
     pub(crate) fn of_id(catalog: &Catalog, id: &str) -> Option<Self> {
         let mut body = String::from("{\"ids\":[");

@@ -136,7 +136,7 @@ impl FilterCache {
         Ok(filter)
     }
 
-    /// Returns the request with these parameters and with the filter of a JSON body, which [`compile`](Self::compile) returns.
+    /// Returns the request with these parameters, and with the filter that [`compile`](Self::compile) returns for a JSON body.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder, FilterCache, SearchParams};

@@ -159,7 +159,7 @@ impl Cursor {
     fn bytes(&self) -> Vec<u8> {
         let mut body: Vec<u8> = self.fingerprint.into();
         let text = |text: &str, body: &mut Vec<u8>| {
-            // Longer texts exceed the limit of a cursor.
+            // A text whose length does not fit in 32 bits exceeds the maximum length of a cursor.
             body.extend(u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
             body.extend(text.as_bytes());
         };

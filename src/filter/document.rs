@@ -101,8 +101,8 @@ impl Document {
     /// The result is the same as for the JSON that `serde_json` would print: `null` for `None`, the names of variants for enums,
     /// and objects for maps with keys that are strings, numbers or characters.
     ///
-    /// To read a text, use [`parse`](Self::parse), not a `serde_json::Value` of the text. Such a value has rounded decimals and
-    /// large numbers to doubles, and has only the last of two equal keys.
+    /// To read a text, use [`parse`](Self::parse), not a `serde_json::Value` of the text. In such a value, decimals and large
+    /// numbers are already rounded to doubles, and only the last of two equal keys remains.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Field, FieldType, Filter};
@@ -174,8 +174,8 @@ impl Document {
         self.row.id()
     }
 
-    /// Returns the JSON of the document, without whitespace around it. Returns `None` for a document [of a value](Self#method.of),
-    /// unless its text was kept.
+    /// Returns the JSON of the document, without whitespace around it. Returns `None` if the document was created from a
+    /// [value](Self#method.of), unless its text was kept.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()

@@ -65,8 +65,8 @@ impl Filter {
 
 #[cfg(feature = "service")]
 impl Filter {
-    /// Returns what the first call of `print` for this filter or a clone has returned. `print` gets the normal form in the text
-    /// syntax, and the fingerprint as 32 hexadecimal digits.
+    /// Returns the text that `print` returned when it was first called for this filter or one of its clones. `print` gets the
+    /// normal form in the text syntax, and the fingerprint as 32 hexadecimal digits.
     pub(crate) fn printed_members(&self, print: impl FnOnce(&str, &str) -> String) -> &str {
         let print = || print(&self.to_text(), &format!("{:032x}", self.fingerprint())).into();
         self.inner.printed.get_or_init(print)

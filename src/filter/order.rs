@@ -147,7 +147,7 @@ impl Order {
     }
 
     /// Parses a list of one to eight fields, joined by commas, each with its own direction. Accepts the list for every catalogue,
-    /// also for one that is not [extended](Catalog::extended).
+    /// even for one that is not [extended](Catalog::extended).
     ///
     /// Returns `None` for an empty text. If the name of a field contains a comma, the longest name that fits is read.
     ///
@@ -305,7 +305,7 @@ fn first_part<'t>(catalog: &Catalog, text: &'t str) -> (&'t str, Option<&'t str>
     if !text.contains(',') {
         return (text, None);
     }
-    // No text with more commas than every name has is a name.
+    // No name has more than `most` commas, so parts with more commas are not looked up.
     let commas = |text: &str| text.bytes().filter(|byte| *byte == b',').count();
     let most = catalog.names().map(commas).max().unwrap_or(0);
     let ends = text.match_indices(',').map(|(at, _)| at).chain(std::iter::once(text.len()));

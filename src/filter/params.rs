@@ -155,7 +155,7 @@ impl<'a> SearchParams<'a> {
         Self { cursor: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `after`, the text of a [`Cursor`]. It excludes `offset`.
+    /// Sets `after`, the text of a [`Cursor`]. A request with `after` must not have an `offset`.
     #[must_use]
     pub fn after(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { after: text.into().map(Cow::Borrowed), ..self }
@@ -212,7 +212,7 @@ impl<'a> SearchParams<'a> {
         match (Errors::in_order(errors), order) {
             (None, Ok(order)) => Ok(Paging { order, offset, limit, count, cursor, after }),
             (Some(errors), _) => Err(errors),
-            // An order that is not valid has left an error.
+            // Unreachable, because an invalid order has added an error to `errors`.
             (None, Err(())) => Err(Errors::from(unknown_name("order", &NAMES))),
         }
     }

@@ -13,7 +13,7 @@ impl Patterns {
     /// No searchers: each string is tested by [`TextPattern::contains`](crate::predicate::TextPattern::contains) instead.
     pub(super) const NONE: Self = Self { matchers: Vec::new() };
 
-    /// Builds the searchers of a tree, which must not be moved while they are used.
+    /// Builds the searchers of a tree. The tree must not be moved while the searchers are used.
     pub(super) fn of(tree: &Tree<Leaf>) -> Self {
         let mut matchers = Vec::new();
         let mut open = vec![tree];

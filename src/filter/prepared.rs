@@ -9,8 +9,8 @@ use crate::predicate::{Leaf, Node};
 
 /// A filter that is prepared to test many documents one by one.
 ///
-/// [`Filter::selects`] searches each string for each value of a pattern. A prepared filter searches for all values at once, so that
-/// the time for a document does not depend on their number.
+/// [`Filter::selects`] searches each string for each value of a pattern. A prepared filter searches for many values at once. If a
+/// pattern has more than a few values, the time for a document does not depend on their number.
 pub(crate) struct PreparedFilter {
     filter: Filter,
     /// The patterns of the filter. They belong to the leaves of this filter, which are not moved while it exists.

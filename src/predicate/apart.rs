@@ -1,4 +1,4 @@
-//! Leaves out the criteria that name only a given field, as an option of counts by value asks for.
+//! Leaves out the criteria that name only a given field, for facets that are counted without their own criteria.
 
 use super::tree::{Node, NodeId, Written};
 use crate::catalog::FieldId;

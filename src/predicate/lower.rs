@@ -45,7 +45,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     let reading = Reading { language, grammar: body.grammar, clock: body.clock };
     let negated = negated(body);
     let scopes = scopes(body, catalog, reading.language);
-    // The count of known values that order comparisons were compared with.
+    // The total number of known values of the fields in all order comparisons so far.
     let mut ranked: usize = 0;
     // A stack of the builder's node ids: criteria whose parent was not reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();

@@ -10,8 +10,7 @@ use smallvec::SmallVec;
 pub(crate) struct Points<T>(pub(super) SmallVec<[T; 1]>);
 
 impl<T: Ord + Clone> Points<T> {
-    /// Returns the set of these values. The values may be in any order and may repeat: `b`,
-    /// `a`, `b` give `[a, b]`.
+    /// Returns the set of these values. The values may be in any order and may repeat: `b`, `a`, `b` give `[a, b]`.
     pub(crate) fn new(mut values: SmallVec<[T; 1]>) -> Self {
         if values.len() > 1 {
             values.sort_unstable();

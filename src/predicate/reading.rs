@@ -15,8 +15,8 @@ pub(crate) struct Reading {
 impl Reading {
     /// Parses an operand of an ordered type. Returns its smallest and its greatest ordinal, which differ only for spans of time.
     ///
-    /// The text syntax has more forms of times than JSON bodies. Extended JSON bodies also accept the two forms that printed bodies
-    /// may contain.
+    /// The text syntax has more forms of times than JSON bodies. Extended JSON bodies also accept the two forms of times that only
+    /// printed bodies contain: an instant with a fraction of a second, and an interval.
     #[inline]
     pub(super) fn range(self, kind: OrderedType, text: &str) -> Option<OrdinalRange> {
         let point = || kind.parse(text).map(|ordinal| (ordinal, ordinal));

@@ -64,8 +64,8 @@ pub(crate) type Written<'a> = Tree<Comparison<'a>, Complex>;
 pub(crate) type TreeNodes<L, B = Connective> = SmallVec<[Node<L, B>; 1]>;
 
 impl<L, B> Tree<L, B> {
-    /// Returns a tree of one node, which is true for every case, or false for every case: the normal form of `status = a and
-    /// status = b` is `constant(false)`.
+    /// Returns a tree of one node, which is true for every case, or false for every case. For example, `constant(false)` is the
+    /// normal form of `status = a and status = b`.
     pub(crate) fn constant(value: bool) -> Self {
         Self { nodes: smallvec![Node::Constant(value)] }
     }

@@ -17,7 +17,8 @@ const APPLICANTS: [(&str, Option<&str>); 9] = [
     ("gita", None),
 ];
 
-/// The result of each operation on an applicant: of 2, of 4 and of 5, and of those that are not part of the interface document.
+/// The results of the operations on an applicant: operations 2, 4 and 5, and the operations that are not part of the interface
+/// document.
 type Results = [Result<String, String>; 8];
 
 fn ask(store: &Store, id: &str, clients: Clients<'_>) -> Results {
@@ -119,7 +120,7 @@ fn the_index_follows_imports() {
         (of(r#","clientId":7"#), Some("7")),
         (of(r#","clientId":null"#), None),
         (of(r#","clientId":"other""#), Some("other")),
-        // These are no clients of tokens.
+        // No app token can have one of the next three clients.
         (of(r#","clientId":"""#), None),
         (of(r#","clientId":"a\u0000b""#), None),
         (of(&format!(r#","clientId":"{}""#, "x".repeat(1025))), None),
@@ -138,7 +139,7 @@ fn the_index_follows_imports() {
     let text = of(r#","clientId":"acme""#) + "\n{}";
     assert!(import(&world, RecordKind::Applicants, &text).is_err());
     assert_eq!(index(&world), before);
-    // A client that is not valid leaves out the applicant, because without a client it would be another one.
+    // A lenient import skips an applicant with an invalid client, because the client decides which tokens see the applicant.
     let lenient = import_leniently(&world, RecordKind::Applicants, &of(r#","clientId":true"#));
     assert_eq!((lenient.stored, lenient.replaced, lenient.skipped), (0, 0, 1));
     assert_eq!(index(&world), before);

@@ -71,7 +71,8 @@ fn a_copy_has_the_records_of_the_profile() {
             }
             let found = records_of(&world, kind, &own);
             assert_eq!(found, expected, "{kind} of {id}");
-            // The reviewers of another tenant, and its count of reviews, are not copied. Its decision is.
+            // The copy of a review has the decision, but not the names of the reviewers and not the version, which belong to
+            // another client.
             let text = json!(found.iter().map(|(_, record)| record).collect::<Vec<_>>()).to_string();
             for absent in ["Rhabarber", "app-of-acme", "reviewedBy", "\"version\""] {
                 assert!(!text.contains(absent), "{absent}: {text}");
@@ -84,7 +85,7 @@ fn a_copy_has_the_records_of_the_profile() {
         let of_copy = step_status_in(&world, &own, Clients::Only(&clients), &mut Room::new(&mut has_room));
         assert_eq!(of_copy.unwrap(), step_status(&world, &id).unwrap());
         assert_eq!(aml_case(&world, &own, false).is_ok(), aml_case(&world, &id, false).is_ok());
-        // The token is used, and the error is that of an unknown one.
+        // The token is used, and the error is that of an unknown token.
         for used in [&*token, "unknown"] {
             let unauthorized = (DomainErrorKind::Unauthorized, "the share token is invalid".to_owned());
             assert_eq!(fault(copy(&world, &["other"], &[used], "")), unauthorized);
@@ -234,7 +235,7 @@ fn an_erased_profile_cannot_be_copied_and_its_copy_stays() {
     assert_eq!(fault(copy(&world, &["other"], &[&second], "")).0, DomainErrorKind::Unauthorized);
     let copy_id = copied["id"].as_str().unwrap();
     assert!(step_status(&world, copy_id).is_ok());
-    // The copy can be found, also after an import has replaced its record, and so can a copy of it.
+    // The copy can be found, even after an import has replaced its record. A copy of the copy can be found, too.
     assert_eq!(copies_of_applicant(&world, "anna").unwrap(), [copy_id]);
     let token = token_for(&world, copy_id);
     assert!(!preview(&world, &token, now()).unwrap().contains("copiedFrom"));
@@ -248,7 +249,7 @@ fn an_erased_profile_cannot_be_copied_and_its_copy_stays() {
     let exported = get(&world, "applicant", again);
     import(&world, RecordKind::Applicants, &exported).unwrap();
     assert_eq!(get(&world, "applicant", again), exported);
-    // After the erasure of the copy in between, the origin still has the last one.
+    // After the erasure of the first copy, the copy of this copy is still found for the original applicant.
     world.erase(&erasure_of_applicant(world.catalog(), copy_id).unwrap()).unwrap();
     assert_eq!(copies_of_applicant(&world, "anna").unwrap(), [again]);
     assert!(copies_of_applicant(&world, "boris").unwrap().is_empty());
@@ -261,7 +262,7 @@ fn a_profile_that_was_moved_to_another_client_is_neither_shown_nor_copied() {
         let made = share_profile_in(&world, "anna", (Clients::All, "m"), (b"", now()), &|_| {});
         parsed(&made.unwrap())["token"].as_str().unwrap().to_owned()
     });
-    // A record of an earlier version does not have the client.
+    // An earlier version stored share tokens without the client of the applicant.
     let expires = now() + TimeDelta::hours(1);
     let old = json!({"applicantId": "anna", "expiresAtMs": expires.timestamp_millis(), "isUsed": false});
     put(&world, "share-token", &crate::domain::share_token::hash("old"), &old.to_string());
@@ -284,7 +285,7 @@ fn a_profile_that_was_moved_to_another_client_is_neither_shown_nor_copied() {
         }
         assert!(preview(&world, "old", now()).is_ok());
     }
-    // A token that is created after the move is valid, also for an applicant without a client.
+    // A token that is created after the move is valid, even for an applicant without a client.
     let none = token_for(&world, "anna");
     assert!(preview(&world, &none, now()).is_ok());
     import(&world, RecordKind::Applicants, &record).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the erasure of an applicant: all its records are erased, and none of others.
+//! Tests of the erasure of an applicant: all records of the applicant are erased, and no records of other applicants.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn an_erasure_removes_each_kind_of_record_and_none_of_an_applicant_with_a_simila
         let cases = world.len();
         add(&world, erased);
         let added = all(&world).len() - others.len();
-        // One of each kind but levels.
+        // One record of each kind except levels.
         assert_eq!(added, KINDS.len() - 1);
         let done = world.erase(&erasure_of_applicant(world.catalog(), erased).unwrap()).unwrap();
         assert_eq!((done.cases, done.records), (1, added as u64), "{erased}");

@@ -14,7 +14,7 @@ fn every_time_is_served_in_the_form_of_the_interface_document() {
     let expected = json!({"id": "a", "type": "individual", "createdAt": "2024-01-01 00:00:00", "review":
         {"createDate": "2024-01-01 00:00:00+0000", "reviewDate": "2024-01-01 05:30:00+0530"}});
     assert_eq!(parsed(&preview_of(&world, "a")), expected);
-    // An earlier version stored times in this form.
+    // An earlier version stored the record in the following form.
     put(
         &world,
         "applicant",

@@ -48,7 +48,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         assert_eq!(steps, ["IDENTITY", "SELFIE"], "{kind}");
         assert_eq!(imported.notes[0].kind, ImportNoteKind::InapplicableSteps);
     }
-    // If a step depends on a step that the applicant cannot have, it is checked.
+    // A step is checked even if it depends on a step that the applicant cannot have.
     let selfie = r#"{"id":"d","applicantId":"x","step":"SELFIE","createdAt":"2026-01-01 00:00:00","images":[{"imageId":"i","reviewResult":{"reviewAnswer":"GREEN"}}]}"#;
     import(&world, RecordKind::Documents, selfie).unwrap();
     let status = parsed(&step_status(&world, "x").unwrap());

@@ -84,7 +84,7 @@ fn import_leniently(store: &Store, kind: RecordKind, text: &str) -> RecordImport
     imported.unwrap_or_else(|error: StoreError| panic!("{error}"))
 }
 
-/// Stores a record without checking it, because an earlier version may have stored it.
+/// Stores a record without checking it, as an earlier version may have done.
 fn put(store: &Store, kind: &str, key: &str, text: &str) {
     store.write_records(|records| records.put(kind, key, text).map(drop)).unwrap();
 }

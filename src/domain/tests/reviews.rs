@@ -217,13 +217,13 @@ fn the_version_of_a_hit_is_higher_after_each_change_of_its_review() {
         fault(review(&world, &of_hit(r#""whitelisted":true,"ifVersion":1"#))).0,
         DomainErrorKind::Conflict
     );
-    // The review of an import is replaced without a note by that of another import, and gets a higher version.
+    // A later import replaces the review of an import without a note. The new review gets a higher version.
     assert!(imported("hit-1", r#","review":{"matchStatus":"true_positive"}"#).is_empty());
     assert_eq!(found(), json!({"matchStatus": "true_positive", "version": 3}));
     assert!(imported("hit-1", "").is_empty());
     assert_eq!(found(), json!({"version": 4}));
     review(&world, &of_hit(r#""whitelisted":true,"ifVersion":4"#)).unwrap();
-    // A version of the import that is higher stays, and a lower one does not.
+    // If the imported version is higher than the stored version, it is kept. If it is lower, it is replaced by a higher version.
     for (version, expected) in [(9, 9), (2, 10)] {
         let review =
             format!(r#","review":{{"modifiedAt":"2027-01-15 09:00:0{}","version":{version}}}"#, expected % 9);
@@ -233,7 +233,7 @@ fn the_version_of_a_hit_is_higher_after_each_change_of_its_review() {
     // The review of a client disappears with its hit, which is noted.
     review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
     assert_eq!(imported("hit-2", ""), [ImportNoteKind::RemovedReviews]);
-    // A vendor's member `version` does not make a review that of a client.
+    // A review with a `version` from a vendor is not treated as a review by a client.
     put(&world, "aml-case", "anna\0aml-2", &case("hit-1", r#","review":{"version":7,"whitelisted":true}"#));
     assert!(imported("hit-1", r#","review":{"version":7,"whitelisted":false}"#).is_empty());
     assert_eq!(found()["whitelisted"], false);

@@ -43,7 +43,7 @@ fn a_share_token_is_for_its_client_until_it_expires() {
         |token: &str| [Clients::All, other, acme].map(|clients| is_shown(&world, token, clients, now()));
     assert_eq!(shown(token), [true, true, false]);
     assert!(!is_shown(&world, token, other, late));
-    // Without a client, the token alone decides.
+    // If the body names no client, every client may use the token.
     for body in ["", "{}", r#"{"forClientId":null,"ttlInSecs":null}"#] {
         let made = share(&world, "anna", acme, "m", body).unwrap();
         assert!(
@@ -116,7 +116,8 @@ fn count(store: &Store, kind: &str) -> usize {
     store.records().unwrap().with_prefix(kind, "").unwrap().len()
 }
 
-/// Returns the numbers of records of share tokens that clients have created, of their index entries, and of those of operators.
+/// Returns three numbers of records: share tokens that clients have created, their index entries, and share tokens that operators
+/// have created.
 fn counts(store: &Store) -> [usize; 3] {
     ["client-share-token", "share-token-by-maker", "share-token"].map(|kind| count(store, kind))
 }
@@ -151,7 +152,7 @@ fn a_creation_reads_few_share_tokens_of_others_and_expired_ones_disappear() {
         for number in 0..150 {
             put_of_client(records, &format!("{:02x}-{number}", number * 37 % 256), &record("gone:", now()))?;
         }
-        // A damaged record concerns only those who use it.
+        // Damaged records are kept. They do not prevent the creation of other share tokens.
         records.put("client-share-token", "80", "damaged")?;
         records.put("share-token", "80", "damaged")
     };
@@ -178,11 +179,11 @@ fn a_used_share_token_counts_for_a_day_although_it_has_expired() {
     let used = share_at(now()).unwrap();
     redeem_share_token(&world, &used, now()).unwrap();
     share_at(now()).unwrap();
-    // Later, the unused one is removed, and the used one is not.
+    // After both share tokens have expired, the unused share token is removed, and the used share token is kept.
     let later = now() + TimeDelta::seconds(2);
     share_at(later).unwrap();
     assert_eq!(counts(&world), [2, 2, 0]);
-    // The loop of short share tokens and copies ends.
+    // An app token cannot make any number of copies with short-lived share tokens.
     let text = get(&world, "client-share-token", &crate::domain::share_token::hash(&used));
     let fill = |records: &mut crate::store::RecordWriter<'_>| {
         (0..999).try_for_each(|number| put_of_client(records, &format!("used-{number}"), &text))
@@ -223,7 +224,7 @@ fn a_share_token_is_valid_as_long_as_its_app_token_may_share() {
     assert_eq!(tries(of_client, false), [invalid.clone(), invalid]);
     assert_eq!(tries(of_client, true), [Ok(()), Ok(())]);
     assert_eq!(asked.take(), ["m: acme"; 4]);
-    // That of an operator has no app token.
+    // The share token of an operator belongs to no app token, so `may_share` is not called.
     assert_eq!(tries(&of_operator, false), [Ok(()), Ok(())]);
     assert!(asked.take().is_empty());
 }
@@ -241,6 +242,6 @@ fn a_host_that_names_no_client_cannot_use_a_share_token_for_a_client() {
     assert!(preview_for_client(&world, token, "other", now()).is_ok());
     assert_eq!(redeem_share_token_for_client(&world, token, "other", now()).unwrap(), "anna");
     assert_eq!(fault(redeem_share_token_for_client(&world, token, "other", now())), unauthorized);
-    // Earlier versions look only here, and would ignore the client.
+    // Earlier versions look only for this kind of record, and would ignore the client.
     assert_eq!(count(&world, "share-token"), 0);
 }

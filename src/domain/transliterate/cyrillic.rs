@@ -3,7 +3,8 @@
 use super::language::Language;
 use super::letters::{is_apostrophe, small};
 
-/// The context of a letter in its word: the lower-case form of the character before it, and if it starts or ends the word.
+/// The context of a letter in its word: the lower-case form of the character before it, and whether the letter starts or ends the
+/// word.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) before: Option<char>,

@@ -16,7 +16,8 @@ pub(super) enum Language {
     Macedonian,
     Bulgarian,
     Kazakh,
-    /// The language of a text that none of these languages can write. The rules for Russian apply.
+    /// The language of a text that has no Cyrillic letters, or that cannot be written in any of the other languages. The rules for
+    /// Russian apply.
     Other,
 }
 
@@ -28,7 +29,7 @@ const ASSUMED: [Language; 7] = {
 
 const VOWELS: &str = "аеёиоуыэюяіїє";
 
-/// The vowels that cannot follow и in Ukrainian. ї and є can follow it, as in Київ.
+/// The vowels that cannot follow и in Ukrainian, except in the prefix при. ї and є can always follow it, as in Київ.
 const NOT_AFTER_Y: &str = "аеиоуюя";
 
 /// The evidence in a record about the language of a person's names.
@@ -69,8 +70,8 @@ impl Evidence {
 /// Returns the language of Cyrillic texts in a country. Returns `None` for a country that does not write Cyrillic.
 fn language_in(country: &str) -> Option<Language> {
     Some(match country {
-        // The other countries in this list transliterate the letters that their languages share with Russian in the same way as
-        // Russia.
+        // The countries after Russia have other languages. They use Russia's rules for the letters that their languages share with
+        // Russian.
         "RUS" | "KGZ" | "MNG" | "TJK" | "TKM" | "UZB" => Language::Russian,
         "UKR" => Language::Ukrainian,
         "BLR" => Language::Belarusian,

@@ -7,7 +7,7 @@ use crate::catalog::Field;
 use crate::error::quote;
 use crate::value::Value;
 
-/// Words for a missing value in other languages, in lower case.
+/// Words for a missing value in query and programming languages, in lower case.
 const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
 
 /// Returns the warning on a string that has white space around it, is not in Unicode form NFC, or looks like a missing value.

@@ -126,7 +126,7 @@ pub(super) fn polarities(tree: &Written<'_>) -> Vec<[bool; 2]> {
         let of_child = match operator {
             Complex::Join(_) => [own, negation],
             Complex::Not => [negation, own],
-            // Elements are tested alike for both.
+            // Both the value and the negation of the node need only the value of its child.
             Complex::Elem(_) => [own || negation, false],
         };
         for child in children {

@@ -79,8 +79,8 @@ fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
 /// returns the result as `Err`.
 ///
 /// If a single-valued field always has a value, a test for all values except some points has an equivalent form. This second form
-/// is a test that excludes the points. It is canonical, because the first form may be printed with a criterion that is always
-/// true. An example is a comparison with the smallest value. Compiled again, such criteria give the second form.
+/// is a test that excludes the points. It is canonical, because the first form may be printed with a criterion that is always true,
+/// such as a comparison with the smallest value. If the printed criteria are compiled again, they give the second form.
 ///
 /// ```text
 /// level < 2 or level > 2        Ok(None {2})

@@ -55,7 +55,7 @@ pub(in crate::predicate) fn decides(connective: Connective, many: bool, tests: &
     matches!(merge(connective, many, tests), Merged::Decided)
 }
 
-/// Returns true if `premise` implies `conclusion` for every V. May return false even if the implication holds.
+/// Returns true if `premise` implies `conclusion` for every case. May return false even if the implication holds.
 pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
     match (premise, conclusion) {
         (Test::Any(a), Test::Any(b)) | (Test::NotAll(a), Test::NotAll(b)) => a.is_within(b),

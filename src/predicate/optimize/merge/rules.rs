@@ -1,7 +1,8 @@
 //! The rules for merging: one function for each connective, and for fields with one value and fields with several.
 //!
-//! `Any` and `None` are variants of [`Test`]. A list and a pattern are combined exactly: each value of the list either matches the
-//! pattern or does not. Two patterns are combined if one pattern expresses the result. Otherwise they stay two tests.
+//! `Any` and `None` are variants of [`Test`], and V is the set of the values that a case has in the field. A list and a pattern are
+//! combined exactly: each value of the list either matches the pattern or does not. Two patterns are combined if one pattern
+//! expresses the result. Otherwise they stay two tests.
 //!
 //! ```text
 //! single-valued field, and     Any Prefixes {Ga}, Any {Garcia, Lopez}     becomes  Any {Garcia}
