@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(beyond.map(Number::of_ordinal), [None; 4]);
     }
 
-    /// Returns true if `text` is a number of the JSON grammar. A reference implementation with `nom`.
+    /// Returns true if `text` is a number in the JSON grammar. A reference implementation with `nom`.
     fn has_form(text: &str) -> bool {
         use nom::branch::alt;
         use nom::bytes::complete::tag;
