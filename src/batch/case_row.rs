@@ -38,8 +38,9 @@ impl<'b> CaseRow<'b> {
         }
     }
 
-    /// Replaces the values of `own` by those of these fields. The fields are in ascending order. Elements of arrays of objects are
-    /// copied only if `has_elements` is true. Reads the columns of these fields, which may unwind.
+    /// Replaces the values of `own` by the values of `fields` in this case. `fields` must be in ascending order. Elements of arrays
+    /// of objects are copied only if `has_elements` is true. Unwinds if the column of a field must be read from a store and cannot
+    /// be read.
     pub(crate) fn read(&self, own: &mut OwnedRow, catalog: &Catalog, fields: &[FieldId], has_elements: bool) {
         own.clear();
         match self {
@@ -78,7 +79,7 @@ fn copy_with_elements<'b>(
         let arrays = catalog.arrays_around(field);
         let mut open: Vec<(Position, Range<usize>)> = vec![(Position::new(), row..row.saturating_add(1))];
         for (level, array) in arrays.iter().enumerate() {
-            // All columns below an array have the same elements of it.
+            // The columns of all fields below an array have the same elements of the array.
             let is_new = !known.contains(array);
             let mut inner = Vec::new();
             for (position, outer) in open {

@@ -124,7 +124,7 @@ impl LazyColumns {
 }
 
 /// Returns the maximum number of values that a row can have in a field: 1 in a single-valued field, where only the first value
-/// counts.
+/// is used.
 fn most_values(catalog: &Catalog, field: FieldId) -> usize {
     if catalog.field(field).is_many() { usize::MAX } else { 1 }
 }
@@ -149,7 +149,7 @@ impl<'b> FewRows<'b> {
     }
 
     /// Returns the maximum number of values that a row can have in a field: 1 in a single-valued field, where only the first value
-    /// counts.
+    /// is used.
     pub(crate) fn most_values(self, field: FieldId) -> usize {
         most_values(&self.batch.catalog, field)
     }

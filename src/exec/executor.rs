@@ -6,7 +6,7 @@
 //! and with data in memory. The hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
 //! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
-//! two groups of two sets. If few rows of an `and` group are left, they become a list. The remaining members of the group then test
+//! two groups of two sets. If few rows of an `and` group remain, they become a list. The remaining members of the group then test
 //! each row.
 //!
 //! If the data is not in the cache, cache misses take most of the time. So memory is prefetched:

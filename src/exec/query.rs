@@ -1,5 +1,5 @@
-//! Prepares a predicate for a snapshot. Looks it up once in the index over all batches, and finds the rows that the index alone
-//! knows.
+//! Prepares a predicate for a snapshot. Looks it up once in the index over all batches, and finds the rows that are known from the
+//! index alone.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -59,8 +59,8 @@ pub(crate) enum Known<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a batch number. `stop` is the stop check of the
-    /// search.
+    /// Looks the predicate up in the index. `batch` returns the covered batch with the given batch number. `stop` is the stop check
+    /// of the search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         index: &'q BatchIndex,
@@ -284,8 +284,8 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Returns the postings of a predicate that is a single test of strings, if the index counts them. This is a special case of
-/// [`Query::known`] that does not create a query.
+/// Returns the field and the postings of the strings, if the predicate is a single test of strings and the index knows the number
+/// of selected rows. This is a special case of [`Query::known`] that does not create a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     index: &'q BatchIndex,
