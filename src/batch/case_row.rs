@@ -20,8 +20,9 @@ pub(crate) enum CaseRow<'b> {
     Stored(&'b Batch, usize),
 }
 
-/// The position of a value or an element in a document: for each array around it, from the outermost to the innermost, the index of
-/// the array and the number of its element. An element comes before its values, and these come before its inner elements.
+/// The position of a value or an element in a document. It has two numbers for each array around the value or element, from the
+/// outermost to the innermost: the index of the array, and the number of the element. An element comes before its values, and the
+/// values come before inner elements.
 type Position = SmallVec<[u32; 8]>;
 
 impl<'b> CaseRow<'b> {
@@ -65,7 +66,7 @@ impl<'b> CaseRow<'b> {
     }
 }
 
-/// Copies the values of a row from these columns, with the elements of arrays that they belong to.
+/// Copies the values of a row from `columns`, with the elements of arrays that they belong to.
 fn copy_with_elements<'b>(
     columns: impl Iterator<Item = (FieldId, &'b Column)>,
     row: usize,

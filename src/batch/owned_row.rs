@@ -102,8 +102,8 @@ impl OwnedRow {
         }
     }
 
-    /// Returns a row with these values. They are ordered by field, or in document order if the row has elements of arrays of
-    /// objects.
+    /// Returns a row that borrows the values of this row. They are ordered by field, or in document order if the row has elements
+    /// of arrays of objects.
     pub(crate) fn to_row(&self) -> Row<'_> {
         let mut row = Row::default();
         if self.elements.is_empty() {

@@ -264,7 +264,7 @@ impl<'q> Executor<'_, 'q> {
 /// The last set of a program, combined with the sets of the open groups, from the innermost to the outermost.
 struct LastSet<'t> {
     pair: Pair<'t>,
-    /// True if the result is the complement of these rows.
+    /// True if the result is the complement of the rows that the pairs give.
     is_negated: bool,
     /// A second pair, and the operation that combines it with `pair`.
     beside: Option<(kernels::Combine, Pair<'t>)>,

@@ -20,7 +20,8 @@ use crate::value::OrdinalRange;
 
 /// The result of looking up a leaf in the index over all batches.
 pub(super) enum IndexLookup<'q> {
-    /// The leaf is part of a left-out branch. It selects no row, so it is not evaluated.
+    /// The leaf is part of a branch that is [left out](super::query::Query::without_indexed_branches). It selects no row, so it is
+    /// not evaluated.
     Nowhere,
     /// The index has no rows for the leaf, so the column of each batch is read.
     Column,

@@ -41,12 +41,12 @@ pub(crate) struct Query<'q> {
 
 /// Branches of a top-level `or` that the key index answers. They are counted from the index, not per batch.
 struct IndexedBranches {
-    /// The node ids of these branches. On a covered batch, they evaluate to false. Small lazy batches still evaluate them, and the
+    /// The node ids of the branches. On a covered batch, they evaluate to false. Small lazy batches still evaluate them, and the
     /// caller subtracts the rows that are then counted twice.
     nodes: SmallVec<[usize; 2]>,
-    /// The root of the predicate without these branches. `None` if no other branch remains.
+    /// The root of the predicate without the left-out branches. `None` if no other branch remains.
     root: Option<usize>,
-    /// The rows of these branches, ascending and distinct, deleted rows included.
+    /// The rows of the left-out branches, ascending and distinct, deleted rows included.
     rows: Vec<GlobalRow>,
 }
 
@@ -284,8 +284,9 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Returns the field and the postings of the strings, if the predicate is a single test of strings and the index knows the number
-/// of selected rows. This is a special case of [`Query::known`] that does not create a query.
+/// Returns the field and the postings of the strings of a predicate that is a single test of strings. Returns `None` for other
+/// predicates, and if the index does not know the number of selected rows. This is a special case of [`Query::known`] that does not
+/// create a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     index: &'q BatchIndex,
