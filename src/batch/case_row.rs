@@ -20,8 +20,9 @@ pub(crate) enum CaseRow<'b> {
     Stored(&'b Batch, usize),
 }
 
-/// The position of a value or an element in a document: for each array around it, from the outermost to the innermost, the index of
-/// the array and the number of its element. An element comes before its values, and these come before its inner elements.
+/// The position of a value or an element in a document. It has two numbers for each array around the value or element, from the
+/// outermost to the innermost: the index of the array, and the number of the element. An element comes before its values, and the
+/// values come before inner elements.
 type Position = SmallVec<[u32; 8]>;
 
 impl<'b> CaseRow<'b> {
@@ -38,8 +39,9 @@ impl<'b> CaseRow<'b> {
         }
     }
 
-    /// Replaces the values of `own` by those of these fields. The fields are in ascending order. Elements of arrays of objects are
-    /// copied only if `has_elements` is true. Reads the columns of these fields, which may unwind.
+    /// Replaces the values of `own` by the values of `fields` in this case. `fields` must be in ascending order. Elements of arrays
+    /// of objects are copied only if `has_elements` is true. Unwinds if the column of a field must be read from a store and cannot
+    /// be read.
     pub(crate) fn read(&self, own: &mut OwnedRow, catalog: &Catalog, fields: &[FieldId], has_elements: bool) {
         own.clear();
         match self {
@@ -64,7 +66,7 @@ impl<'b> CaseRow<'b> {
     }
 }
 
-/// Copies the values of a row from these columns, with the elements of arrays that they belong to.
+/// Copies the values of a row from `columns`, with the elements of arrays that they belong to.
 fn copy_with_elements<'b>(
     columns: impl Iterator<Item = (FieldId, &'b Column)>,
     row: usize,
@@ -78,7 +80,7 @@ fn copy_with_elements<'b>(
         let arrays = catalog.arrays_around(field);
         let mut open: Vec<(Position, Range<usize>)> = vec![(Position::new(), row..row.saturating_add(1))];
         for (level, array) in arrays.iter().enumerate() {
-            // All columns below an array have the same elements of it.
+            // The columns of all fields below an array have the same elements of the array.
             let is_new = !known.contains(array);
             let mut inner = Vec::new();
             for (position, outer) in open {

@@ -23,8 +23,8 @@ use crate::value::ValueClass;
 /// The format version of all parts, except the parts of fields below arrays of objects.
 const VERSION: u8 = 1;
 
-/// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). Parts of
-/// version 1 of such fields are read too.
+/// The format version of a part of a field below arrays of objects: the first one with [elements](crate::column::codec). For such a
+/// field, parts of version 1 can also be read.
 const VERSION_WITH_ELEMENTS: u8 = 2;
 
 /// Returns the format version that a part is written in.
@@ -62,8 +62,8 @@ impl Part {
         std::iter::once(Self::Rows).chain(stored_fields(catalog).map(Self::Column))
     }
 
-    /// Returns the filters of keys of a batch with a summary. A catalogue with more than 32,766 fields has none, because their part
-    /// numbers would be those of columns.
+    /// Returns the filter parts of a batch with a summary. If the catalogue has more than 32,766 fields, there are none, because
+    /// filters would get the part numbers of columns.
     pub(crate) fn filters(catalog: &Catalog) -> impl Iterator<Item = Self> {
         let has_numbers = catalog.fields().len() < usize::from(FILTER_BIT).saturating_sub(1);
         let is_key = move |field: &FieldId| has_numbers && has_filter(catalog, *field);
@@ -201,7 +201,7 @@ fn within(catalog: &Catalog, number: u64, part: Part, fault: &str) -> Fault {
     format!("batch {number}, {name}: {fault}")
 }
 
-/// Returns true if the batches of a store have a filter of the keys of this field: if it has a key index.
+/// Returns true if the batches of a store have a filter for this field. This is true for a field with a key index.
 fn has_filter(catalog: &Catalog, field: FieldId) -> bool {
     let field = catalog.field(field);
     field.is_key() && ValueClass::of_field(field.field_type()) == ValueClass::Strings
@@ -308,9 +308,9 @@ fn rows_from(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
 /// Reads a batch from parts with arbitrary contents. Asserts that the result is an error, or a batch that satisfies every
 /// invariant. This function is for fuzzers.
 ///
-/// `bytes` has the contents of each part, and before them their length, a `u16`. This function adds the version and a valid
-/// checksum to each part. The catalogue has three fields of each type: a single-valued field, a multi-valued field, and a field
-/// below two arrays of objects.
+/// For each part, `bytes` has the length of its contents, a `u16`, and then the contents. This function adds the version and a
+/// valid checksum to each part. The catalogue has three fields of each type: a single-valued field, a multi-valued field, and a
+/// field below two arrays of objects.
 ///
 /// # Panics
 /// Panics if an invariant does not hold.
@@ -335,7 +335,7 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
     if let Ok(summary) = BatchSummary::from_bytes(&catalog, bytes) {
         assert_eq!(summary.to_bytes(&catalog), bytes);
     }
-    // So must bytes that are not a filter.
+    // Bytes that are not a filter must be rejected, too.
     if let Ok(filter) = KeyFilter::read(bytes) {
         let mut out = ByteWriter::default();
         filter.write(&mut out);
@@ -358,7 +358,7 @@ pub fn check_stored_batch(mut bytes: &[u8]) {
     });
     let Ok(ReadBatch { batch, .. }) = whole else { return };
     assert_eq!(batch.validate(&catalog), Ok(()));
-    // Each column alone is the same, and agrees only with its own summary.
+    // A column that is read alone equals the column of the batch, and agrees only with its own summary.
     let summary = batch.summary(&catalog);
     assert_eq!(BatchSummary::from_bytes(&catalog, &summary.to_bytes(&catalog)).as_ref(), Ok(&summary));
     for (part, bytes) in parts {

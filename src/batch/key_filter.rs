@@ -1,4 +1,5 @@
-//! Filters of keys: which strings a stored column may have, so that a search for one id reads the ids of few batches.
+//! Filters of keys. A filter tells which strings a stored column may have, so that a search for one id reads the ids of few
+//! batches.
 #![expect(clippy::indexing_slicing, reason = "an index below the number of blocks, which is not 0")]
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,8 +16,8 @@ const BITS: usize = 10;
 
 /// A split-block Bloom filter of the distinct strings of a column.
 ///
-/// Each string sets one bit in each of the eight words of one block. So a filter has every string of its column, and a few others.
-/// The hashes, blocks and multipliers are those of Parquet's
+/// Each string sets one bit in each of the eight words of one block. So a filter accepts every string of its column, and a few
+/// other strings. The hashes, blocks and multipliers are those of Parquet's
 /// [Bloom filter](https://github.com/apache/parquet-format/blob/master/BloomFilter.md), with XXH3 instead of XXH64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyFilter {
@@ -84,7 +85,7 @@ impl KeyFilter {
     /// Reads a filter of at most [`MAX_ROWS`] strings.
     ///
     /// # Errors
-    /// Returns a fault if the bytes are not whole blocks, or too few or too many of them.
+    /// Returns a fault if the bytes are not a whole number of blocks, or if there are too few or too many blocks.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Fault> {
         let count = bytes.len() / (WORDS * 4);
         if !(1..=blocks_for(MAX_ROWS)).contains(&count) {

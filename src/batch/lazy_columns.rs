@@ -123,8 +123,8 @@ impl LazyColumns {
     }
 }
 
-/// Returns the maximum number of values that a row can have in a field: 1 in a single-valued field, where only the first value
-/// counts.
+/// Returns the maximum number of values that a row can have in a field. In a single-valued field, this is 1: only the first value
+/// is used.
 fn most_values(catalog: &Catalog, field: FieldId) -> usize {
     if catalog.field(field).is_many() { usize::MAX } else { 1 }
 }
@@ -148,8 +148,8 @@ impl<'b> FewRows<'b> {
         self.rows.get(row).map(|row| &**row)
     }
 
-    /// Returns the maximum number of values that a row can have in a field: 1 in a single-valued field, where only the first value
-    /// counts.
+    /// Returns the maximum number of values that a row can have in a field. In a single-valued field, this is 1: only the first
+    /// value is used.
     pub(crate) fn most_values(self, field: FieldId) -> usize {
         most_values(&self.batch.catalog, field)
     }

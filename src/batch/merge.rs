@@ -63,8 +63,8 @@ impl BatchMerge {
 
     /// Copies about `budget` values. Returns true when all values and documents have been copied.
     ///
-    /// A column is always copied completely. If the budget is too small for the next column, it is saved for later steps. A saved
-    /// budget is also subtracted from `budget`, which becomes 0.
+    /// A column is always copied completely. If the budget is too small for the next column, the budget is saved for later steps,
+    /// and `budget` becomes 0.
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -102,7 +102,7 @@ impl BatchMerge {
         end == rows
     }
 
-    /// Fills columns from buffered rows, if all sources have lazy columns. Returns true when no row is left to fill in.
+    /// Fills columns from buffered rows, if all sources have lazy columns. Returns true when no rows remain to be filled in.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
             if !self.sources.iter().all(|batch| batch.is_lazy()) {

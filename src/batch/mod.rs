@@ -4,8 +4,8 @@
 //! import fills a batch with a [`BatchBuilder`]. Single writes are stored as [`BufferedRow`]s in a small batch, the head. Its
 //! columns are lazy: each is decoded when it is first read. A [`BatchMerge`] merges small batches into large ones.
 //!
-//! A [`Row`] has the values of one document while the document is being read. An [`OwnedRow`] has the values of one document that
-//! is not part of a batch, so that filters can test this document alone.
+//! A [`Row`] has the values of one document while the document is being read. An [`OwnedRow`] has a copy of the values of one
+//! document, so that filters can test this document alone.
 //!
 //! | task | file |
 //! |---|---|

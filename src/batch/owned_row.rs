@@ -1,4 +1,4 @@
-//! The values of one document that is not part of a batch, stored by field so that many filters can test them.
+//! A copy of the values of one document, stored by field so that many filters can test them.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(crate) struct OwnedRow {
     texts: String,
     values: Vec<(FieldId, u32, Stored)>,
     starts: Vec<u32>,
-    /// The elements of arrays of objects with their places. Once sorted, by array and then by place.
+    /// The elements of arrays of objects with their places. After sorting, they are ordered by array and then by place.
     elements: Vec<(ArrayId, u32)>,
     /// The number of values and elements.
     places: u32,
@@ -57,8 +57,8 @@ impl OwnedRow {
         own
     }
 
-    /// Replaces the values by those values of `row` whose field is `wanted`, in the memory of this row. All fields that are wanted
-    /// must be below `fields`. Elements of arrays of objects are copied only if `has_elements` is true.
+    /// Replaces the values by the values of `row` for whose field `wanted` returns true. Reuses the memory of this row. The indexes
+    /// of all these fields must be less than `fields`. Elements of arrays of objects are copied only if `has_elements` is true.
     pub(crate) fn refill(
         &mut self,
         row: &Row<'_>,
@@ -102,8 +102,8 @@ impl OwnedRow {
         }
     }
 
-    /// Returns a row with these values. They are ordered by field, or in document order if the row has elements of arrays of
-    /// objects.
+    /// Returns a row that borrows the values of this row. They are ordered by field, or in document order if the row has elements
+    /// of arrays of objects.
     pub(crate) fn to_row(&self) -> Row<'_> {
         let mut row = Row::default();
         if self.elements.is_empty() {
@@ -247,7 +247,7 @@ impl OwnedRow {
         0..self.places
     }
 
-    /// Returns the ranges of places of the elements of an array that are in a range. The row must be sorted.
+    /// Returns, for each element of `array` that begins in `places`, the range of the element's places. The row must be sorted.
     pub(crate) fn elements_within(
         &self,
         array: ArrayId,

@@ -94,7 +94,7 @@ impl Batch {
         BatchSummary::new(self.rows, catalog.field_ids().map(|field| self.column(field)))
     }
 
-    /// Sets the elements of arrays of objects in the columns of these fields, for a batch that was stored without elements. `read`
+    /// Sets the elements of arrays of objects in the columns of `fields`, for a batch that was stored without elements. `read`
     /// passes the document of a row to its second argument. It returns false if the row is deleted.
     #[cfg(feature = "store")]
     pub(crate) fn set_elements<E: From<String>>(

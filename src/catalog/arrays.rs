@@ -1,4 +1,4 @@
-//! The arrays of objects of a catalogue, whose elements `$elem` and `has` test.
+//! The arrays of objects of a catalogue. The operators `$elem` and `has` test the elements of these arrays.
 //!
 //! # Names
 //!

@@ -302,8 +302,8 @@ impl Catalog {
     /// Returns a catalogue whose timestamp fields also accept RFC 3339. This affects timestamp fields of the form
     /// [`Interface`](TimestampForm::Interface), `yyyy-MM-dd HH:mm:ss`. Stored documents keep their text.
     ///
-    /// Only the values of documents may have the new form. Bodies still accept only `yyyy-MM-dd HH:mm:ss`, with or without an
-    /// offset. Texts accept RFC 3339 in every catalogue.
+    /// Only values in documents may have the new form. JSON bodies still accept only `yyyy-MM-dd HH:mm:ss`, with or without an
+    /// offset. Filters in the text syntax accept RFC 3339 in every catalogue.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -343,8 +343,8 @@ impl Catalog {
 
     /// Returns the names and aliases that requests may use, in the order of the fields.
     ///
-    /// To [narrow](Self::allow) a catalogue to all fields but one, use [`visible_fields`](Self::visible_fields) instead: an alias
-    /// in the list would show its field.
+    /// To [narrow](Self::allow) a catalogue to all fields but one, use [`visible_fields`](Self::visible_fields) instead. In a list
+    /// of names, an alias of the omitted field would keep that field visible.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["status"])?;
@@ -375,7 +375,7 @@ impl Catalog {
         (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }
 
-    /// Returns the field with this id, visible or hidden. Returns `None` if the id belongs to a catalogue with more fields.
+    /// Returns the field with this id, visible or hidden. Returns `None` if this catalogue has no field with this id.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};

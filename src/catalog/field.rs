@@ -62,8 +62,8 @@ impl Field {
     ///
     /// The known values of a string field have an order: list them from the lowest to the highest. Documents are sorted by this
     /// order, and `>`, `>=`, `<` and `<=` compare by it. On string fields, these operators are
-    /// [extended](crate::Catalog::extended). If documents are sorted in ascending order, other strings follow the known values,
-    /// sorted by code point. No such comparison selects other strings. Values of other types have their own order.
+    /// [extended](crate::Catalog::extended). In ascending order, other strings come after the known values, sorted by code point.
+    /// These operators never select other strings. Values of other types have their own order.
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
@@ -244,15 +244,15 @@ impl Field {
         self.known.iter().map(Box::as_ref)
     }
 
-    /// Returns the index of a value, in the form of [`known_values`](Self::known_values), among the known values. Returns `None`
-    /// if it is not a known value.
+    /// Returns the index of `value` among the known values. `value` must have the form of [`known_values`](Self::known_values).
+    /// Returns `None` if it is not a known value.
     #[must_use]
     pub fn known_rank(&self, value: &str) -> Option<usize> {
         self.known.iter().position(|known| **known == *value)
     }
 
     /// Returns true if order comparisons such as `>=` compare the values by their [rank](Self::known_rank). This is true for a
-    /// string field with known values, in a language with extended operators.
+    /// string field with known values, if `grammar` allows the extended operators.
     pub(crate) fn is_ranked(&self, grammar: Grammar) -> bool {
         grammar.allows(true) && self.kind == FieldType::String && !self.known.is_empty()
     }

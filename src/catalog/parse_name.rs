@@ -1,4 +1,5 @@
-//! Parses the names of field types, types of ids and timestamp forms. Other types with names share the error.
+//! Parses the names of field types, types of ids and timestamp forms. The parsers of other names, such as the names of operators,
+//! return the same error type.
 
 use std::fmt;
 use std::str::FromStr;

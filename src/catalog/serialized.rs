@@ -252,7 +252,7 @@ impl Serialize for Catalog {
     }
 }
 
-/// Reads the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), or a list of its fields. The rules of
+/// Reads the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), or a list of fields alone. The rules of
 /// [`Catalog::new`] apply. Errors have no offset. [`Catalog::from_json`] returns errors with offsets.
 ///
 /// ```
@@ -291,7 +291,7 @@ impl<'de> Deserialize<'de> for Catalog {
     }
 }
 
-/// Reads a catalogue, or a list of its fields.
+/// A visitor that reads a catalogue, or a list of fields alone.
 struct Forms;
 
 impl<'de> Visitor<'de> for Forms {

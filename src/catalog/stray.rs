@@ -27,7 +27,8 @@ impl Catalog {
     ///
     /// - Its path is the name or an alias of the field, or the path of an object that contains the field.
     /// - It is a member of the document itself, and its key is the last key of the field.
-    /// - Its path is one typing error away from the name or an alias of the field. This counts only if no other case applies.
+    /// - Its path is one typing error away from the name or an alias of the field. This case applies only if the other cases find
+    ///   no field.
     ///
     /// Returns `None` if the object is within an array, because the objects in an array may have different members.
     pub(crate) fn stray(&self, object: PathId, key: &str) -> Option<Stray> {

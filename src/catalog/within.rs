@@ -60,8 +60,8 @@ impl Catalog {
         self.is_prefix_of(other) || other.is_prefix_of(self)
     }
 
-    /// Compares `self` and `other`, and returns the catalogue that contains all fields of both. If neither does, compares the
-    /// catalogues from which they were [narrowed](Self::allow) in the same way. Returns `None` if neither of these contains all
+    /// Returns `self` or `other` if it contains all fields of both. Otherwise, makes the same comparison between the two catalogues
+    /// from which `self` and `other` were [narrowed](Self::allow). Returns `None` if neither of these two catalogues contains all
     /// fields of both.
     pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
         let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {

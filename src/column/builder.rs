@@ -109,7 +109,7 @@ impl ColumnBuilder {
         self.elements.push_value(row);
     }
 
-    /// Returns the elements of `rows` rows that were noted.
+    /// Returns the noted elements for a column of `rows` rows.
     #[cfg(feature = "store")]
     pub(crate) fn seal_elements(&mut self, rows: usize) -> Option<Box<Elements>> {
         self.elements.seal(rows)

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 /// A hash table that maps strings to codes.
 ///
 /// It uses linear probing, and at most half of its slots are used. A string that fits `N` words is stored in the slot itself. So a
-/// lookup of such a string, and growing the table, read only the slots.
+/// lookup of such a string reads only the slots, and growing the table does too.
 #[derive(Default)]
 pub(super) struct CodeTable<const N: usize> {
     /// The slots. The table has no slots or a power of two of them.

@@ -69,8 +69,8 @@ fn row_codes(rows: usize, layout: &ColumnLayout, distinct: usize, codes: &Codes)
     }
 }
 
-/// Creates the data of a column of the ordered type `kind`. `order` is passed on to [`sorted`]; if it is `None`, all rows are
-/// sorted.
+/// Creates the data of a column of the ordered type `kind`. `order` is passed on to [`sorted`]; if it is `None`, this function
+/// sorts all rows that have a value.
 pub(super) fn ordered(
     kind: OrderedType,
     values: Vec<i64>,
@@ -97,7 +97,7 @@ pub(super) fn booleans(rows: usize, layout: &ColumnLayout, values: &[bool]) -> C
     ColumnData::Booleans { values, holders }
 }
 
-/// Calls `take` with the index and the value of each value, except fillers.
+/// Calls `take` with the index of each value and the value itself. Skips fillers.
 #[inline(always)]
 fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize, &S)) {
     match layout {
@@ -129,7 +129,7 @@ const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
 /// Returns true if a column with these numbers of rows, values and distinct strings gets postings.
 ///
-/// If a string has at least two values on average, a small batch gets postings for as many strings as a full batch would. The
+/// If each string occurs at least twice on average, a small batch gets postings for as many strings as a full batch would. The
 /// reason: if one batch has no postings for a field, the index over all batches drops the field.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
     let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;

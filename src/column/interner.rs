@@ -39,8 +39,8 @@ const STRING_BYTES: usize = 16;
 const LONGEST_EXPECTED: usize = 64;
 /// The number of new strings after which the builder checks how often strings recur.
 const LOOK_STRINGS: usize = 1 << 11;
-/// The maximum number of values per [`LOOK_STRINGS`] new strings at which strings hardly ever recur. The builder then stops looking
-/// strings up. If it has read more values, it continues.
+/// The maximum number of values per [`LOOK_STRINGS`] new strings at which the builder stops looking up strings, because they hardly
+/// ever recur. If it has read more values, it continues.
 const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {

@@ -182,7 +182,7 @@ impl Column {
     /// Returns the number of arrays of objects around the field, which must be below at least one array. Returns 1 if no row has an
     /// element.
     pub(crate) fn levels(&self) -> usize {
-        // If the column stores no elements, each element of one array has exactly one value, or there are no elements.
+        // If the column stores no elements, there are none, or the field is below one array and each element has exactly one value.
         self.elements.as_ref().map_or(1, |elements| elements.levels())
     }
 
@@ -196,7 +196,7 @@ impl Column {
         }
     }
 
-    /// Returns the number of elements of a level, of rows for level 0.
+    /// Returns the number of elements of a level. At level 0, the elements are the rows.
     pub(crate) fn elements_len(&self, level: usize) -> usize {
         match &self.elements {
             _ if level == 0 => self.rows,

@@ -35,7 +35,7 @@
 //! independently of the characters around it: compatibility decomposition, removal of nonspacing marks, and full case folding. The
 //! only other step is the canonical ordering after each decomposition. It only permutes adjacent characters that N drops. Each
 //! character that N drops, and that is not a nonspacing mark, folds to characters that N drops. A test in `value/fold.rs` checks
-//! this for each character of Unicode. So the permutations change nothing that is left after N, and I is computed character by
+//! this for each character of Unicode. So the permutations change nothing that remains after N, and I is computed character by
 //! character: I(ab) = I(a) I(b). There are two kinds of patterns:
 //!
 //! - `$substring v`: if s contains v, then s = a v b, and I(s) = I(a) I(v) I(b). So I(s) contains I(v), and has all windows of
@@ -99,8 +99,8 @@ pub(crate) struct SubstringIndex {
 pub(crate) struct Windows(SmallVec<[u32; 4]>);
 
 impl Windows {
-    /// Returns the windows for strings that contain all of these texts. A text is a substring or a folded word. Returns `None` if
-    /// every text is too short for a window.
+    /// Returns the windows of `texts`, to search for strings that contain all of these texts. A text is a substring or a folded
+    /// word. Returns `None` if every text is too short for a window.
     pub(crate) fn of_all<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         let mut all: SmallVec<[u32; 4]> = SmallVec::new();
         for text in texts {

@@ -2,8 +2,9 @@
 //!
 //! All columns below one array assign the same numbers to its elements. So each test of a field becomes a bitmap of the elements
 //! that pass the test. First, a bitmap of the passing values is computed. Then, from the innermost array outwards, it becomes a
-//! bitmap of the elements that contain at least one set bit. The connectives combine the bitmaps of the tested array. A row passes
-//! if at least one of its elements passes. If a search needs the result for only a few rows, these rows are tested one by one.
+//! bitmap of the elements that contain at least one passing value or element. The connectives combine the bitmaps of the tested
+//! array. A row passes if at least one of its elements passes. If a search needs the result for only a few rows, these rows are
+//! tested one by one.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

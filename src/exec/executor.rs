@@ -6,7 +6,7 @@
 //! and with data in memory. The hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
 //!
 //! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
-//! two groups of two sets. If few rows of an `and` group are left, they become a list. The remaining members of the group then test
+//! two groups of two sets. If few rows of an `and` group remain, they become a list. The remaining members of the group then test
 //! each row.
 //!
 //! If the data is not in the cache, cache misses take most of the time. So memory is prefetched:
@@ -264,7 +264,7 @@ impl<'q> Executor<'_, 'q> {
 /// The last set of a program, combined with the sets of the open groups, from the innermost to the outermost.
 struct LastSet<'t> {
     pair: Pair<'t>,
-    /// True if the result is the complement of these rows.
+    /// True if the result is the complement of the rows that the pairs give.
     is_negated: bool,
     /// A second pair, and the operation that combines it with `pair`.
     beside: Option<(kernels::Combine, Pair<'t>)>,

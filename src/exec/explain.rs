@@ -289,7 +289,7 @@ pub(crate) fn measure(
     }
 }
 
-/// Returns the rows that all members have, or that any member has.
+/// Returns the rows that are in every member for `and`, or in at least one member for `or`.
 fn combine<'r, 'b: 'r>(
     connective: Connective,
     members: impl Iterator<Item = &'r RowSet<'b>>,

@@ -15,7 +15,7 @@ use crate::rows::{RowSet, clear_tail};
 pub(super) enum GroupState<'p> {
     /// A set: no row, every row, a bitmap of an index, or a bitmap that the executor owns.
     Rows(RowSet<'p>),
-    /// The few rows that are left of a conjunction, distinct and in any order. Each row is tested by the remaining members.
+    /// The few rows that remain in a conjunction, distinct and in any order. Each row is tested by the remaining members.
     Few(Vec<u16>),
 }
 
@@ -25,8 +25,8 @@ pub(super) struct OpenGroup<'p> {
     /// The index of the instruction that closes the group.
     pub(super) close: usize,
     pub(super) state: GroupState<'p>,
-    /// A bitmap that has not been combined with `state` yet. Then `state` is also a bitmap. The executor keeps both bitmaps. It
-    /// combines them with a third bitmap in one pass, or counts them with the last set of the program.
+    /// A bitmap that has not been combined with `state` yet. If there is one, `state` is also a bitmap. The executor keeps both
+    /// bitmaps. It combines them with a third bitmap in one pass, or counts them with the last set of the program.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 

@@ -20,7 +20,8 @@ use crate::value::OrdinalRange;
 
 /// The result of looking up a leaf in the index over all batches.
 pub(super) enum IndexLookup<'q> {
-    /// The leaf is part of a left-out branch. It selects no row, so it is not evaluated.
+    /// The leaf is part of a branch that is [left out](super::query::Query::without_indexed_branches). It selects no row, so it is
+    /// not evaluated.
     Nowhere,
     /// The index has no rows for the leaf, so the column of each batch is read.
     Column,
@@ -101,7 +102,7 @@ pub(super) fn unstopped<'t, T>(items: &'t [T], pace: &'t Pace<'_>) -> impl Itera
     items.iter().take_while(|_| !pace.spend(WORK_OF_A_LOOKUP))
 }
 
-/// Looks a leaf up in the index over all batches. `batch` returns the covered batch with a batch number.
+/// Looks a leaf up in the index over all batches. `batch` returns the covered batch with the given batch number.
 pub(super) fn look_up<'q, 'b>(
     leaf: &'q Leaf,
     index: &'q BatchIndex,
@@ -168,7 +169,7 @@ const KEYS_OF_A_CHECK: usize = 1 << 12;
 const TOGETHER: usize = 32;
 
 /// Calls `take` for each row of covered batches that has one of `texts` in a key field. Passes it the index of the string in
-/// `texts`. Deleted rows are included. `batch` returns the covered batch with a batch number.
+/// `texts`. Deleted rows are included. `batch` returns the covered batch with the given batch number.
 ///
 /// For each row, three loads depend on each other: the code, the end of the string, and the string. Each loop over the rows
 /// prefetches one of these loads for all rows, so that the cache misses of the rows overlap.

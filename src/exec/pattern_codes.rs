@@ -322,7 +322,7 @@ mod tests {
             assert_eq!(codes, expected(&column, &pattern), "{pattern:?}");
             assert!(tested <= most && (most != usize::MAX || tested > bound), "{tested} tested: {pattern:?}");
         }
-        // Without a column that has the index, every string is tested.
+        // In a column without an index of substrings, every string is tested.
         let column = column_of(&texts);
         assert_eq!(Some(found(&column, &substrings(&["79b97f4a"])).1), column.strings());
     }
@@ -354,7 +354,7 @@ mod tests {
             others in prop::collection::vec(hostile_text(), 0..3),
         ) {
             let column = searchable(&texts);
-            // The patterns have parts of the texts, so that some texts match, and other texts.
+            // Some patterns have parts of the texts, so that some texts match. Others have values that need not occur in the texts.
             let parts = parts.iter().map(|(text, start, end)| {
                 let chars: Vec<char> = text.get(&texts).chars().collect();
                 let (start, end) = (start.index(chars.len() + 1), end.index(chars.len() + 1));

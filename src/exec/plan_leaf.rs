@@ -72,7 +72,7 @@ pub(super) fn plan_leaf<'p>(
         Test::None(set) => (set, true),
         Test::All(set) => return plan_all(column, set, lookup, number, query),
         Test::NotAll(set) => return plan_all(column, set, lookup, number, query).negated(column.rows()),
-        // They are planned by themselves.
+        // Tests of elements are planned by `plan_elements` instead.
         Test::Elem(_) | Test::NoElem(_) => return PlanStep::Settled(leaf.test.is_negated()),
     };
     let Matching { path, rows: matching, cost, is_exact } = match lookup {

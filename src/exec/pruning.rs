@@ -15,7 +15,8 @@ impl<'q> Query<'q> {
     /// Returns the leaves, in ascending order of node, that zone maps may make constant in some of the [remaining
     /// batches](Self::batches).
     ///
-    /// Returns no leaves if all such leaves are conjuncts, because these leaves have already excluded the batches in question.
+    /// Returns no leaves if all such leaves are conjuncts, because these leaves have already excluded all batches in which they are
+    /// constant.
     pub(super) fn zoned_leaves(&self) -> Vec<ZonedLeaf<'q>> {
         let nodes = self.predicate.nodes();
         let zoned: SmallVec<[ZonedLeaf<'q>; 4]> =

@@ -1,5 +1,5 @@
-//! Prepares a predicate for a snapshot. Looks it up once in the index over all batches, and finds the rows that the index alone
-//! knows.
+//! Prepares a predicate for a snapshot. Looks it up once in the index over all batches, and finds the rows that are known from the
+//! index alone.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -41,12 +41,12 @@ pub(crate) struct Query<'q> {
 
 /// Branches of a top-level `or` that the key index answers. They are counted from the index, not per batch.
 struct IndexedBranches {
-    /// The node ids of these branches. On a covered batch, they evaluate to false. Small lazy batches still evaluate them, and the
+    /// The node ids of the branches. On a covered batch, they evaluate to false. Small lazy batches still evaluate them, and the
     /// caller subtracts the rows that are then counted twice.
     nodes: SmallVec<[usize; 2]>,
-    /// The root of the predicate without these branches. `None` if no other branch remains.
+    /// The root of the predicate without the left-out branches. `None` if no other branch remains.
     root: Option<usize>,
-    /// The rows of these branches, ascending and distinct, deleted rows included.
+    /// The rows of the left-out branches, ascending and distinct, deleted rows included.
     rows: Vec<GlobalRow>,
 }
 
@@ -59,8 +59,8 @@ pub(crate) enum Known<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Looks the predicate up in the index. `batch` returns the covered batch with a batch number. `stop` is the stop check of the
-    /// search.
+    /// Looks the predicate up in the index. `batch` returns the covered batch with the given batch number. `stop` is the stop check
+    /// of the search.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         index: &'q BatchIndex,
@@ -284,8 +284,9 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Returns the postings of a predicate that is a single test of strings, if the index counts them. This is a special case of
-/// [`Query::known`] that does not create a query.
+/// Returns the field and the postings of the strings of a predicate that is a single test of strings. Returns `None` for other
+/// predicates, and if the index does not know the number of selected rows. This is a special case of [`Query::known`] that does not
+/// create a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     index: &'q BatchIndex,

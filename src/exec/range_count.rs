@@ -55,7 +55,8 @@ impl<'q> RangeCount<'q> {
         Some(Self { query, ranges, string })
     }
 
-    /// Counts the selected rows of batch `number`, except the rows of left-out branches. Returns `None` if a plan is needed.
+    /// Counts the selected rows of batch `number`, except the rows of [left-out](Query::without_indexed_branches) branches. Returns
+    /// `None` if a plan is needed.
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
         // Strings and left-out rows are known only for covered batches.
         let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());

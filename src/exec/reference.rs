@@ -1,5 +1,5 @@
-//! The reference evaluator, which is the oracle of tests: searches as the [guide](crate::guide::criteria) defines it, one document
-//! at a time.
+//! The reference evaluator, which is the oracle of tests. It evaluates a search as the [guide](crate::guide::criteria) defines it,
+//! one document at a time.
 //!
 //! It evaluates the criteria as written, without optimisation, and shares only the parsers of bodies and documents with the engine.
 //! Tests and fuzzers compare the engine with it.

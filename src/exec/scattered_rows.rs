@@ -22,7 +22,7 @@ use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
-/// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with a batch number.
+/// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with the given batch number.
 pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
@@ -115,7 +115,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
                 })
             }
             (_, Test::Elem(_) | Test::NoElem(_)) => passing(rows, |row| {
-                // Such queries test top rows only where a caller insists.
+                // Searches do not use top rows for queries that test elements; see `Query::asks_rows_fast`.
                 let (number, row) = split(row);
                 let step = (self.batch)(number).map(|batch| plan_elements(leaf, batch, &self.query.pace));
                 match step {

@@ -122,8 +122,9 @@ impl Timestamp {
     /// Returns true if the Unix milliseconds were probably written by mistake, because they look like a year, a date (`yyyyMMdd`)
     /// or seconds.
     ///
-    /// These numbers are at most 2^31. Read as milliseconds, they are at most 25 days before or after the epoch. A multiple of a
-    /// quarter of an hour is not taken as a mistake, because midnight is such a multiple in every time zone.
+    /// Years, dates in this form, and seconds up to the year 2038 are at most 2^31. Read as milliseconds, such numbers are at most
+    /// 25 days before or after the epoch. A multiple of a quarter of an hour is not taken as a mistake, because midnight is such a
+    /// multiple in every time zone.
     pub(crate) fn is_mistaken_millis(self) -> bool {
         const QUARTER_MS: u64 = 15 * 60 * 1000;
         let size = self.0.unsigned_abs();

@@ -143,8 +143,8 @@ fn parts(text: &str) -> Option<(Vec<u8>, i64, bool)> {
 impl FromStr for Decimal {
     type Err = ParseDecimalError;
 
-    /// Parses a number in the JSON grammar. The scale is the number of digits after the point that the number needs. In a text
-    /// without an exponent, zeros at the end count as well: `1.50` has the scale 2.
+    /// Parses a number in the JSON grammar. The scale is the number of digits that the number needs after the point. In a text
+    /// without an exponent, the scale also includes zeros at the end of the fraction: `1.50` has the scale 2.
     fn from_str(text: &str) -> Result<Self, ParseDecimalError> {
         let (digits, exponent, _) = parts(text).ok_or(ParseDecimalError(()))?;
         let needed = if digits.is_empty() { 0 } else { exponent.saturating_neg().max(0) };

@@ -16,8 +16,9 @@ const FRACTION: u32 = 52;
 
 /// A sum of doubles without rounding errors.
 ///
-/// A double is an integer of 53 bits times a power of two. The sum adds up these integers separately for each power. It follows the
-/// large superaccumulator of R. M. Neal, "Fast exact summation using small and large superaccumulators", 2015. It takes 32 KiB.
+/// A double is an integer of 53 bits times a power of two. The sum adds up these integers separately for each power. The method is
+/// the large superaccumulator of R. M. Neal, "Fast exact summation using small and large superaccumulators", 2015. A sum takes 32
+/// KiB.
 #[derive(Clone, Debug)]
 pub(crate) struct ExactSum {
     by_exponent: Box<[i128]>,

@@ -118,8 +118,8 @@ impl Clock {
         i64::from(self.offset_s).saturating_mul(MS_PER_S)
     }
 
-    /// Returns the instant or span, in the text syntax, that is equivalent to a word of another language, such as `yesterday` or
-    /// `-7d`.
+    /// Returns the instant or span, in the text syntax, that is equivalent to an expression of another language, such as
+    /// `yesterday` or `-7d`.
     pub(crate) fn respell(text: &str) -> Option<String> {
         let lower = text.to_ascii_lowercase();
         let meant = match lower.as_str() {

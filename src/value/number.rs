@@ -80,8 +80,8 @@ impl Number {
     /// Parses a number at the start of `text`. This is a fast path for short decimal numbers. Returns the number and its length in
     /// bytes.
     ///
-    /// Returns `None` if the number has an exponent or more than fifteen digits, or if no byte follows it. The caller then calls
-    /// [`parse`](Self::parse).
+    /// Returns `None` if the number is malformed, has an exponent or has more than fifteen digits. Also returns `None` if no byte
+    /// follows the number. The caller then calls [`parse`](Self::parse).
     ///
     /// The digits and the power of ten are exact doubles. So their division rounds only once, which gives the correct result (W. D.
     /// Clinger, "How to read floating point numbers accurately", 1990).
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(beyond.map(Number::of_ordinal), [None; 4]);
     }
 
-    /// Returns true if `text` is a number of the JSON grammar. A reference implementation with `nom`.
+    /// Returns true if `text` is a number in the JSON grammar. A reference implementation with `nom`.
     fn has_form(text: &str) -> bool {
         use nom::branch::alt;
         use nom::bytes::complete::tag;
@@ -237,7 +237,7 @@ mod tests {
         form.is_ok()
     }
 
-    /// Returns all strings that consist of at most six of these pieces.
+    /// Returns all strings that consist of at most six of the pieces in `marks`.
     fn texts_of(marks: &[&str]) -> BTreeSet<String> {
         let mut texts = BTreeSet::from([String::new()]);
         for _ in 0..6 {

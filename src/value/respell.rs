@@ -10,7 +10,8 @@ pub(crate) struct Span {
     pub(crate) start: String,
     /// The first instant after the span, if the span is a whole day or minute. `None` for a single instant.
     pub(crate) end: Option<String>,
-    /// True if the string is an instant with a fraction of a second. This instant is within the second that begins at `start`.
+    /// True if the string is an instant with a fraction of a second that is not zero. This instant is within the second that begins
+    /// at `start`.
     pub(crate) is_within: bool,
 }
 
@@ -69,8 +70,8 @@ fn is_grouped(text: &str, mark: char) -> bool {
 }
 
 impl Timestamp {
-    /// Returns the text form of a timestamp in another notation. Such a timestamp may have a date alone, `T` before the time, no
-    /// seconds, a fraction of a second, or `Z` for UTC.
+    /// Returns the text form of a timestamp in another notation. Such a timestamp may be a date alone. Or it may have `T` before
+    /// the time, no seconds, a fraction of a second, or `Z` for UTC.
     ///
     /// Returns `None` if the string is already in the text form, or is not a timestamp.
     pub(crate) fn respell(text: &str) -> Option<Span> {

@@ -1,12 +1,13 @@
 //! Lexical rules of the text syntax: which words need no quotes.
 //!
-//! The words `and`, `or`, `not`, `in`, `all`, `true`, `false` and `ids` are reserved. `operator/tests.rs` checks `and`, `or`, `in`
-//! and `all`. All other words of operators, such as `contains` and `includes`, are read as operators only directly after a field.
+//! The words `and`, `or`, `not`, `in`, `all`, `true`, `false` and `ids` are reserved. `operator/tests.rs` checks that `and`, `or`,
+//! `in` and `all` are reserved. All other words of operators, such as `contains` and `includes`, are read as operators only
+//! directly after a field.
 
 /// Returns true if the text syntax needs no quotes around `word`.
 ///
 /// Such a word consists of letters and digits of any writing system and of `_ . @ : + - $ / #`. It is not a keyword of the text
-/// syntax. It has a letter or a digit: after an operator of letters, such as `matches`, the parser takes `-` for a part of the
+/// syntax. It has a letter or a digit, because the parser reads a `-` after a word operator, such as `matches`, as part of the
 /// operator.
 pub(crate) fn is_bare_word(word: &str) -> bool {
     word.chars().any(char::is_alphanumeric) && word.chars().all(is_bare_char) && !is_reserved_word(word)

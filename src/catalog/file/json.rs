@@ -4,8 +4,8 @@ use super::node::{Key, Node, Value};
 use crate::error::Errors;
 use crate::json::{JsonType, Reader, Result};
 
-/// The maximum depth of arrays and objects that are read. The deepest valid one is a list of a field, at depth 4: the file, the
-/// list of fields, the field, and its list. One more level is read.
+/// The maximum depth of arrays and objects that are read. In a valid file, the lists of a field, such as its known values, are at
+/// depth 4: below the file, the list of fields, and the field. No array or object is deeper. One more level is read.
 const DEPTH: usize = 5;
 
 /// Reads a text as a tree. Skips arrays and objects that are deeper than in any valid catalogue file.

@@ -88,7 +88,8 @@ pub(super) fn suggest(written: &str, word: Word, allowed: &[&'static str]) -> Op
         Word::FieldKey => FIELD_KEYS,
         Word::FileKey => FILE_KEYS,
     };
-    // A word of the table has one meaning, although it may be similar to another allowed word: `extended` to `extends`.
+    // A word of the table has only the meaning in the table, even if another allowed word is more similar. So `extended` is not
+    // taken for `extends`.
     let Some(meant) = words.iter().find(|(words, _)| words.contains(&&*plain)).map(|(_, meant)| *meant)
     else {
         return nearest(written, allowed.iter().copied()).map(Suggestion::replace_by);

@@ -1,5 +1,5 @@
-//! The reference evaluator of counts by value. It counts one document at a time, as the specification defines it, and computes
-//! buckets and sums itself. It shares only the types of requests and answers with the engine.
+//! The reference evaluator of counts by value. It applies the specification to one document at a time, and computes buckets and
+//! sums itself. It shares only the types of requests and answers with the engine.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of documents, and numbers of buckets of 64-bit values in 128 bits"
@@ -59,7 +59,7 @@ pub fn facets(documents: &[&str], request: &FacetsRequest) -> Result<FacetsAnswe
     let mut answers = Vec::new();
     for facet in &request.facets {
         let field = facet.field_id();
-        // A joined filter may have criteria of the host, so it stays complete.
+        // No criteria are left out of a joined filter, because they may be criteria of the host.
         let is_apart = facet.is_own_criteria_apart() && request.filter.source().is_some();
         let apart = Apart { written: &written, field };
         let of_others = |places: &Places<'_, '_>| apart.holds(places);
@@ -153,7 +153,7 @@ fn count(
     })
 }
 
-/// Returns the distinct values of a field. In a single-valued field, only the first value counts.
+/// Returns the distinct values of a field. In a single-valued field, only the first value is used.
 fn values<'r>(field: &Field, row: &'r Row<'_>, id: FieldId) -> BTreeSet<Value<'r>> {
     let most = if field.is_many() { usize::MAX } else { 1 };
     row.values(id).take(most).map(Value::as_borrowed).collect()
