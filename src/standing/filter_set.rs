@@ -213,7 +213,7 @@ impl FilterSet {
         self.check_len(snapshot.len().saturating_add(new.count()))
     }
 
-    /// Replaces all filters by others.
+    /// Replaces all filters of the set by `filters`.
     ///
     /// # Errors
     /// Returns the errors of [`insert_many`](Self::insert_many). If there is an error, nothing is changed.
@@ -393,7 +393,7 @@ impl FilterSet {
         Ok(matches)
     }
 
-    /// Replaces the names in `matches` by those of the filters that select a document. Its memory is reused.
+    /// Replaces the names in `matches` by those of the filters that select a document. Reuses the memory of `matches`.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Filter, FilterSet, FilterMatches, StandingFilter};

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::program::{self, Operation, Step};
 
-/// Ranges count as this many times less selective: a range ends a path, and a search of ranges takes longer than that of an atom.
+/// The factor by which ranges are treated as less selective: a range ends a path, and a search of ranges takes longer than that of
+/// an atom.
 const RANGE_COST: f64 = 4.0;
 
 /// A test that holds for a greater share of cases can only be the first key of its rule.
