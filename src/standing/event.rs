@@ -9,8 +9,8 @@ use crate::value::Timestamp;
 /// A change of the answer of a standing filter, caused by one write of a document.
 ///
 /// A write gives an event [`Entered`](EventKind::Entered) for each filter that selects the document only after the write. It gives
-/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. A filter may have
-/// [fields](crate::StandingFilter::with_fields), and select the document before and after the write. Then the write gives
+/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. For a filter with
+/// [fields](crate::StandingFilter::with_fields) that selects the document before and after the write, the write gives
 /// [`Changed`](EventKind::Changed) if the set of values of one of these fields has changed. A write that stores a document several
 /// times gives the difference between before and after the whole write.
 ///

@@ -17,8 +17,8 @@ use crate::filter::{Document, Filter};
 
 /// A set of named filters, which finds the filters that select a document.
 ///
-/// To ask many filters one by one takes a time that grows with their number. A set has an index of the values that its filters ask
-/// for, so that a document is tested by few of them. All filters of a set belong to one catalogue.
+/// Testing a document with many filters one by one takes a time that grows with their number. A set has an index of the values in
+/// its filters, so a document is tested with few of them. All filters of a set belong to one catalogue.
 ///
 /// A set is `Send + Sync`. Filters are inserted and removed while other threads match documents: each match sees the set at one
 /// moment.

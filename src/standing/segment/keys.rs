@@ -1,6 +1,6 @@
 //! Chooses the keys of each rule: the tests by which it is found, the most selective first.
 //!
-//! The chance that a case has a value is estimated from the rules themselves: a value that few rules ask for is probably a value
+//! The chance that a case has a value is estimated from the rules themselves: a value that few rules contain is probably a value
 //! that few cases have. A range is estimated by the share of all bounds that it contains.
 
 use std::collections::BTreeMap;
