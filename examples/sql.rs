@@ -1,6 +1,6 @@
 //! Prints requests as SQL: a table, its rows, and statements for PostgreSQL and DuckDB.
 //!
-//! The output is a script for `psql`, which creates and loads the table. When the table exists, the last command below searches it.
+//! The output is a script for `psql` that creates and loads the table. When the table exists, the last command below searches it.
 //! ```sh
 //! cargo run --example sql --features sql
 //! cargo run --quiet --example sql --features sql | psql -v ON_ERROR_STOP=1 "$DATABASE_URL"

@@ -1,10 +1,10 @@
 //! Recognises the operators of other query languages, and chooses what an error message advises to write instead.
 //!
-//! A *foreign operator* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. One table,
-//! [`FOREIGN_OPERATORS`], serves both syntaxes. Plain synonyms of an operator are in the row of the [`Operator`] instead. A row of
-//! `FOREIGN_OPERATORS` maps spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the meaning into an equivalent operator,
-//! if the field allows this operator, or into an [`Unsupported`] test. The advice never contains an operator that the request may
-//! not use.
+//! A *foreign operator* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. The table
+//! [`FOREIGN_OPERATORS`] serves both JSON bodies and the text syntax. Plain synonyms of an operator are in the row of the
+//! [`Operator`] instead. A row of `FOREIGN_OPERATORS` maps spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the
+//! meaning into an equivalent operator, if the field allows this operator, or into an [`Unsupported`] test. The advice never
+//! contains an operator that the request may not use.
 
 use super::foreign_search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
@@ -17,9 +17,9 @@ use crate::value::{OrderedType, Timestamp, ValueClass, is_moment};
 pub(crate) struct Holds {
     /// True if a document may have several values in the field.
     pub(crate) is_list: bool,
-    /// The class of its values.
+    /// The class of the field's values.
     pub(crate) class: ValueClass,
-    /// True if order comparisons compare its values by rank.
+    /// True if order comparisons compare the field's values by rank.
     pub(crate) is_ranked: bool,
 }
 
@@ -455,8 +455,8 @@ pub(super) fn is_quantifier(word: &str) -> bool {
         .any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the unsupported test that `value` expresses if it is used with `advice` on a timestamp field. This is a relative time,
-/// or a whole day where only an instant is allowed. Returns `None` if the language supports the value.
+/// Returns the unsupported test that `value` expresses if it is used with `advice` on a timestamp field: a relative time, or a
+/// whole day where only an instant is allowed. Returns `None` if the language supports the value.
 pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> Option<Unsupported> {
     if language == Language::Text && is_moment(value) {
         return None;

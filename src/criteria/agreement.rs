@@ -5,8 +5,8 @@ use super::{fast, strict};
 use crate::limits::Limits;
 use crate::operator::Grammar;
 
-/// Checks that the fast path accepts a body exactly if the strict parser finds no error in it. Also checks that the two parsers
-/// then return the same tree.
+/// Checks that the fast path accepts a body exactly if the strict parser finds no error in it. Also checks that both parsers return
+/// the same tree for an accepted body.
 ///
 /// Compares the parsers twice: with the operators of the interface only, and with the extended operators in addition. Returns
 /// true if the parsers accept the body with the extended operators.

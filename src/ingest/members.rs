@@ -1,5 +1,5 @@
-//! Keeps, for one import, which unknown members of documents look like fields (`catalog/stray.rs` decides). Imports and hints then
-//! warn about misspelt fields.
+//! Records, for one import, the unknown members of documents that resemble fields (`catalog/stray.rs` decides). With this record,
+//! imports and hints warn about misspelt fields.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -13,8 +13,9 @@
 //! | find misspelt members | `members` |
 //! | find cases in objects that other systems wrote | `envelope` |
 //!
-//! A rule for documents must hold in four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`. A limit that `template`
-//! checks also changes `segments`. `arrow/{read,scan_file,scan_group}.rs` pass the limits to `arrow/rows.rs`.
+//! A rule for documents must hold in four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`. If `template` checks a
+//! limit only while it learns a segment, `Segments::prepare` must discard the segments after a change of the limit.
+//! `arrow/{read,scan_file,scan_group}.rs` pass the limits to `arrow/rows.rs`.
 
 mod envelope;
 mod members;

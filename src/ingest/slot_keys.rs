@@ -37,5 +37,5 @@ impl Keys {
 }
 
 /// The maximum number of slots that have a key. A further unknown key gets no slot, and the slot of a further field has no key. The
-/// fast path compares each of these keys with the others.
+/// fast path finds a repetition of such a key by comparing it with the earlier ones.
 pub(super) const MAX_KEYS: usize = 128;

@@ -25,8 +25,8 @@ const PLAIN_ID: &str = "id";
 
 /// Reads a case into `row`, which is cleared first.
 ///
-/// If the value of a field has the wrong type or is malformed, the field is absent. [`Row::faults`] then
-/// contains the fault. Absent fields get their default.
+/// If the value of a field has the wrong type or is malformed, the field is absent, and [`Row::faults`] contains the fault. Absent
+/// fields get their default.
 ///
 /// Complexity: linear in the length of `text`, without recursion.
 ///
@@ -84,8 +84,8 @@ pub(super) fn read_case_with<'a>(
     Ok(())
 }
 
-/// Adds a hint to the error for an object without an id. There are two hints. The object looks like an API response that contains
-/// an array of cases, or it has its id in another member.
+/// Adds a hint to the error for an object without an id. The hint says that the object looks like an API response with an array of
+/// cases, or that another member may contain the id.
 fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
     let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
     if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
@@ -105,7 +105,8 @@ fn member_like_id(text: &str, name: &str) -> Option<String> {
     Some(format!("the member {}, or another id in the catalogue", quote(&key)))
 }
 
-/// Returns true if ids of this type, which are not plain strings, have this type in JSON.
+/// Returns true if ids of the type `id_type` have the JSON type `found`. Returns false for plain strings, which the caller reads
+/// itself.
 fn accepts_id(id_type: IdType, found: JsonType) -> bool {
     match id_type {
         IdType::String => false,
@@ -141,7 +142,7 @@ struct Open<'a> {
     keys_start: usize,
     /// The index of the child that is expected next. Documents of one source usually have their members in the same order.
     likely: usize,
-    /// The keys of the object if there are more than [`FEW_KEYS`]. They are then not in `keys`.
+    /// The keys of the object if there are more than [`FEW_KEYS`]. In that case, they are not in `keys`.
     many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 

@@ -86,8 +86,8 @@ struct Walk<'a, 'w> {
 struct Seen<'a> {
     /// The keys that have a slot. The keys of earlier elements of an array have been removed.
     keys: Keys,
-    /// The keys without a slot, each with its object. The list is not cleared between the elements of an array. So a key that two
-    /// elements have looks like a repeated key, and the fast path gives up. The strict parser then reads the document.
+    /// The keys without a slot, each with its object. The list is not cleared between the elements of an array. So if two elements
+    /// have the same key, it looks like a repeated key, and the fast path gives up. The strict parser then reads the document.
     strays: Vec<(SlotIndex, Cow<'a, str>)>,
 }
 

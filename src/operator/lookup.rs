@@ -111,8 +111,8 @@ impl Operator {
         }
     }
 
-    /// Returns the ray of an order comparison such as `>`: the side of the value that it selects, and if the value itself is
-    /// included. Returns `None` for any other operator.
+    /// Returns the ray of an order comparison such as `>`: the side of the operand on which the selected values lie, and if the
+    /// operand itself is included. Returns `None` for any other operator.
     pub(crate) fn ray(self) -> Option<Ray> {
         match self.shape().pattern {
             Pattern::Ray(ray) => Some(ray),

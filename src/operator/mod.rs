@@ -49,7 +49,7 @@
 //!
 //! - `operator/table.rs`: the variant, its name and its row;
 //! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax has
-//!   two words, such as `starts with`. Then also the grammar in the head of `criteria/text/mod.rs`;
+//!   two words, such as `starts with`. In this case, also the grammar in the head of `criteria/text/mod.rs`;
 //! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` already contains a name that other languages use for the operator. Change that
 //!   entry: it has priority over the synonyms in the row of the operator;
 //! - `criteria/foreign_search.rs` and `criteria/unsupported.rs`, if the operator searches inside strings. Remove the variants of

@@ -193,8 +193,8 @@ impl<'b> RowSet<'b> {
 
     /// Combines the bitmap `words` with the set, in place: `words & set`, `words | !set` and so on. The batch has `rows` rows.
     ///
-    /// Returns the value that all bits have, if the operation finds it without extra work. `Some(false)` then means that no bit is
-    /// set, and `Some(true)` that every bit is set. Bits after the last row stay zero.
+    /// Returns the value that all bits have, if the operation finds it without extra work. `Some(false)` means that no bit is set,
+    /// and `Some(true)` that every bit is set. Bits after the last row stay zero.
     pub(crate) fn combine_into(&self, how: Combine, words: &mut [u64], rows: usize) -> Uniform {
         match (self, how) {
             (Self::None, Combine::And) | (Self::All, Combine::AndNot) => {

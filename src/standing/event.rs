@@ -9,13 +9,13 @@ use crate::value::Timestamp;
 /// A change of the answer of a standing filter, caused by one write of a document.
 ///
 /// A write gives an event [`Entered`](EventKind::Entered) for each filter that selects the document only after the write. It gives
-/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. A filter may have
-/// [fields](crate::StandingFilter::with_fields), and select the document before and after the write. Then the write gives
+/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. For a filter with
+/// [fields](crate::StandingFilter::with_fields) that selects the document before and after the write, the write gives
 /// [`Changed`](EventKind::Changed) if the set of values of one of these fields has changed. A write that stores a document several
 /// times gives the difference between before and after the whole write.
 ///
-/// The events of a write follow each other. They are in the order of its documents, where a document that is stored several times
-/// has its last place. The events of one document are in no particular order. The events of
+/// The events of a write have consecutive numbers, in the order of its documents. A document that the write stores several times
+/// has the place of its last version. The events of one document are in no particular order. The events of
 /// [`insert_entering`](crate::Engine::insert_entering) are in the order of the filters, and then in insertion order of the
 /// documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Event {
     pub number: u64,
     /// The time of the write.
     pub time: Timestamp,
-    /// The name of the standing filter. A filter with another owner may have the same name: those of the host have none.
+    /// The name of the standing filter. A filter with another owner may have the same name. Filters of the host have no owner.
     pub filter: String,
     /// The [owner](crate::StandingFilter::owner) of the standing filter, if it has one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -48,7 +48,8 @@ pub enum EventKind {
     Entered,
     /// The filter does not select the document any more, or the document was deleted.
     Left,
-    /// The filter selects the document before and after the write. These are the names of its fields whose values have changed.
+    /// The filter selects the document before and after the write. Contains the names of the filter's fields whose values have
+    /// changed.
     Changed(Vec<String>),
 }
 

@@ -17,8 +17,8 @@ use crate::filter::{Document, Filter};
 
 /// A set of named filters, which finds the filters that select a document.
 ///
-/// To ask many filters one by one takes a time that grows with their number. A set has an index of the values that its filters ask
-/// for, so that a document is tested by few of them. All filters of a set belong to one catalogue.
+/// Testing a document with many filters one by one takes a time that grows with their number. A set has an index of the values in
+/// its filters, so a document is tested with few of them. All filters of a set belong to one catalogue.
 ///
 /// A set is `Send + Sync`. Filters are inserted and removed while other threads match documents: each match sees the set at one
 /// moment.
@@ -213,7 +213,7 @@ impl FilterSet {
         self.check_len(snapshot.len().saturating_add(new.count()))
     }
 
-    /// Replaces all filters by others.
+    /// Replaces all filters of the set by `filters`.
     ///
     /// # Errors
     /// Returns the errors of [`insert_many`](Self::insert_many). If there is an error, nothing is changed.
@@ -393,7 +393,7 @@ impl FilterSet {
         Ok(matches)
     }
 
-    /// Replaces the names in `matches` by those of the filters that select a document. Its memory is reused.
+    /// Replaces the names in `matches` by those of the filters that select a document. Reuses the memory of `matches`.
     ///
     /// ```
     /// use casefilter::{Catalog, Document, Filter, FilterSet, FilterMatches, StandingFilter};

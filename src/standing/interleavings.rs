@@ -34,10 +34,10 @@ fn matching(set: &FilterSet, case: &str) -> Vec<String> {
     matches.sorted().into_iter().map(str::to_owned).collect()
 }
 
-/// Replaces a pair of filters together while other filters are inserted, removed and merged, and readers match.
+/// Replaces a pair of filters together while other filters are inserted, removed and moved to a segment, and readers match.
 fn pairs_beside_singles() {
     let set = Arc::new(FilterSet::on(&Catalog::cases(), Shared::modelled));
-    // Enough filters for the next to be merged with them.
+    // So many filters at once become a segment.
     set.insert_many((0..95).map(|number| named(&format!("before {number}"), "other"))).unwrap();
     set.insert_many([named("a", "x"), named("b", "x")]).unwrap();
     for number in 0..28 {

@@ -4,14 +4,14 @@
 //! swaps a pointer, as in an engine. So a match never waits for a write.
 //!
 //! ```text
-//! snapshot ─┬─ recent: the last filters that were inserted, at most 31; each is asked by itself
+//! snapshot ─┬─ recent: the last filters that were inserted, at most 31; each is evaluated by itself
 //!           └─ layers: segments, each with the set of its removed names
 //! segment  ─── an immutable index of filters; 32 recent filters become a segment, and segments of similar size are merged
 //! ```
 //!
 //! The segments form a log-structured set, as in search engines. An insertion copies few pointers, and each filter is moved to a
 //! larger segment once for each size class. A removed or replaced filter stays in its segment, but its name is in the set of
-//! removed names. Merges leave it out.
+//! removed names. A merge leaves the filter out.
 //!
 //! | task | file |
 //! |---|---|
@@ -22,7 +22,7 @@
 //! | removed names of a segment | `removed` |
 //! | the index | `segment` |
 //! | events of writes: their kinds; finding them; those of one write; the latest ones | `event`; `watch`; `write_events`; `ring` |
-//! | the fields that filters read of a document | `reads` |
+//! | the fields that filters read from a document | `reads` |
 
 mod event;
 mod filter_set;

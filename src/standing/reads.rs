@@ -1,9 +1,9 @@
-//! The fields that filters read of a case.
+//! The fields that filters read from a case.
 
 use crate::catalog::FieldId;
 use crate::filter::Filter;
 
-/// The fields that filters read of a case, and whether they read the elements of arrays.
+/// The fields that filters read from a case, and whether they read the elements of arrays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     /// Ascending and without repetitions, after [`settle`](Self::settle).

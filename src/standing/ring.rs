@@ -39,7 +39,7 @@ struct Entry {
     fields: Vec<FieldId>,
 }
 
-/// New events, which readers see when this is dropped.
+/// New events, which readers see when this value is dropped.
 pub(crate) struct Added<'r> {
     _kept: MutexGuard<'r, Kept>,
 }
@@ -116,7 +116,8 @@ impl EventRing {
 
     /// Adds the events of a write. Readers wait until the result is dropped.
     pub(crate) fn add(&self, events: &WriteEvents) -> Added<'_> {
-        // Events that do not fit get numbers, and are not copied. The numbers are counted from 0, until the lock is taken.
+        // Events that do not fit get numbers, but are not copied. Numbers are counted from 0 here; the first new number is added
+        // under the lock.
         let not_kept = events.len().saturating_sub(self.most);
         let mut next = events.skipped();
         let mut added = Vec::new();
@@ -150,7 +151,7 @@ impl EventRing {
     ) -> Result<Vec<Event>, EventsGoneError> {
         let mut found = Vec::new();
         let mut after = number;
-        // The events that there are when the first piece is copied are the last ones that the answer has.
+        // The answer ends with the last event that exists when the first piece is copied.
         let mut last = u64::MAX;
         loop {
             let kept = self.kept.lock();
@@ -165,7 +166,7 @@ impl EventRing {
             let entries = kept.entries.iter().skip(known).flat_map(|entry| entry.events_from(from, catalog));
             let piece = entries.take_while(|event| event.number <= last);
             found.extend(piece.take(PIECE.min(most.saturating_sub(found.len()))));
-            // A write that waits comes next.
+            // Lets a waiting write take the lock next.
             MutexGuard::unlock_fair(kept);
             after = found.last().map_or(number, |event| event.number);
             if after >= last || found.len() >= most {

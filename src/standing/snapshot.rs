@@ -49,7 +49,7 @@ impl Layer {
 pub(super) enum Place {
     /// In `recent`.
     Recent(u32),
-    /// In a layer, with its id.
+    /// In a layer, with the id of the name.
     Layer(u32, u32),
 }
 
@@ -111,7 +111,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns what the filters read of a case: the fields of their tests, and the fields whose changes they report.
+    /// Returns what the filters read from a case: the fields of their tests, and the fields whose changes they report.
     pub(super) fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         for layer in &self.layers {

@@ -46,9 +46,10 @@ impl StandingFilter {
         Self { owner: owner.map(Into::into), ..Self::new(name, filter) }
     }
 
-    /// Sets the fields whose changes are of interest while the filter selects a document.
+    /// Sets the fields whose changes are reported while the filter selects a document.
     ///
-    /// Writes of an engine or store give an event [`Changed`](crate::EventKind::Changed) for them. Matches do not use them.
+    /// If their values change, a write of an engine or store gives an event [`Changed`](crate::EventKind::Changed). Matching does
+    /// not depend on these fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter};
@@ -97,7 +98,7 @@ impl StandingFilter {
         &self.filter
     }
 
-    /// Returns the fields whose changes are of interest, in the order of the catalogue, without repetitions.
+    /// Returns the fields whose changes are reported, in the order of the catalogue, without repetitions.
     #[must_use]
     pub fn fields(&self) -> &[FieldId] {
         &self.fields

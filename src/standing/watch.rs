@@ -1,4 +1,4 @@
-//! Finds the events of a write: asks the filters of a set for each case before and after the write.
+//! Finds the events of a write: for each case, finds the filters of a set that select it before and after the write.
 
 use std::sync::{Arc, Weak};
 
@@ -64,7 +64,7 @@ impl Watch<'_> {
     /// Adds the events of a case, given its values before and after the write. A new case has no values before, and a deleted case
     /// has none after.
     ///
-    /// Reads the columns of the fields of all filters, which may unwind.
+    /// Reads the columns of the fields of all filters. If a column cannot be read, the call unwinds.
     pub(crate) fn case(&mut self, id: &str, before: Option<CaseRow<'_>>, after: Option<CaseRow<'_>>) {
         let WatchRoom { reads: Reads { fields, has_elements }, before: old_row, after: new_row, .. } =
             self.room;
@@ -82,12 +82,12 @@ impl Watch<'_> {
             if is_there {
                 let take = |place| found.push(place);
                 self.snapshot.matching(row, self.catalog, &self.set.hasher, scratch, take);
-                // One filter is found once, so there are no equal places.
+                // Each filter is found at most once, so there are no equal places.
                 found.sort_unstable();
             }
         }
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
-        // The fields of which it is known whether they have changed.
+        // The fields that have been compared so far. The flag is true if the set of values of the field has changed.
         let mut known: SmallVec<[(FieldId, bool); 8]> = SmallVec::new();
         loop {
             match (old.peek(), new.peek()) {

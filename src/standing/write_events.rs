@@ -6,7 +6,7 @@ use super::snapshot::{Place, Snapshot};
 use crate::catalog::FieldId;
 use crate::value::Timestamp;
 
-/// The change that a write makes between a filter and a case.
+/// The change of a filter's answer for a case, caused by a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Entered,
@@ -22,7 +22,7 @@ enum Names {
     Own(Vec<Box<str>>),
 }
 
-/// The events of one write, by case. If a write has more events than readers need, only its last events are here.
+/// The events of one write, by case. If a write has more events than readers need, the list has only its last events.
 pub(crate) struct WriteEvents {
     names: Names,
     /// The count of events that are needed: the last ones of the write.
@@ -114,7 +114,7 @@ impl WriteEvents {
         self.fields.drain(..fields.min(self.fields.len()));
     }
 
-    /// Returns the number of events, with those that are not here.
+    /// Returns the number of events, including the events that were left out.
     pub(crate) fn len(&self) -> u64 {
         self.skipped.saturating_add(self.events.len() as u64)
     }

@@ -26,8 +26,8 @@ pub(super) enum Key {
 /// A position in a text. Methods skip white space before a token. Most methods look for the token first, because compact JSON
 /// has no white space.
 ///
-/// A method returns `None` if the text does not have the expected token. The position is then unspecified, unless its doc says
-/// otherwise.
+/// A method returns `None` if the text does not have the expected token. In that case, the position is unspecified, unless the doc
+/// of the method says otherwise.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     text: &'a str,

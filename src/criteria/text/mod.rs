@@ -24,12 +24,11 @@
 //! before it, `>=` from its start on, `<=` before its end and `>` from its end on. Only timestamp fields accept `on`.
 //!
 //! The expression after `has` tests single elements of an array of objects. The fields and arrays in it lie below that array, and
-//! may be written from there on. If a list of values follows `has`, the parser treats `has` as an operator of another language, and
-//! reports an error.
+//! their names may omit the path of the array. If a list of values follows `has`, the parser treats `has` as an operator of another
+//! language, and reports an error.
 //!
-//! The operands of the outermost `and` become the list of criteria of the body. Any other expression
-//! becomes a list with one criterion. Parentheses may nest as deeply as criteria. Redundant parentheses
-//! count, too.
+//! The operands of the outermost `and` become the list of criteria of the body. Any other expression becomes a list with one
+//! criterion. The limit of the nesting depth of criteria also applies to parentheses, including redundant parentheses.
 //!
 //! To add a form that only this syntax has, such as `on`, change `operator.rs`, `criterion.rs`, `phrase.rs`, `place.rs` and
 //! `filter/completions.rs`.

@@ -106,8 +106,8 @@ impl<'a> Operands<'a> {
 
     /// Returns the operator and values to write after `field`. Returns `None` if no criterion is equivalent.
     ///
-    /// If one criterion is not enough, the text continues with further criteria on the field. If the advice is a negation, the
-    /// caller adds `not` before the field.
+    /// If one criterion is not enough, the returned text continues with further criteria on the field. If the advice is a negation,
+    /// the caller adds `not` before the field.
     pub(super) fn after_field(&self, advice: Advice, field: &str, is_list: bool) -> Option<String> {
         let is_or = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::Or)));
         let is_and = matches!(self.join, None | Some(Join::Comma | Join::Connective(Connective::And)));

@@ -1,5 +1,4 @@
-//! Parses the operator of a criterion. Also recognises operators of other query languages there, to suggest the equivalent
-//! operator.
+//! Parses the operator of a criterion. Also recognises operators of other query languages, to suggest the equivalent operator.
 
 use super::super::advice::{Advice, Holds, WITHOUT_A_VALUE, for_several, is_quantifier, meant_by_time};
 use super::super::unsupported::is_no_value;

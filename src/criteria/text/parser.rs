@@ -203,8 +203,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reads opening parentheses, if there are any, and then one criterion. The word `not` may stand before each parenthesis and
-    /// before the criterion, also repeatedly.
+    /// Reads opening parentheses, if there are any, and then one criterion. The word `not` may stand once or repeatedly before each
+    /// parenthesis and before the criterion.
     fn term(&mut self) -> Result<()> {
         loop {
             if self.field_after_not()? {
@@ -265,7 +265,7 @@ impl<'a> Parser<'a, '_> {
             (Some(text), Some(around)) if !is_below(&text.text, around) => format!("{around}.{}", text.text),
             (Some(text), _) => text.text.to_string(),
         };
-        // No array has such a long path, and names in it are looked up with the path before them.
+        // No array has such a long path. Each lookup of a name in the parentheses would copy the path.
         let path = if path.len() > self.limits.string_bytes { String::new() } else { path };
         let text = text.map(|text| self.body.push_text(text));
         Ok(Some((text, path)))
@@ -321,8 +321,8 @@ impl<'a> Parser<'a, '_> {
         self.alternatives.push(node);
     }
 
-    /// Closes the groups that an error left open, if one of them is a `has (…)` group. Later names would otherwise be read as names
-    /// below its array.
+    /// Closes the groups that an error left open, up to the outermost `has (…)` group. Otherwise, names in such a group would be
+    /// looked up as names of the whole document.
     fn abandon(&mut self) {
         while !self.arrays.is_empty() && !self.open.is_empty() {
             self.close_group();

@@ -158,8 +158,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Returns the unsupported test that the next token, a wildcard, expresses. If the wildcard is the whole value, this is a
-    /// test for absence, otherwise a search inside a string.
+    /// Returns the unsupported test that the next token, a wildcard, expresses: [`Unsupported::Absence`] if the wildcard is the
+    /// whole value, otherwise [`Unsupported::Inside`].
     pub(super) fn unsupported_wildcard(&self) -> Unsupported {
         let mut ahead = self.lexer.clone();
         let is_alone = ahead.bump().is_err() || ends_value(&ahead.next);

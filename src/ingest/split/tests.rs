@@ -323,7 +323,8 @@ const FILES: [&str; 62] = [
     "{\"list\":{\"items\":[1]}]}{\"list\":{\"items\":[2]}}",
 ];
 
-/// Returns every file of [`FILES`], also with a byte-order mark, with a byte that is not UTF-8, and cut off at every position.
+/// Returns every file of [`FILES`] and its variants: with a byte-order mark, with a byte that is not UTF-8, and cut off at every
+/// position.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for file in FILES {

@@ -22,7 +22,7 @@ use crate::catalog::{Catalog, FieldId};
 use crate::filter::{Filter, PreparedFilter};
 use crate::predicate::Leaf;
 
-/// A name with the text of its filter, as offsets of [`Builder::texts`].
+/// A name with the text of its filter, as offsets in [`Builder::texts`].
 struct NewName {
     start: u32,
     name_end: u32,
@@ -121,7 +121,7 @@ impl<'b> Builder<'b> {
     /// Adds a filter. Its name must be new.
     pub(in crate::standing) fn add(&mut self, name: &str, filter: &Filter, watched: Option<Watched>) {
         let (first_word, first_rule) = (self.words.len(), self.rule_ends.len());
-        // The tests of elements are joined with conditions that their case must meet, by which they are found.
+        // In this tree, each test of elements is joined with conditions on the whole case, which can be keys.
         let tree = filter.searched();
         for rule in rules(tree) {
             let is_small = compile(tree, &rule, self.catalog, &mut self.interned, &mut self.words).is_some();

@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 4096;
 /// The largest number of values of a test that is split into a step for each value.
 const MOST_SPLIT: usize = 64;
 
-/// The place that numbers the atoms and the other tests of rules.
+/// An interner, which numbers the atoms and the other tests of rules.
 pub(super) trait Intern {
     fn atom(&mut self, leaf: &Leaf, kind: AtomKind, text: &str) -> u32;
     fn other(&mut self, filter: Filter) -> u32;
@@ -147,7 +147,7 @@ fn tests_of<I: Intern>(leaf: &Leaf, catalog: &Catalog, intern: &mut I) -> (Small
                 Set::Strings(points) if points.as_slice().len() <= MOST_SPLIT => {
                     points.texts().map(|text| atom(intern, leaf, AtomKind::Text, text)).collect()
                 }
-                // One value is necessary for all of them.
+                // A case that has all values also has the first value, so the atom of this value can be a key.
                 Set::Strings(points) => {
                     let first = points.texts().next().map(|text| atom(intern, leaf, AtomKind::Text, text));
                     first.into_iter().chain([other(intern, Test::All(set.clone()))]).collect()

@@ -1,13 +1,14 @@
 //! Chooses the keys of each rule: the tests by which it is found, the most selective first.
 //!
-//! The chance that a case has a value is estimated from the rules themselves: a value that few rules ask for is probably a value
+//! The chance that a case has a value is estimated from the rules themselves: a value that few rules contain is probably a value
 //! that few cases have. A range is estimated by the share of all bounds that it contains.
 
 use std::collections::BTreeMap;
 
 use super::program::{self, Operation, Step};
 
-/// Ranges count as this many times less selective: a range ends a path, and a search of ranges takes longer than that of an atom.
+/// The factor by which ranges are treated as less selective: a range ends a path, and a search of ranges takes longer than that of
+/// an atom.
 const RANGE_COST: f64 = 4.0;
 
 /// A test that holds for a greater share of cases can only be the first key of its rule.

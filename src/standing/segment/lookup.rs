@@ -96,8 +96,8 @@ impl Lookup {
     }
 
     /// Calls `found` for each rule that may hold for a case. The second argument is true if the case has several values in the
-    /// field of the rule's range. Then the same range may be found again. A rule with several places in the tree may be found at
-    /// each of them. `fields` are the fields of the rules. `open` is scratch space for the nodes to visit.
+    /// field of the rule's range. In that case, the same range may be found again. A rule with several places in the tree may be
+    /// found at each of them. `fields` are the fields of the rules. `open` is scratch space for the nodes to visit.
     #[inline]
     pub(super) fn find(
         &self,

@@ -9,13 +9,13 @@ use super::super::hasher::Hasher;
 use super::count::count;
 use crate::catalog::FieldId;
 
-/// The fields of a [`StandingFilter`](crate::StandingFilter) whose changes are of interest. The set only keeps them.
+/// The fields of a [`StandingFilter`](crate::StandingFilter) whose changes are reported. Matching does not depend on them.
 pub(in crate::standing) type Watched = std::sync::Arc<[FieldId]>;
 
 /// The names of a segment, each with the text of its filter. The id of a name is its index.
 #[derive(Debug, Default)]
 pub(in crate::standing) struct Names {
-    /// For each name: the name, and the text that its filter is kept as.
+    /// For each name: the name, and the text from which its filter can be compiled again.
     texts: String,
     /// The end of the texts of each name.
     ends: Vec<u32>,
@@ -61,7 +61,7 @@ impl Names {
         self.both(id).0
     }
 
-    /// Returns the text that the filter of a name is kept as.
+    /// Returns the text from which the filter of a name can be compiled again.
     pub(in crate::standing) fn kept(&self, id: u32) -> &str {
         self.both(id).1
     }

@@ -13,7 +13,7 @@ use super::truths::Truths;
 
 /// The offset of a jump that makes the rule false.
 pub(super) const FALSE: u32 = u32::MAX;
-/// The offset of a jump that makes the rule true. Every offset after the last step does.
+/// The offset of a jump that makes the rule true. Every offset after the last step has this effect, except [`FALSE`].
 pub(super) const TRUE: u32 = u32::MAX - 1;
 
 /// The operation of a step, with its arguments.
@@ -135,7 +135,7 @@ pub(super) fn range_words((low, high): (i64, i64)) -> [u32; Operation::RANGE] {
     [low, low_high, high, high_high]
 }
 
-/// Up to this number of atoms of a field, each is compared.
+/// A list of at most this number of atoms is searched linearly, a longer list by binary search.
 const FEW: usize = 8;
 
 fn has(sorted: &[u32], atom: u32) -> bool {

@@ -18,7 +18,7 @@ const MOST_BRANCHES: usize = 16;
 /// Only a conjunction of at most this number of nodes is split.
 const MOST_NODES: usize = 64;
 
-/// Up to this number of values, a set is a key, and a step of a program.
+/// The largest number of values of a set that can be a key, and that one step of a program can test.
 pub(super) const MOST_VALUES: usize = 1 << 16;
 
 /// Returns the rules of a normal form. There are none if it is the constant false.
@@ -40,7 +40,7 @@ pub(super) fn rules(tree: &Tree<Leaf>) -> Vec<Conjunction> {
     rules
 }
 
-/// Returns the nodes whose conjunction is a node.
+/// Returns the nodes whose conjunction is equal to `node`.
 fn conjuncts(tree: &Tree<Leaf>, node: usize) -> Conjunction {
     match tree.get(node) {
         Some(Node::Branch(Connective::And, children)) => children.clone(),

@@ -25,7 +25,7 @@ pub(in crate::standing) struct Segment {
     pub(super) patterns: Vec<FieldPatterns>,
     /// The fields of the steps, ascending.
     pub(super) fields: Vec<FieldId>,
-    /// The fields that the filters read of a case, also to report changes.
+    /// The fields that the filters read from a case, including the fields whose changes they report.
     pub(in crate::standing) reads: Reads,
     /// The tests that the evaluator of documents evaluates.
     pub(super) others: Vec<Arc<PreparedFilter>>,
@@ -56,7 +56,7 @@ pub(in crate::standing) struct Scratch {
 }
 
 impl Scratch {
-    /// Begins with a case. Results of another case are not used any more.
+    /// Begins the matching of a case with a segment that has `others` other tests. Earlier results are not used any more.
     fn begin(&mut self, others: usize) {
         if let Some(stamp) = self.stamp.checked_add(1) {
             self.stamp = stamp;
