@@ -105,7 +105,7 @@ pub(crate) fn scan(
 /// Answers a request from Parquet files.
 #[cfg(feature = "arrow")]
 fn scan_parquet(cases: &Cases, scan: Scan) -> Result<Result<ScanAnswer, LoadReason>, Failure> {
-    // If a file cannot be opened, the import reports the error.
+    // If a file cannot be opened, the files have to be loaded, and loading reports the error.
     let files = cases.paths().map(|path| File::open(path).map(|file| (name_of(path), file)));
     let Ok(files) = files.collect::<Result<Vec<(String, File)>, _>>() else {
         return Ok(Err(LoadReason::Failed));
@@ -156,7 +156,7 @@ impl ScannedFiles {
             let fields = request.filter.fields();
             let names = fields.into_iter().filter_map(|field| catalog.get(field)).map(Field::name);
             let narrow = catalog.allow(names).ok()?;
-            // If the filter also names other fields, such as fields that its normal form does not test, this is an error.
+            // If the filter also names other fields, such as fields that its normal form does not test, it does not compile.
             let own = compile(&narrow).ok().filter(|own| own.filter.to_json() == request.filter.to_json())?;
             hints(&narrow, &own)
         };

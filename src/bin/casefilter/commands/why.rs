@@ -109,7 +109,7 @@ fn scan_case(
         let scanned = scan(&args.cases, (catalog, mode), request, None, Documents::Forgotten)?;
         Ok::<_, Failure>(scanned.answered().map(|scanned| scanned.answer.answer))
     };
-    // A request for counts of no field counts the selected cases.
+    // A request for counts that names no field returns only the number of selected cases.
     let selected = FacetsRequest::new(request.filter.clone());
     let of_id = of_id(catalog, &args.id)?;
     let scanned = scan(&args.cases, (catalog, mode), &of_id, Some(&selected), Documents::Kept)?;

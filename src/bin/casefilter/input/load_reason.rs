@@ -12,7 +12,7 @@ pub(crate) enum LoadReason {
     /// An import may report an error of a Parquet file or of one of its cases.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only for Parquet files"))]
     MalformedParquet,
-    /// An engine rejects the request, or a file cannot be opened. The caller then gets the error of the engine.
+    /// An engine rejects the request, or a file cannot be opened. Loading the files or searching them then returns the error.
     Failed,
 }
 
