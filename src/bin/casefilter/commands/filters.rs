@@ -45,7 +45,7 @@ enum Filters {
     Remove(Remove),
 }
 
-/// Add standing filters, or replace those of the same names, all or none
+/// Add standing filters, or replace the filters with the same names, all or none
 ///
 /// FILE contains one standing filter per line, as for `casefilter match`. A filter with "fields":[…] also gives an event when the
 /// values of these fields change while it selects the case. If the output is not a terminal, prints JSON: {"added":…,"replaced":…}.

@@ -88,7 +88,7 @@ pub(crate) struct Args {
     /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     ///
     /// In records, a malformed optional member or list element is left out. The complete record is left out if the malformed member
-    /// is required. It is also left out if the meaning would change without the member, as for active or the countries of a step.
+    /// is required. It is also left out if the meaning would change without the member, as for `active` or the countries of a step.
     /// Standard error lists what was left out, and the exit status is 3.
     #[arg(long)]
     lenient: bool,

@@ -33,8 +33,8 @@ use crate::output::wrap::{line_width, wrapped};
 /// "criteria":[{"path":…,"depth":…,"holds":…,"field":…,"op":…,"values":[…]},…],
 /// "fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}
 ///
-/// Each criterion comes before its children. If absent is true, the document has no value in the field. Then values contains the
-/// default value of the field, if it has one. The position counts from 1. For a case that is not selected, page is null.
+/// Each criterion comes before its children. If `absent` is true, the document has no value in the field. Then `values` contains
+/// the default value of the field, if it has one. The position is counted from 1. For a case that is not selected, `page` is null.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

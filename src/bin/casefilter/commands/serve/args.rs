@@ -280,7 +280,8 @@ pub(crate) struct Args {
 
     /// Number of events that the database keeps, of all tokens together [default: the setting of the database, at first 1000000]
     ///
-    /// A client that asks for events before these gets 410. The database keeps this setting, also for other commands.
+    /// A client that asks for events that the database does not keep any more gets 410. The database keeps this setting, also for
+    /// other commands.
     #[arg(long, value_name = "N", env = "CASEFILTER_KEEP_EVENTS", help_heading = "Standing filters")]
     pub(super) keep_events: Option<u64>,
 
@@ -309,8 +310,8 @@ pub(crate) struct Args {
 
     /// Use TLS with the certificates in this PEM file; the certificate of the service must be the first
     ///
-    /// The service follows this file and that of the key: a new pair is used for new connections within a few seconds, also after
-    /// SIGHUP. If the pair is not valid, the service logs the error and keeps the old one.
+    /// The service follows this file and that of the key: a new pair is used for new connections within a few seconds. SIGHUP makes
+    /// the service read both files again. If the pair is not valid, the service logs the error and keeps the old one.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT")]
     pub(super) tls_cert: Option<PathBuf>,
 
