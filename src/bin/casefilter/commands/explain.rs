@@ -30,16 +30,17 @@ use crate::output::wrap::line_width;
 /// the criterion selects, and `alone` has the time that its evaluation takes. If the output is not a terminal, prints the members
 /// of casefilter::explain::Explanation as JSON.
 ///
-/// These methods evaluate a criterion in a batch. zone map: the least and the greatest value. dictionary: the list of distinct
-/// strings. substring index: tests of only the strings that may contain a part. key index: a hash table of all values. postings: a
-/// list of rows for each value. bitmap: a bit for each row. sorted rows: a binary search. stored order: a binary search, if the
-/// cases are stored in the order of the field. scan: the value of each row. few rows: the latest cases, which have no index yet.
-/// criteria below: the nested criteria.
+/// These methods evaluate a criterion in a batch. constant: the same result for every row. zone map: the least and the greatest
+/// value. dictionary: the list of distinct strings. substring index: tests of the strings that may contain the sought text. key
+/// index: a hash table of all values. postings: a list of rows for each value. bitmap: a bit for each row. sorted rows: a binary
+/// search. stored order: a binary search, if the cases are stored in the order of the field. offsets: the number of values of each
+/// row. scan: the value of each row. elements: the elements of an array of objects. few rows: the latest cases, which have no index
+/// yet. criteria below: the nested criteria.
 ///
-/// `search` and `stats` do not load files: they test each case while they read the files. So does `explain`, which then shows how
-/// much of the files it has read. With --loaded, it loads the files, and explains how the request is answered from the loaded
-/// cases. A database is always explained in this way. Some files have to be loaded, such as a Parquet file beside an NDJSON file.
-/// Then the last line is the reason, and the JSON has the reason as loaded_because.
+/// `search`, `stats` and `why` do not load files: they test each case while they read the files. So does `explain`, which then
+/// shows how much of the files it has read. With --loaded, it loads the files, and explains how the request is answered from the
+/// loaded cases. A database is always explained in this way. Some files have to be loaded, such as a Parquet file beside an NDJSON
+/// file. Then the last line is the reason, and the JSON has the reason as loaded_because.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
