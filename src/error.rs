@@ -185,8 +185,8 @@ impl serde::Serialize for ErrorKind {
 
 /// An error in a request or a document.
 ///
-/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. Errors
-/// that are not about a part of the input, such as that of a stopped search, have no position.
+/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. If the
+/// error is not about a part of the input, no byte offset is shown. The error of a stopped search shows only the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -246,7 +246,7 @@ impl Error {
         self
     }
 
-    /// Returns true if the error is that of a stopped search: stopped by its [`CancelToken`](crate::CancelToken) or at its
+    /// Returns true if the error reports a search that was stopped by its [`CancelToken`](crate::CancelToken) or at its
     /// [`Deadline`](crate::Deadline).
     #[must_use]
     pub fn is_stop(&self) -> bool {
@@ -277,7 +277,7 @@ impl fmt::Display for Error {
             f.write_str(&self.path)?;
         }
         match self.kind {
-            // These errors are not about a part of the input, so they have no position.
+            // These errors are not about a part of the input, so no byte offset is shown.
             ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => {}
             _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
             _ => write!(f, " (byte {})", self.offset)?,
@@ -453,8 +453,9 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
-/// Returns the candidate most similar to `word`, if one is similar enough. A candidate that differs only in case is preferred. The
-/// second choice is a candidate whose last path segment is `word`, ignoring case. The third is the smallest edit distance.
+/// Returns the candidate most similar to `word`, if one is similar enough. The first choice is a candidate that differs only in
+/// case. The second choice is a candidate whose last path segment is `word`, ignoring case. The third choice is the candidate with
+/// the smallest edit distance.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     nearest_two(word, candidates).first().copied()
 }

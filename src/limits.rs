@@ -1,9 +1,9 @@
 //! The configurable limits on requests and documents (`Limits`), and their defaults.
 //!
 //! Stored documents are read without the limits on documents, because a host may lower a limit later.
-//! `Limits::for_stored_documents` lifts these limits, and must also lift a new one. `grep -rn 'read_case(' src` finds the readers
-//! of documents. A new limit on bodies must be lifted in `filter/limits.rs`, and raised in `service/admin/search.rs`. A limit on
-//! documents that the template checks also changes `ingest/segments.rs`.
+//! `Limits::for_stored_documents` lifts these limits. If you add a limit on documents, lift it there, too.
+//! `grep -rn 'read_case(' src` finds the code that reads documents. If `ingest/template.rs` checks the new limit, also change
+//! `ingest/segments.rs`. If you add a limit on bodies, lift it in `filter/limits.rs`, and raise it in `service/admin/search.rs`.
 //!
 //! A new kind of error needs a case in `tests/data/errors.txt`, or a line in `elsewhere` in `tests/errors.rs`.
 
@@ -80,7 +80,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns these limits without those of single documents. A stored document was within the limits when it was stored, and
+    /// Returns these limits without the limits on single documents. A stored document was within the limits when it was stored, and
     /// later limits do not apply to it.
     #[cfg(any(feature = "arrow", feature = "sql", feature = "store"))]
     pub(crate) fn for_stored_documents(self) -> Self {

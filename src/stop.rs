@@ -8,10 +8,11 @@
 //! # Calls of the check
 //!
 //! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset call it before each batch.
-//! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. In planning, the loops
-//!   go over the nodes, the strings that a pattern is tested on, and the parts of long lists of values. In programs, they go over
-//!   the instructions. In tests of single rows, they go over the members of the filter, and in top rows over the leaves. Key
-//!   lookups, counts of listed rows, and sorting (see `sort`) have such loops, too.
+//! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. The planner loops over
+//!   the nodes of the filter, the strings that a pattern is tested on, and the parts of long lists of values. The program of a
+//!   batch loops over its instructions. Tests of single rows loop over the members of the filter. Tests of top rows (see
+//!   `exec/scattered_rows.rs`) loop over the leaves of the filter. Key lookups, counts of listed rows, and sorting (see `sort`)
+//!   have such loops, too.
 //!
 //! So the time between two calls depends neither on the number of cases nor on the size of the filter. It is below a millisecond,
 //! with these exceptions:

@@ -92,8 +92,8 @@ struct Applicant {
 }
 
 impl Applicant {
-    /// Draws the applicant of a case. A quarter of the cases belong to one of 40,000 applicants, and some of these are much more
-    /// frequent than others. All other cases belong to one of five million applicants.
+    /// Draws the applicant of a case. A quarter of the cases belong to 40,000 applicants, some of whom have many more cases than
+    /// others. All other cases belong to five million applicants.
     fn draw(seed: u64, draws: &mut Draws) -> Self {
         let number = if draws.percent(25) {
             let regulars = 40_000;
@@ -187,7 +187,7 @@ impl Case {
         }
         json.text("lastNameEn", last_en);
         if draws.percent(95) {
-            // The date of birth is from 1940 to 2005. It is the number of days before or after 1970.
+            // The date of birth is from 1940 to 2005. It is written as milliseconds before or after 1970.
             let days = draws.below(24_000);
             json.raw(if days < 10_957 { ",\"dob\":\"-" } else { ",\"dob\":\"" });
             json.decimal(days.abs_diff(10_957) * DAY_S * 1_000);

@@ -1,5 +1,5 @@
-//! Generates the records that the sample cases refer to, with the ids in these cases: verification levels, applicants, their
-//! documents, and AML cases.
+//! Generates records that match the sample cases: verification levels, applicants, their documents, and AML cases. The applicants
+//! and the AML cases have the ids that the sample cases contain.
 
 use std::collections::HashSet;
 

@@ -72,12 +72,12 @@ struct List {
 
 /// Check that no record of an audit log was changed, left out or put in
 ///
-/// The exit status is 1 if one was; the message names the first such record. The hashes have no key, so a user who can write the
-/// files can change records and write new hashes after them. This command finds that only with --head: a record that was noted
-/// before in another place. The same applies to records that were removed from the end. The service logs its last record when it
-/// starts and stops, and this command prints it.
+/// If one was, the exit status is 1, and the message names the first such record. The hashes have no key, so a user who can write
+/// the files can change records and compute new hashes. The command detects such a change only with --head, which names a record
+/// that was noted earlier in another place. The same applies to records that were removed from the end. When the service starts and
+/// stops, it logs the last record of the audit log. This command also prints that record.
 ///
-/// The log must begin with record 1. If you have moved the oldest files away, note the number of the first record that is left, and
+/// The log must begin with record 1. If you have moved the oldest files away, note the number of the first remaining record, and
 /// give it by --first. With --older-removed, any whole files may be missing at the beginning.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -167,7 +167,7 @@ fn row(record: &Map<String, Value>) -> Vec<String> {
     let text = |name: &str| match record.get(name) {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
-        // A record about the log, and a request of an operator, have no operation.
+        // A record about the log has no operation, and neither does the record of an operator's request.
         None if name == "operation" => {
             let other = record.get("request").or(record.get("event"));
             other.and_then(Value::as_str).unwrap_or_default().to_owned()

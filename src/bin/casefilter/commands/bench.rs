@@ -1,4 +1,4 @@
-//! The command `bench`: measures how long requests of the user take on cases of the user.
+//! The command `bench`: measures how long the user's requests take on the user's cases.
 
 mod lines;
 mod timing;
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: PathBuf,
 
-    /// End with exit status 2 if any request is bad; the others are measured nevertheless
+    /// End with exit status 2 if any request is bad; all other requests are measured nevertheless
     #[arg(long)]
     fail_on_error: bool,
 

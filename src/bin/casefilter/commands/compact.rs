@@ -85,7 +85,7 @@ fn compact(mut store: Store, path: &Path) -> Result<Compacted, Failure> {
     let bytes_before = size()?;
     let working = Working::on("compacting the database");
     let compacted = (|| {
-        // One pass may not move all pages, so it is repeated until there are no more pages to move.
+        // One pass does not always move all pages, so it is repeated until there are no more pages to move.
         while store.compact()? {}
         store.close()
     })();

@@ -17,7 +17,7 @@ use crate::output::stdout::Output;
 
 use shell_word::Word;
 
-/// The largest database whose values are completed, in bytes. Opening it takes a few milliseconds.
+/// The maximum size of a database whose values are completed, in bytes. Opening it takes a few milliseconds.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Complete the last word of a command line
@@ -279,7 +279,7 @@ fn open(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates
 }
 
-/// Inserts the part of the last word before the written value.
+/// Puts the flag in front of each completion, if the last word has a flag; see [`flag_before`].
 fn with_flag(mut candidates: Vec<Candidate>, written: &str, last: &str) -> Vec<Candidate> {
     let flag = flag_before(last, written);
     candidates.iter_mut().for_each(|candidate| candidate.text.insert_str(0, flag));

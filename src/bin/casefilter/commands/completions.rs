@@ -19,7 +19,7 @@ const FISH: &str = include_str!("completions/casefilter.fish");
 /// If the cases are in a database of at most 64 MiB, the script also completes values of these cases. It does not if a service has
 /// the database open.
 ///
-/// The scripts for PowerShell and Elvish complete commands, flags and the values of flags.
+/// The scripts for PowerShell and Elvish complete only commands and flags.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

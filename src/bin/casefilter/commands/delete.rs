@@ -33,7 +33,7 @@ const DELETIONS: &str = "/deletions";
 /// If a service has the database open, the service deletes the cases. If the filter then selects another number of cases than was
 /// printed, nothing is deleted.
 ///
-/// The file may still contain bytes of deleted cases, also after `casefilter compact`: `casefilter erase` removes them. With a
+/// The file may still contain bytes of deleted cases, even after `casefilter compact`: `casefilter erase` removes them. With a
 /// history, the cases can still be found by `search --as-of`. Earlier backups still contain the cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -195,7 +195,7 @@ fn delete_locally(store: Store, request: &SearchRequest, args: &Args) -> Result<
     close_written(*store).map(|()| done)
 }
 
-/// A deletion that a service counts, or executes if `expected` is set.
+/// A deletion. If `expected` is set, the service executes it. Otherwise, the service only counts the selected cases.
 #[derive(Serialize)]
 struct Deletion {
     body: Option<String>,

@@ -33,20 +33,21 @@ const ERASURES: &str = "/erasures";
 /// `--history`), and their ids in the events of standing filters.
 ///
 /// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from
-/// what remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. If
-/// nothing is found, it does so too, because the file may have bytes of a case that was deleted before.
+/// what remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. It
+/// does this even if it finds nothing to erase, because the file may contain bytes of a case that was deleted before.
 ///
-/// A service first lets imports, backups and copies end that are in progress. The command cannot reach backups and copies that were
-/// made before, nor exports, also one that began before and is still being written. Nor can it reach the audit log, which has
-/// filters and ids of applicants, the logs of the service, and blocks that the file system has freed. Standing filters that contain
-/// one of the given ids, in their name or their criteria, are not changed; they are listed. So are the applicants that are copies
-/// of the applicant, made with a share token. They belong to other clients: erase each by its id if it must go. A value that other
-/// cases have too, such as a shared address, stays there. The events of a case that was deleted before keep its id, unless --case
-/// names it.
+/// A service first waits until the imports, backups and copies that are in progress have ended. The command cannot reach earlier
+/// backups and copies, or exports, even an export that is still being written. Nor can it reach the logs of the service, blocks
+/// that the file system has freed, or the audit log. The audit log contains filters and ids of applicants.
+///
+/// Standing filters that contain one of the given ids, in their name or their criteria, are listed, but not changed. Copies of the
+/// applicant that were made with a share token are also listed, but not erased, because they belong to other clients. To erase a
+/// copy, give its id by --applicant. A value that other cases have too, such as a shared address, stays in those cases. The events
+/// of a case that was deleted before keep its id, unless --case names it.
 ///
 /// If the output is not a terminal, prints JSON:
 /// {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…],"copies":[…]}. If a service has the database open, the
-/// service does it, and its audit log gets a record with these numbers and hashes of the ids.
+/// service erases. Its audit log then gets a record with these numbers and with hashes of the ids.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -95,7 +96,7 @@ struct Done {
     #[serde(flatten)]
     erased: ErasureReport,
     standing_filters: Vec<Named>,
-    /// The ids of the copies of the applicant, which stay.
+    /// The ids of the copies of the applicant. The copies are not erased.
     #[serde(default)]
     copies: Vec<String>,
 }
@@ -104,7 +105,7 @@ struct Done {
 #[derive(Serialize, Deserialize)]
 struct Named {
     name: String,
-    /// The owner, for a filter of a token of a service.
+    /// The owner, if the filter belongs to a token of a service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
 }

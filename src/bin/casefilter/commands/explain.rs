@@ -26,20 +26,21 @@ use crate::output::wrap::line_width;
 ///
 /// For each criterion, the output shows the number of cases that it is expected to select (~ marks an estimate). It also shows the
 /// methods that evaluate the criterion, each with its number of batches of up to 65,536 cases. With --analyze the request is
-/// executed once, and each criterion is also evaluated separately on all cases. Then kept is the number of cases that it selects,
-/// and alone is the time that it takes. If the output is not a terminal, prints the members of casefilter::explain::Explanation as
-/// JSON.
+/// executed once, and each criterion is also evaluated separately on all cases. The column `kept` then has the number of cases that
+/// the criterion selects, and `alone` has the time that its evaluation takes. If the output is not a terminal, prints the members
+/// of casefilter::explain::Explanation as JSON.
 ///
-/// These methods evaluate a criterion in a batch. zone map: the least and the greatest value. dictionary: the list of distinct
-/// strings. substring index: tests of the strings that may have a part. key index: a hash table of all values. postings: a list
-/// of rows for each value. bitmap: a bit for each row. sorted rows: a binary search. stored order: a binary search, if the cases
-/// are stored in that order. scan: the value of each row. few rows: the latest cases, which have no index yet. criteria below:
-/// the nested criteria.
+/// These methods evaluate a criterion in a batch. constant: the same result for every row. zone map: the least and the greatest
+/// value. dictionary: the list of distinct strings. substring index: tests of the strings that may contain the sought text. key
+/// index: a hash table of all values. postings: a list of rows for each value. bitmap: a bit for each row. sorted rows: a binary
+/// search. stored order: a binary search, if the cases are stored in the order of the field. offsets: the number of values of each
+/// row. scan: the value of each row. elements: the elements of an array of objects. few rows: the latest cases, which have no index
+/// yet. criteria below: the nested criteria.
 ///
-/// `search` and `stats` do not load files: they test each case while they read the files. So does `explain`, which then shows how
-/// much of the files it has read. With --loaded, it loads the files, and explains how the loaded cases answer the request. A
-/// database is always explained in this way. A Parquet file with a malformed value has to be loaded. Then the last line is the reason,
-/// and the JSON has it as loaded_because.
+/// `search`, `stats` and `why` do not load files: they test each case while they read the files. So does `explain`, which then
+/// shows how much of the files it has read. With --loaded, it loads the files, and explains how the request is answered from the
+/// loaded cases. A database is always explained in this way. A Parquet file with a malformed value has to be loaded. Then the last
+/// line is the reason, and the JSON has the reason as loaded_because.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -68,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long)]
     analyze: bool,
 
-    /// Load the files, and explain how the loaded cases answer, as with `search --requests`
+    /// Load the files, as `search --requests` does, and explain how the request is answered from the loaded cases
     #[arg(long)]
     loaded: bool,
 

@@ -22,7 +22,7 @@ pub(crate) struct ExtraColumns {
     /// Add columns of element numbers, which `has` needs: for all arrays of objects, or only for these arrays
     ///
     /// Use the same value for `export`, `ddl` and `sql`. The columns contain a number of 8 bytes for each element of an array, and
-    /// for each value below it.
+    /// for each value in an element.
     #[arg(
         long = "elements",
         value_name = "ARRAY,…",

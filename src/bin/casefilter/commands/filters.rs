@@ -21,8 +21,8 @@ use crate::output::stdout::{Format, Output};
 
 /// Add, list and remove the standing filters of a database
 ///
-/// Each write to a database with standing filters gives events: which of them a case enters and leaves. `casefilter watch` prints
-/// them. If a service has the database open, the service does what these commands ask for.
+/// Each write to a database with standing filters creates events. An event says which filter a case enters or leaves.
+/// `casefilter watch` prints the events. If a service has the database open, the service does what these commands ask for.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +45,7 @@ enum Filters {
     Remove(Remove),
 }
 
-/// Add standing filters, or replace those of the same names, all or none
+/// Add standing filters, or replace the filters with the same names, all or none
 ///
 /// FILE contains one standing filter per line, as for `casefilter match`. A filter with "fields":[…] also gives an event when the
 /// values of these fields change while it selects the case. If the output is not a terminal, prints JSON: {"added":…,"replaced":…}.
@@ -89,8 +89,8 @@ struct ListArgs {
 
 /// Remove standing filters by their names
 ///
-/// Stops at the first name that no filter has. A token that was revoked leaves its filters: remove them by --owner. If the output
-/// is not a terminal, prints JSON: {"removed":…}.
+/// Stops at the first name that no filter has. When a token is revoked, its filters stay in the database: remove them by --owner.
+/// If the output is not a terminal, prints JSON: {"removed":…}.
 #[derive(clap::Args)]
 struct Remove {
     /// The database
@@ -128,7 +128,7 @@ struct Removed {
 #[derive(Serialize)]
 struct Line<'f> {
     name: &'f str,
-    /// The owner, for a filter of a token of a service.
+    /// The owner, if the filter belongs to a token of a service.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<&'f str>,
     #[serde(rename = "where")]
@@ -150,7 +150,7 @@ fn catalog_of(database: &Path, admin: &Admin) -> Result<Catalog, Failure> {
     stored(database, admin)
 }
 
-/// Returns the lines of filters, in order: first those without an owner.
+/// Returns a line for each filter, in the same order.
 fn lines<'f>(filters: &'f [StandingFilter], catalog: &'f Catalog) -> Vec<Line<'f>> {
     let field = |id: &casefilter::FieldId| catalog.get(*id).map(casefilter::Field::name);
     let line = |filter: &'f StandingFilter| Line {
@@ -197,7 +197,7 @@ struct List {
 
 fn add(args: &Add) -> Result<Status, Failure> {
     let catalog = catalog_of(&args.db, &args.admin)?;
-    // The present time lets the error for `now` say why a standing filter cannot have it.
+    // The builder knows the present time, so that the error for `now` explains why a standing filter cannot contain `now`.
     let builder = args.dialect.builder(&args.dialect.extend(catalog.clone()));
     let filters: Vec<StandingFilter> =
         read_filters(&args.filters, builder.catalog(), &builder)?.iter().collect();

@@ -20,8 +20,8 @@ use crate::output::status::Status;
 /// output depends only on --cases and --seed, not on the machine. Without compression and Parquet, it does not depend on the
 /// version of casefilter.
 ///
-/// With --kind the command makes the records that the service uses in addition to cases. The first are those of the applicants
-/// `anna` and `firm`. Then follow those of the applicants and AML cases in the sample cases of the same --cases and --seed.
+/// With --kind the command makes the records that the service uses in addition to cases. The first records belong to the applicants
+/// `anna` and `firm`. Then come the records of the applicants and AML cases in the sample cases with the same --cases and --seed.
 /// `casefilter import --kind` accepts them, in the order levels, applicants, documents, aml-cases.
 #[derive(clap::Args)]
 #[command(after_help = "\

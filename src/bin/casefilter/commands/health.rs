@@ -22,7 +22,7 @@ use crate::output::status::Status;
 /// Ask a running service whether it works
 ///
 /// The exit status is 0 if the service answers /healthz with status 200 in time, and 1 otherwise. Without --url, the command reads
-/// the environment variables of `serve` and the file of --config, so that it fits the service of the same container. It asks the
+/// the environment variables of `serve` and the file of --config, so that it asks the service in the same container. It asks the
 /// address of --ops-listen if there is one, otherwise that of --listen, on this machine.
 ///
 /// With TLS, the certificate is not verified: the command sends no secrets, and reads only a status.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_OPS_LISTEN")]
     ops_listen: Option<SocketAddr>,
 
-    /// The certificate of the service, if it uses TLS at its public address; only the presence of this setting counts
+    /// The certificate of the service, if it uses TLS at its public address; the file is not read
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT")]
     tls_cert: Option<PathBuf>,
 

@@ -50,7 +50,7 @@ use crate::output::stdout::{Format, Output};
 /// applicant has a date (createdAt, review.createDate, review.reviewDate) that is later than the change. Standard error reports the
 /// kept and the overwritten changes.
 ///
-/// Of two imports that would make the same database, the later one ends at once, or waits for the other with --wait.
+/// If two imports would create the same database, the later import ends at once. With --wait, it waits for the earlier import.
 ///
 /// If a service has the database open, the service imports the cases. It continues to answer searches and updates.
 ///
@@ -88,7 +88,7 @@ pub(crate) struct Args {
     /// Leave out malformed cases, and treat malformed fields as absent, instead of rejecting the files
     ///
     /// In records, a malformed optional member or list element is left out. The complete record is left out if the malformed member
-    /// is required. It is also left out if the meaning would change without the member, as for active or the countries of a step.
+    /// is required. It is also left out if the meaning would change without the member, as for `active` or the countries of a step.
     /// Standard error lists what was left out, and the exit status is 3.
     #[arg(long)]
     lenient: bool,
@@ -99,9 +99,8 @@ pub(crate) struct Args {
 
     /// Keep what is replaced or deleted from now on, for this time, such as 90d; 0s forgets it
     ///
-    /// `search --as-of` then finds the cases as they were. The database keeps this setting, also for other commands and services. By
-    /// default, it is not changed.
-    /// Each write removes only some of what is older; `compact` removes all of it.
+    /// `search --as-of` then finds the cases as they were. The database keeps this setting, also for other commands and services.
+    /// By default, it is not changed. Each write removes only some of what is older; `compact` removes all of it.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     history: Option<Duration>,
 
@@ -139,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Contents::Database.check_output(&args.db)?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
-    // A new database gets the catalogue of the first database that is imported.
+    // A new database gets the catalogue of the first database among the imported files.
     let made_with = Some(args.db.as_path()).filter(|path| Store::exists(path));
     let catalog = args.catalog.or_stored(made_with.or_else(|| args.cases.first_database()), &args.admin)?;
     let opened = args.admin.open(&args.db, || match open(&args.db, &catalog, &args.options()) {

@@ -49,10 +49,10 @@ fn of(database: &Path) -> Vec<(PathBuf, u64)> {
     found
 }
 
-/// Returns true for the name of a file that a process had not finished when it ended.
+/// Returns true if `name` is the name of a file that a process did not finish before the process ended.
 ///
-/// In a container, each process may have the same id as the one before. So a running process with this id counts only if it has
-/// the file open. Then the result is false.
+/// In a container, each process may have the same id as an earlier process. So the process is still writing the file only if a
+/// process with this id has the file open.
 fn is_unfinished(name: &str, path: &Path) -> bool {
     let numbers =
         name.strip_prefix(".casefilter-").and_then(|name| name.strip_suffix(".part")?.split_once('-'));

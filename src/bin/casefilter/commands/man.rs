@@ -79,7 +79,7 @@ fn page(command: &clap::Command) -> Result<String, Failure> {
         text.push_str(".SH EXAMPLES\n.nf\n");
         for line in examples.lines() {
             let line = line.replace('\\', "\\e").replace('-', "\\-");
-            // At the start of a line, a point or an apostrophe would begin a request of roff.
+            // At the start of a line, a dot or an apostrophe would begin a request of roff.
             let before = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
             text.push_str(&format!("{before}{line}\n"));
         }

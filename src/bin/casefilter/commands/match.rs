@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
     let catalog = args.syntax.catalog(args.cases.first_database(), &args.admin)?;
-    // The present time lets the error for `now` say why a standing filter cannot have it.
+    // The builder knows the present time, so that the error for `now` explains why a standing filter cannot contain `now`.
     let builder = args.syntax.builder(&catalog);
     let set = read_filters(&args.filters, &catalog, &builder)?;
     let mode = if args.lenient { ImportMode::Lenient } else { ImportMode::Strict };
@@ -109,12 +109,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Finds the filters that select the case `text`, and puts their names into `matches`. Returns the parsed case.
+/// Writes the names of the filters that select the case `text` to `matches`. Returns the parsed case.
 fn matched(set: &FilterSet, text: &str, matches: &mut FilterMatches) -> Result<Document, Failure> {
     // The limits of documents were checked when the case was loaded or stored.
     let limits = Limits::default().with_document_bytes(usize::MAX).with_document_depth(usize::MAX);
     let failure = |errors: &Errors| Failure::Failed(escape(&errors.to_string()).into_owned());
-    // A database may have cases of a lenient import.
+    // A database may contain cases from a lenient import.
     let (document, _) = Document::parse_lenient(set.catalog(), text.as_bytes(), &limits)
         .map_err(|errors| failure(&errors))?;
     set.matching_into(&document, matches)?;

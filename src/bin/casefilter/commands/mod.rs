@@ -14,8 +14,8 @@
 //!
 //! To add a command: add its file, and four lines here: `mod`, the variant of `Command`, its name, and its arm in `run`. If
 //! `input/advice.rs` has advice for its name, remove the name from the table there. Add its name to the list in
-//! `tests/cli/help.rs`, which checks that its help has a section
-//! `Examples:`. If it opens a database, also add it to the help of `serve`, which a test compares with the commands.
+//! `tests/cli/help.rs`, which checks that its help has a section `Examples:`. If it opens a database, also add it to the help of
+//! `serve`, which a test compares with the commands.
 
 #[cfg(not(feature = "service"))]
 mod absent;
@@ -128,7 +128,8 @@ pub(crate) fn configured(tree: clap::Command) -> Result<clap::Command, Failure> 
 }
 
 impl Command {
-    /// Lets a command keep where its settings come from. `tree` is the tree of commands that parsed the arguments.
+    /// Lets a command record the origin of its settings: a flag, the environment, the file or a default. `tree` is the tree of
+    /// commands that parsed the arguments.
     pub(crate) fn note_settings(&mut self, matches: &clap::ArgMatches, tree: &clap::Command) {
         #[cfg(feature = "service")]
         if let Self::Serve(args) = self {

@@ -132,7 +132,7 @@ impl ScannedFiles {
             let fields = request.filter.fields();
             let names = fields.into_iter().filter_map(|field| catalog.get(field)).map(Field::name);
             let narrow = catalog.allow(names).ok()?;
-            // If the filter also names other fields, such as fields that its normal form does not test, this is an error.
+            // If the filter also names other fields, such as fields that its normal form does not test, it does not compile.
             let own = compile(&narrow).ok().filter(|own| own.filter.to_json() == request.filter.to_json())?;
             hints(&narrow, &own)
         };

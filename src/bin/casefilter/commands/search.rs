@@ -48,8 +48,8 @@ const MOST_AT_ONCE: u64 = 10_000;
 /// Find the cases that a filter selects
 ///
 /// The filter is a JSON body (--body) or a text (--where). Without a filter, every case is selected. Standard error shows warnings
-/// about parts of the filter that its author may have meant differently. If the filter selects no case, it also shows hints, such
-/// as the form in which the cases contain the values.
+/// about parts of the filter that its author may have meant differently. If the filter selects no case, standard error also shows
+/// hints, such as the form in which the cases contain the values.
 #[derive(clap::Args)]
 #[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
 Examples:
@@ -128,9 +128,9 @@ pub(crate) struct Args {
 
     /// Stop the search after this time, without an answer [default: no limit]
     ///
-    /// The time for printing the cases is not included, and neither is the time for loading them. A search of JSON and CSV files
-    /// reads them while it searches, so that its time includes reading. With --requests, each request has this time. For a request
-    /// that is stopped, the line is {"code":503,…}.
+    /// The time for printing the cases is not included, and neither is the time for loading them. If the search tests the cases
+    /// while it reads the files, the time for reading is included. With --requests, each request has this time. For a request that
+    /// is stopped, the line is {"code":503,…}.
     #[arg(long, value_name = VALUE, value_parser = with_unit)]
     timeout: Option<Duration>,
 

@@ -20,8 +20,8 @@ use crate::output::stdout::Output;
 ///
 /// If a service answers 401, compare these bytes and headers with those of the client. The log of the service has the cause of each
 /// 401. The headers are written to standard output, for `curl -H @-`, and the bytes to standard error. In the bytes, control
-/// characters are escaped as in `\u{a}`. If they are not UTF-8, they are escaped as in Rust: `\xff`, `\n`, `\"`, `\\`. JSON also
-/// has them in hexadecimal.
+/// characters are escaped as in `\u{a}`. If the bytes are not UTF-8, they are escaped as in Rust: `\xff`, `\n`, `\"`, `\\`. The
+/// JSON also has the bytes in hexadecimal.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

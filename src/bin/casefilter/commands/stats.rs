@@ -35,8 +35,8 @@ use crate::output::stdout::Output;
 /// "buckets":[{"from":…,"to":…,"count":…},…], and statistics have "stats":{"count":…,"min":…,"max":…,"sum":…,"mean":…}.
 ///
 /// CSV has the columns field, kind, value, from, to and count. The kind is total, value, other, bucket, absent, count, min, max,
-/// sum or mean. A row of min, max, sum or mean has its result in the column value. A row of other has the number of other values
-/// there.
+/// sum or mean. A row of the kind min, max, sum or mean has its result in the column `value`. A row of the kind other has the
+/// number of other values in that column.
 ///
 /// If a service has the database open, the service counts the cases.
 #[derive(clap::Args)]

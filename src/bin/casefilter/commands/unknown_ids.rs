@@ -10,7 +10,7 @@ use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
 use crate::output::figures::{counted, thousands};
 
-/// The maximum number of ids that are printed. If there are more, the number of the others is printed after them.
+/// The maximum number of ids that are printed. If there are more ids, the number of further ids is printed after them.
 const LISTED: usize = 5;
 
 /// The maximum length of a printed id, in characters. A longer id is cut, and ends with `…`.

@@ -25,19 +25,21 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The route of a service for events.
 const EVENTS_ROUTE: &str = "/events";
 
-/// The maximum number of events in an answer of a service, and the time that the service waits for one, in milliseconds.
+/// The maximum number of events in an answer of a service. `WAIT_MS` is the time that the service waits for an event, in
+/// milliseconds.
 const SERVED_EVENTS: usize = 1_000;
 const WAIT_MS: u64 = 20_000;
 
-/// The number of events that are read by one opening of the file.
+/// The maximum number of events that are read while the file is open once.
 const EVENTS: usize = 10_000;
 
 /// Print which standing filters cases enter and leave, and follow
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
-/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a token of a service also has "owner":…. The
-/// id is empty if the case was erased. It is also empty in an event with the filter "restrictions changed": the service adds this
-/// event when the restrictions of a token change. After these events, the command waits for further ones, until it is interrupted.
+/// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a filter that belongs to a token of a service
+/// also has "owner":…. The id is empty if the case was erased. It is also empty in an event with the filter "restrictions changed":
+/// the service adds this event when the restrictions of a token change. After the kept events, the command waits for further
+/// events, until it is interrupted.
 ///
 /// If a service has the database open, the service sends the events, as soon as they happen. While any other process has the
 /// database open for writing, waits until it closes the database.
@@ -55,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     after: Option<u64>,
 
-    /// End after the events that there are
+    /// End after the events that the database keeps, instead of waiting for further events
     #[arg(long)]
     once: bool,
 
@@ -122,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         if seen.is_none() || state != seen {
             match read(&args.db, &mut catalog, after) {
                 Ok(events) => {
-                    // The file is closed now. So a slow reader of the output does not hold up its writers.
+                    // The file is closed now. So a slow reader of the output does not delay processes that write to the database.
                     print(&events, &mut after, &mut out)?;
                     is_told = false;
                     if events.len() >= EVENTS {
@@ -159,7 +161,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
 }
 
-/// Prints the events that a service sends, until the service ends. With `--once`, prints the events that there are.
+/// Prints the events that a service sends, until the service ends. With `--once`, prints the events that the database keeps.
 fn follow(
     service: &mut Service,
     args: &Args,

@@ -33,8 +33,8 @@ use crate::output::wrap::{line_width, wrapped};
 /// "criteria":[{"path":…,"depth":…,"holds":…,"field":…,"op":…,"values":[…]},…],
 /// "fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}
 ///
-/// Each criterion comes before its children. If absent is true, the document has no value in the field. Then values contains the
-/// default value of the field, if it has one. The position counts from 1. For a case that is not selected, page is null.
+/// Each criterion comes before its children. If `absent` is true, the document has no value in the field. Then `values` contains
+/// the default value of the field, if it has one. The position is counted from 1. For a case that is not selected, `page` is null.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -109,7 +109,7 @@ fn scan_case(
         let scanned = scan(&args.cases, (catalog, mode), request, None, Documents::Forgotten)?;
         Ok::<_, Failure>(scanned.answered().map(|scanned| scanned.answer.answer))
     };
-    // A request for counts of no field counts the selected cases.
+    // A request for counts that names no field returns only the number of selected cases.
     let selected = FacetsRequest::new(request.filter.clone());
     let of_id = of_id(catalog, &args.id)?;
     let scanned = scan(&args.cases, (catalog, mode), &of_id, Some(&selected), Documents::Kept)?;

@@ -11,14 +11,14 @@ pub(crate) struct AsOfArg {
     /// Search the cases as they were after a write (a number), or at a time, such as '2026-11-27 08:00:00' or 2026-11-27
     ///
     /// Needs a database with a history: `serve --history 90d` or `import --history 90d` begins it. A time is in UTC, or has an
-    /// offset; a day stands for its end. The audit log of a service has the numbers of writes (lastWrite). Hints on the filter are
-    /// not printed.
+    /// offset; a day means the end of that day. The audit log of a service has the numbers of writes (lastWrite). Hints on the
+    /// filter are not printed.
     #[arg(long, value_name = "N|TIME")]
     as_of: Option<AsOf>,
 }
 
 impl AsOfArg {
-    /// Returns the moment. Rejects cases that are not in a database, which have no history.
+    /// Returns the moment. Rejects cases from files, because files have no history.
     pub(crate) fn of(&self, cases: &Cases) -> Result<Option<AsOf>, Failure> {
         if self.as_of.is_some() && cases.database().is_none() {
             let message =

@@ -81,7 +81,7 @@ impl Columns {
         self.tree.only(document)
     }
 
-    /// Returns the cells of a document. Several values of a field have `between` between them. If a field has a default but no
+    /// Returns the cells of a document. Several values of a field are separated by `between`. If a field has a default but no
     /// value, `absent` converts the default to the cell.
     pub(crate) fn cells(
         &self,

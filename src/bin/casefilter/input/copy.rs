@@ -37,7 +37,7 @@ impl Copy {
     }
 }
 
-/// Requests the service to copy its database to a new file.
+/// Asks the service to copy its database to a new file.
 pub(crate) fn back_up(service: &mut Service, output: &Path) -> Result<(), Failure> {
     let fail = |error| Failure::io("cannot write", &output.display().to_string(), &error);
     let path = std::path::absolute(output).map_err(fail)?;

@@ -127,7 +127,7 @@ impl Column {
     fn of_member(name: &str) -> Self {
         let is_path = name.split('.').all(|key| !key.trim_end_matches("[]").is_empty());
         let is_many = is_path && name.contains("[]");
-        // A name with empty keys is not a path. It becomes one key, with `_` in place of points.
+        // A name with empty keys is not a path. It becomes one key, with `_` in place of dots.
         let path = if is_path { name.to_owned() } else { name.replace('.', "_") };
         Self { path, form: Form::String, is_many }
     }

@@ -9,7 +9,7 @@ pub(crate) enum LoadReason {
     Stream,
     /// An import may report an error of a Parquet file or of one of its cases.
     MalformedParquet,
-    /// An engine rejects the request, or a file cannot be opened. The caller then gets the error of the engine.
+    /// An engine rejects the request, or a file cannot be opened. Loading the files or searching them then returns the error.
     Failed,
 }
 

@@ -85,7 +85,7 @@ fn read(
     }
     taker.begin_source(&name)?;
     if format == FileFormat::Database {
-        // Only the documents are read, so that the catalogue need not be that of the import.
+        // Only the documents are read, so the catalogue of the database may differ from that of the import.
         let catalog = Store::catalog_of(path).map_err(|error| failed(&error))?;
         let store = open_to_read(path, &catalog);
         let cases = LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?));

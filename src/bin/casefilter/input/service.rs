@@ -50,7 +50,7 @@ impl Upload {
     }
 }
 
-/// The part of the description of a service that has the catalogue of its database.
+/// The catalogue in a service's description of itself.
 #[derive(serde::Deserialize)]
 struct Catalogued {
     /// `None` for a service of an earlier version, whose database has the catalogue of cases.

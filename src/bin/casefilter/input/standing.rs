@@ -45,7 +45,8 @@ pub(crate) fn read_filters(
         let Some(line) = lines.next()? else { return Ok(set) };
         let line = line.to_vec();
         if let Err(errors) = insert(&line, &set, builder) {
-            // The excerpt is numbered by the lines of its text.
+            // The excerpt counts lines from the start of its text. So the text begins with empty lines, one for each earlier line
+            // of the file.
             let before = usize::try_from(lines.number().saturating_sub(1)).unwrap_or_default();
             let errors = moved(errors, before);
             let source = Source::file(&name, [vec![b'\n'; before], line].concat());
@@ -150,7 +151,7 @@ fn fields_of(names: &RawValue, offset: usize, catalog: &Catalog) -> Result<Vec<F
     Ok(fields)
 }
 
-/// Returns the offset in a JSON string, as written, of the byte at an offset of its content.
+/// Converts an offset in the content of a JSON string to an offset in the string as it is written.
 fn written_offset(json: &str, content: usize) -> usize {
     let bytes = json.as_bytes();
     let (mut at, mut decoded) = (1_usize, 0_usize);
@@ -159,7 +160,7 @@ fn written_offset(json: &str, content: usize) -> usize {
             (Some(b'\\'), Some(b'u')) => {
                 let digits = json.get(at.saturating_add(2)..at.saturating_add(6)).unwrap_or_default();
                 match u32::from_str_radix(digits, 16).unwrap_or_default() {
-                    // The first half of a pair, of which the second half follows.
+                    // The first half of a surrogate pair. The second half comes next.
                     0xd800..=0xdbff => (12, 4),
                     code => (6, char::from_u32(code).map_or(3, char::len_utf8)),
                 }

@@ -25,7 +25,8 @@ struct StreamCopy {
 }
 
 impl Streams {
-    /// Copies the stream with this path when it is read for the first time. Returns false if no temporary file can be created.
+    /// Ensures that the stream with this path is copied when it is read for the first time. Returns false if no temporary file can
+    /// be created.
     pub(super) fn keep(&self, path: &Path) -> bool {
         let mut copies = self.copies.borrow_mut();
         if copies.iter().any(|(own, _)| own == path) {

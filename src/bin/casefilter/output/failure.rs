@@ -95,7 +95,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Advice for a catalogue that is not that of a database.
+/// Advice for a catalogue that differs from the catalogue of the database.
 pub(crate) const KEPT: &str =
     "; a database keeps the catalogue that it was made with, which commands use without --catalog";
 

@@ -163,8 +163,8 @@ fn elements(array: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(array.get()).unwrap_or_default()
 }
 
-/// Returns the members of an object whose keys are those of some node, in the order of the object. Returns none if the text is no
-/// object. Of members with equal keys, returns the last one.
+/// Returns the members whose keys are keys of `nodes`, in the order of the object. Returns none if the text is no object. If a key
+/// is repeated, returns its last value.
 fn members<'d>(nodes: &[Node], object: &'d str) -> Vec<(Cow<'d, str>, &'d RawValue)> {
     if !object.trim_start().starts_with('{') {
         return Vec::new();

@@ -38,7 +38,7 @@ fn listen() -> io::Result<()> {
 }
 
 /// Returns the signals that this process ignores because its parent process requested it, as `nohup` does. Empty if the system does
-/// not provide them.
+/// not provide this information.
 #[cfg(unix)]
 fn ignored_signals() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -38,7 +38,7 @@ pub(crate) fn check_report<'p>(
     Contents::Report.check_output(report)
 }
 
-/// Returns true if two paths refer to the same file, also through hard or symbolic links. A file that does not exist yet is
+/// Returns true if two paths refer to the same file, even through hard or symbolic links. A file that does not exist yet is
 /// compared by its path.
 fn is_same(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (AtomicFile::target_of(one), AtomicFile::target_of(other)) else {

@@ -14,7 +14,7 @@ pub(crate) const REFUSED: u8 = 3;
 /// The exit status of `check --deny-warnings` for a filter with warnings.
 pub(crate) const WARNED: u8 = 4;
 
-/// The exit status of `audit replay` for another answer than the recorded one.
+/// The exit status of `audit replay` if the new answer differs from the recorded answer.
 #[cfg(feature = "service")]
 pub(crate) const DIFFERENT: u8 = 5;
 
@@ -33,7 +33,7 @@ pub(crate) enum Status {
     LeftOut,
     /// A filter has warnings, and --deny-warnings was given.
     Warned,
-    /// A recorded request has another answer.
+    /// A recorded request was answered again, and the new answer differs from the recorded answer.
     #[cfg(feature = "service")]
     Different,
 }

@@ -14,7 +14,7 @@ const GAP: usize = 2;
 /// The minimum width of a column that can be cut, in characters.
 const LEAST: usize = 10;
 
-/// The minimum width of such a column if every column has to be shown, in characters.
+/// The minimum width of a column that can be cut if every column has to be shown, in characters.
 const LEAST_OF_ALL: usize = 4;
 
 /// The mark at the end of a text that has been cut.

@@ -61,7 +61,7 @@ fn row(front: &str, text: &str, width: usize) -> String {
     format!("{front}{}{}", " ".repeat(indent), wrapped.replace('\n', &further))
 }
 
-/// Returns the width of the columns of figures that stand before the criteria: the position of `criterion` in the heading.
+/// Returns the width of the columns of figures before the criteria: the position of `criterion` in the heading.
 fn figures_width(table: &[String]) -> Option<usize> {
     table.first()?.find("criterion")
 }

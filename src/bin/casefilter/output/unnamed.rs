@@ -7,7 +7,7 @@ use std::path::Path;
 /// Creates an unnamed file in the folder of another file if possible, or else in the folder for temporary files. Only its owner can
 /// read it. The system removes it when the process ends.
 pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
-    // Perhaps only one of the two folders has enough space, or only the other one permits writing.
+    // Perhaps only one of the two folders has enough space, or permits writing.
     match other.map(|other| unnamed_in(folder_of(other))) {
         Some(Ok(file)) => Ok(file),
         Some(Err(_)) | None => unnamed_in(&std::env::temp_dir()),

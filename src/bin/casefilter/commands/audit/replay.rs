@@ -24,13 +24,15 @@ use crate::output::stdout::{Format, Output};
 /// Answer a recorded request again, and say whether the answer is the same
 ///
 /// Searches the cases as they were after the write that the record names (`lastWrite`), with the filter, the order and the page of
-/// the record. The filter includes that of the token. Compares the total, the number of cases and the digest of their ids. For
-/// counts by value, compares the total alone. The database needs a history that reaches back to that write: see `serve --history`.
+/// the record. The filter of the record includes the filter of the token. Compares the total, the number of cases and the digest of
+/// their ids. For counts by value, compares the total alone. The database needs a history that reaches back to that write: see
+/// `serve --history`.
 ///
 /// The exit status is 0 if the answer is the same, and 5 if it is not: then the record or the database was changed, or cases were
-/// erased since then. It is 6 if the request cannot be answered again. Examples are another operation, a refused request, and a
-/// page after a cursor (the log has only its hash). Further examples are a moment that the history does not have any more, and a
-/// record without `lastWrite`. Such a record is about a source (`serve --source`) or a database of an earlier format version.
+/// erased since then. It is 6 if the request cannot be answered again. Examples are a refused request, and a request for anything
+/// but a search or counts by value. Another example is a page after a cursor, because the log has only the hash of the cursor.
+/// Further examples are a moment that the history does not have any more, and a record without `lastWrite`. A record has no
+/// `lastWrite` if the service searched a source (`serve --source`) or a database of an earlier format version.
 ///
 /// The command does not check the chain of the log: see `audit verify`.
 #[derive(clap::Args)]
@@ -77,7 +79,7 @@ struct Record {
     ids: Option<String>,
 }
 
-/// An answer, as far as the log has it.
+/// The parts of an answer that the log records.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,7 +153,7 @@ fn print(args: &Replay, replayed: &Replayed) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Converts a failure of a search. If the moment is not kept, it has an exit status of its own.
+/// Converts a failure of a search. If the history does not have the moment any more, the result has its own exit status.
 fn of_moment(number: u64, failure: Failure) -> Failure {
     match failure {
         Failure::MomentGone(message) => unreplayable(number, &message),
@@ -163,7 +165,7 @@ fn unreplayable(number: u64, why: &str) -> Failure {
     Failure::Unreplayable(format!("request {number} cannot be answered again: {why}"))
 }
 
-/// Finds the record with a number in the files of a log.
+/// Returns the record with this number from the files of a log.
 fn find(log: &Path, number: u64) -> Result<Record, Failure> {
     let unreadable =
         |path: &Path, error: &std::io::Error| Failure::io("cannot read", &path.display().to_string(), error);
@@ -182,8 +184,8 @@ fn find(log: &Path, number: u64) -> Result<Record, Failure> {
     Err(Failure::Failed(format!("{name} has no record {number}")))
 }
 
-/// Returns the limits on recorded filters: as for requests of operators, eight times the defaults. The filter of an operator may be
-/// so large, and the record has its normal form, which may be larger than the filter of the request.
+/// Returns the limits on recorded filters: eight times the defaults, as for requests of operators. The length of the text is not
+/// limited. The record contains the normal form of a filter, which may be larger than the filter in the request.
 fn limits() -> Limits {
     const FACTOR: usize = 8;
     let default = unpaged();

@@ -47,7 +47,7 @@ struct Groups {
     excluded_rows: u64,
 }
 
-/// A criterion of the normal form of the filter, after the criteria that enclose it.
+/// A criterion of the normal form of the filter. In the list, it comes after the criteria that enclose it.
 #[derive(Serialize)]
 struct Criterion {
     depth: usize,
@@ -91,7 +91,7 @@ pub(super) fn explain(
     compiling: Option<Duration>,
 ) -> Result<Explained, Failure> {
     let answer = &scanned.answer;
-    // An engine without cases has the same normal form.
+    // The explanation of an engine without cases has the criteria of the normal form.
     let engine = Engine::new(catalog.clone());
     let Explanation { nodes, .. } = engine.explain(request)?;
     let phase = |name, time: Duration| Phase { name, time_us: time.as_secs_f64() * 1e6 };

@@ -25,7 +25,7 @@ pub(crate) enum SearchFormat {
     Table,
     /// Comma-separated values for spreadsheets (RFC 4180, UTF-8), with a header line
     Csv,
-    /// The same with tabs instead of commas
+    /// The same as csv, with tabs instead of commas
     Tsv,
 }
 

@@ -125,7 +125,7 @@ impl LongPage<'_> {
                     out.json_part(&shape.document(document))
                 })?;
                 let total = if request.count { format!(",\"totalItems\":{total}") } else { String::new() };
-                // If the page contains all cases, its limit is the number of its cases.
+                // If all cases are requested, the answer gives the number of cases on the page as the limit.
                 let limit = if request.limit == ALL { self.len() } else { request.limit };
                 out.json_line(&format!(
                     "]{total},\"pageInfo\":{{\"limit\":{limit},\"offset\":{}}}}}}}",

@@ -170,7 +170,7 @@ pub(crate) struct Args {
 
     /// Maximum number of open connections
     ///
-    /// On an HTTP/2 connection, each request beside another one counts as a further connection.
+    /// On an HTTP/2 connection, each further request at the same time counts as a connection.
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
           value_parser = RangedU64ValueParser::<usize>::new().range(1..), default_value_t = ServiceOptions::default().connections)]
     pub(super) connections: usize,
@@ -210,15 +210,15 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().buffered_bytes)]
     pub(super) buffered_bytes: usize,
 
-    /// Size of all temporary files for large bodies whose signature is not verified yet, in bytes; further requests get 503
+    /// Maximum size of all temporary files for large bodies whose signature is not verified yet, in bytes; further requests get 503
     ///
-    /// A token gets at most half from one address. A value of less than twice --max-body is raised to it, so that the largest body
-    /// fits.
+    /// The requests of one token from one address get at most half. A value of less than twice --max-body is raised to it, so that
+    /// the largest body fits.
     #[arg(long, value_name = "N", env = "CASEFILTER_SPOOLED_BYTES",
           default_value_t = ServiceOptions::default().spooled_bytes)]
     pub(super) spooled_bytes: usize,
 
-    /// Directory of these temporary files [default: that of the database, or the temporary directory of the system]
+    /// Directory of the temporary files for large bodies [default: that of the database, or the temporary directory of the system]
     #[arg(long, value_name = "DIR", env = "CASEFILTER_SPOOL_DIR")]
     pub(super) spool_dir: Option<PathBuf>,
 
@@ -278,9 +278,10 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().event_listeners_per_token)]
     pub(super) event_listeners_per_token: usize,
 
-    /// Number of events that the database keeps, of all tokens together [default: as the database does, at first 1000000]
+    /// Number of events that the database keeps, of all tokens together [default: the setting of the database, at first 1000000]
     ///
-    /// A client that asks for events before these gets 410. The database keeps this setting, also for other commands.
+    /// A client that asks for events that the database does not keep any more gets 410. The database keeps this setting, also for
+    /// other commands.
     #[arg(long, value_name = "N", env = "CASEFILTER_KEEP_EVENTS", help_heading = "Standing filters")]
     pub(super) keep_events: Option<u64>,
 
@@ -299,18 +300,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     pub(super) cache: usize,
 
-    /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: as the database
-    /// does]
+    /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: the setting of
+    /// the database]
     ///
-    /// `search --as-of` and `audit replay` then find the cases as they were. The database keeps this setting, also for other commands.
-    /// Each write removes only some of what is older; `compact` removes all of it.
+    /// `search --as-of` and `audit replay` then find the cases as they were. The database keeps this setting, also for other
+    /// commands. Each write removes only some of what is older; `compact` removes all of it.
     #[arg(long, value_name = VALUE, env = "CASEFILTER_HISTORY", value_parser = seconds)]
     pub(super) history: Option<Duration>,
 
     /// Use TLS with the certificates in this PEM file; the certificate of the service must be the first
     ///
-    /// The service follows this file and that of the key: a new pair is used for new connections within a few seconds, also after
-    /// SIGHUP. If the pair is not valid, the service logs the error and keeps the old one.
+    /// The service follows this file and that of the key: a new pair is used for new connections within a few seconds. SIGHUP makes
+    /// the service read both files again. If the pair is not valid, the service logs the error and keeps the old one.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT")]
     pub(super) tls_cert: Option<PathBuf>,
 
@@ -420,7 +421,8 @@ impl Args {
 }
 
 impl Args {
-    /// Keeps the unknown variables, and the settings for --check-config. `tree` is the tree of commands that parsed the arguments.
+    /// Stores the unknown variables, and with --check-config also the settings. `tree` is the tree of commands that parsed the
+    /// arguments.
     pub(crate) fn note_settings(&mut self, matches: &clap::ArgMatches, tree: &clap::Command) {
         self.unknown_variables = unknown_variables(tree);
         if self.check_config {
@@ -453,7 +455,7 @@ impl Args {
         }
     }
 
-    /// Returns an error if both listeners have one address.
+    /// Returns an error if both listeners have the same address.
     pub(super) fn check_addresses(&self) -> Result<(), Failure> {
         match self.ops_listen.filter(|address| *address == self.listen && address.port() != 0) {
             None => Ok(()),

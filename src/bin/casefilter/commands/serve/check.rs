@@ -68,7 +68,7 @@ impl Faults {
     }
 }
 
-/// Checks the audit log. If a service writes it that has the database open, too, this is only noted.
+/// Checks the audit log. If another process writes the log, and the database is also in use, prints only a note.
 fn check_audit_log(args: &Args, is_database_in_use: bool) -> Result<(), Failure> {
     let Some(path) = &args.audit else { return Ok(()) };
     match check_audit_file(path) {
@@ -80,9 +80,9 @@ fn check_audit_log(args: &Args, is_database_in_use: bool) -> Result<(), Failure>
     }
 }
 
-/// Returns the catalogue of the service: the one that the database keeps, or the one that the settings name. Opens the database for
-/// reading only, and checks that it can keep a history, if it must. Returns `None` if another process has the database open and the
-/// settings name no catalogue.
+/// Returns the catalogue of the service: the one that the settings name, or else the one that the database keeps. Opens the
+/// database for reading only. If --history is given, checks that the database can keep a history. Returns `None` if another process
+/// has the database open and the settings name no catalogue.
 fn catalog(args: &Args, kept: Result<Catalog, StoreError>) -> Result<Option<Catalog>, Failure> {
     let kept = match kept {
         Ok(kept) => Some(kept),
@@ -101,7 +101,7 @@ fn catalog(args: &Args, kept: Result<Catalog, StoreError>) -> Result<Option<Cata
     if kept.is_some() {
         let opened = Store::open_read_only(&args.db, catalog.clone(), args.store_options(&args.options()));
         match opened {
-            // A crash left it open: `serve` repairs it.
+            // A crash left the database open: `serve` repairs it.
             Err(error) if error.kind() == StoreErrorKind::Failed => {}
             opened => check_history(args, &opened.map_err(|error| failed(&error))?)?,
         }
@@ -109,7 +109,7 @@ fn catalog(args: &Args, kept: Result<Catalog, StoreError>) -> Result<Option<Cata
     Ok(Some(catalog))
 }
 
-/// Checks that the format of a database that is open for reading can keep a history, if it must.
+/// If --history is given, checks that the format of a database can keep a history. The database is open for reading only.
 fn check_history(args: &Args, store: &Store) -> Result<(), Failure> {
     match args.history.map(|history| store.set_history(history)) {
         Some(Err(error)) if error.kind() == StoreErrorKind::OldFormat => Err(failed(&error)),

@@ -32,7 +32,7 @@ static KEYS: OnceLock<BTreeSet<String>> = OnceLock::new();
 /// The command `serve` in the tree of commands.
 const SERVE: &str = "serve";
 
-/// The commands that read a file. Files have the flags of `serve`, and `health` takes those that it has, too.
+/// The commands that read a file. A file sets flags of `serve`. `health` uses only the flags that it also has.
 const READERS: [&str; 2] = [SERVE, "health"];
 
 /// Returns the tree of commands, with the values of a configuration file as the defaults of the flags of the command. The arguments
@@ -66,14 +66,14 @@ pub(crate) fn configured(tree: Command) -> Result<Command, Failure> {
     Ok(tree.mut_subcommand(name, |command| {
         settings.into_iter().fold(command, |command, (name, value)| {
             let Some(id) = id_of(&command, &name) else { return command };
-            // The process needs them until it ends.
+            // The process needs the values until it ends.
             let value: &'static str = value.leak();
             command.mut_arg(id, |arg| arg.required(false).default_value(value))
         })
     }))
 }
 
-/// Returns the id of the flag with a name, if the command has it.
+/// Returns the id of the flag with this name, if the command has such a flag.
 fn id_of(command: &Command, name: &str) -> Option<String> {
     let arg = command.get_arguments().find(|arg| arg.get_long() == Some(name));
     arg.map(|arg| arg.get_id().to_string())
@@ -160,7 +160,7 @@ fn settings(text: &str, serve: &Command) -> Result<Vec<(String, String)>, Errors
 fn setting(name: &str, at: usize, value: &Spanned<DeValue<'_>>, serve: &Command) -> Result<String, Error> {
     let names =
         || serve.get_arguments().filter_map(Arg::get_long).filter(|name| !NOT_IN_FILES.contains(name));
-    // The name is never the advice for another one, since a file must not have this key.
+    // The name `source` is never suggested, because a file must not have this key.
     let near_names = || names().filter(|name| *name != "source");
     let arg =
         serve.get_arguments().find(|arg| arg.get_long() == Some(name) && names().any(|own| own == name));
@@ -228,9 +228,9 @@ fn near_flag<'s>(name: &str, serve: &'s Command, names: impl Iterator<Item = &'s
     (near.0 <= 3 && near.0 < near.1.len() / 2).then_some(near.1)
 }
 
-/// Returns what a flag expects, if it does not accept a value.
+/// Returns a description of the values that a flag accepts. Returns `None` if the flag accepts `value`.
 fn expected(serve: &Command, name: &str, value: &str) -> Option<String> {
-    // A variable with a wrong value is an error only if no flag overrides it, and this is tested later.
+    // The value of an environment variable is not tested here. A wrong value is an error only if no flag overrides it.
     let command = serve.clone().no_binary_name(true).mut_args(|arg| arg.env(Resettable::Reset));
     let error = command.try_get_matches_from([format!("--{name}={value}")]).err()?;
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
@@ -241,7 +241,7 @@ fn expected(serve: &Command, name: &str, value: &str) -> Option<String> {
     Some(expectation(&source.unwrap_or_else(|| "another value".to_owned())))
 }
 
-/// Returns what a flag expects, given the error of its parser.
+/// Converts the error of a flag's parser to a description of the values that the flag accepts.
 fn expectation(error: &str) -> String {
     if let Some((_, range)) = error.split_once(" is not in ") {
         return format!("a whole number in {range}");
@@ -298,7 +298,7 @@ fn is_link(name: &str) -> bool {
 /// The beginning of the names of all environment variables of this program.
 const PREFIX: &str = "CASEFILTER_";
 
-/// Adds the environment variables of a command and of those below it. The tree of commands is at most three deep.
+/// Adds the environment variables of a command and of its subcommands. The tree of commands is at most three deep.
 fn variables_of(command: &Command, known: &mut BTreeSet<String>) {
     let variables = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned));
     known.extend(variables);

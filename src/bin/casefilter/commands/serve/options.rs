@@ -1,4 +1,4 @@
-//! The options of the service and of the store that the arguments of `serve` mean, and the values that are raised.
+//! Converts the arguments of `serve` to the options of the service. Raises values that are too small, and lists them.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
-        // A token at one address gets half of it.
+        // The requests of a token from one address get half of this space.
         options.spooled_bytes = options.spooled_bytes.max(self.max_body.saturating_mul(2));
         // Each token gets half of this memory. Half must be enough for twice the largest case, and for three times the largest
         // record.

@@ -21,8 +21,8 @@ pub(super) fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
-/// Returns the maximum number of blocking threads. Besides one for each request at work, the service uses one for each processor,
-/// and at least two, to read parts of large pages, and as many to compress answers.
+/// Returns the maximum number of blocking threads. The service uses one thread for each request at work. To read parts of large
+/// pages, it uses one thread for each processor, but at least two. To compress answers, it uses the same number of further threads.
 fn blocking_threads(concurrency: usize, processors: usize) -> usize {
     let of_answers = processors.max(2).saturating_mul(2);
     concurrency.saturating_add(of_answers).saturating_add(SPARE_THREADS)

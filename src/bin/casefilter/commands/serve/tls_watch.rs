@@ -23,7 +23,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct TlsWatch {
     certificates: PathBuf,
     key: PathBuf,
-    /// The hash of the files that are in force.
+    /// The hash of the files that the service uses.
     in_force: u64,
     /// The result of the last look: the hash of the files, or why they could not be read.
     last: Result<u64, String>,
@@ -69,8 +69,8 @@ impl TlsWatch {
     }
 
     /// Reads the files. Replaces the certificate if they have changed, if they could not be used before, or if `is_asked` is true.
-    /// Does so only at the second look that finds the same, unless `is_asked` is true. If the files cannot be used, keeps the old
-    /// certificate. Logs each cause once, or whenever `is_asked` is true.
+    /// Unless `is_asked` is true, does so only at the second look that finds the same contents. If the files cannot be used, keeps
+    /// the old certificate. Logs each cause once, or whenever `is_asked` is true.
     fn look(&mut self, tls: &Tls, is_asked: bool) {
         let read = || io::Result::Ok((std::fs::read(&self.certificates)?, std::fs::read(&self.key)?));
         let read = read().map_err(|error| escape(&error.to_string()).into_owned());

@@ -28,8 +28,8 @@ pub(super) struct Facet {
     pub(super) other_values: u64,
     #[serde(default)]
     pub(super) other_count: u64,
-    /// True if criteria on the field were kept, although the request asks for counts without them. They also name other fields,
-    /// belong to a joined filter, or are the `ids` of a body.
+    /// True if criteria on the field were kept, although the request asks for counts without them. Criteria are kept if they also
+    /// name other fields, belong to a joined filter, or are the `ids` of a body.
     #[serde(default)]
     pub(super) with_own_criteria: bool,
 }

@@ -15,7 +15,8 @@ use crate::output::overwrite::is_same_inode;
 /// A locked token file. Other commands cannot change the file until this value is dropped.
 ///
 /// A change replaces the file by a new file. So the lock is valid only while the path refers to the locked file. If the file does
-/// not exist yet, there is no lock. Then the first command that creates the file succeeds, and the others read it again.
+/// not exist yet, there is no lock. In that case, the first command that creates the file succeeds, and all other commands read it
+/// again.
 pub(super) struct LockedTokens<'p> {
     path: &'p Path,
     pub(super) tokens: TokenFile,

@@ -10,8 +10,8 @@ use crate::output::status::Status;
 
 /// Remove a token from a file
 ///
-/// A running service applies the change within a second. It then rejects new requests with the token. Requests that have begun
-/// still end. All other tokens keep their names.
+/// A running service applies the change within a second. It then rejects new requests with the token. Requests that have already
+/// begun are still answered. All other tokens keep their names.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,10 +17,10 @@ use crate::output::table::{self, Column, Fit};
 
 /// List the share tokens of a database, without their texts, and the copies that were made with them
 ///
-/// With them, an operator finds the copy of a profile whose answer its client has not received: a used share token has the id of
-/// the copy, and its client. Tokens that have expired are listed until they are removed, which happens when new ones are made. Used
-/// ones that a client has made are listed for at least a day. The record of a copy has the id of its origin for ever, and `erase`
-/// prints the copies of an applicant.
+/// If a client has copied a profile, but has not received the answer, an operator can find the copy in this list. A used share
+/// token has the id of the copy, and the client of the copy. Tokens that have expired are listed until they are removed, which
+/// happens when new ones are made. A used token that a client has made is listed for at least a day. The record of a copy keeps the
+/// id of the original applicant for ever, and `erase` prints the copies of an applicant.
 ///
 /// A share token that a client has made is also invalid if its app token was revoked. The list does not show that.
 #[derive(clap::Args)]
