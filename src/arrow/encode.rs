@@ -144,7 +144,8 @@ impl DocumentEncoder {
                 *has_value = true;
             }
         }
-        // The other remarks are about what a batch does not have: offsets, digits and members that are not fields.
+        // An import of the batch makes no other remarks: its timestamps have a zone, its numbers are doubles, and all of its
+        // columns are fields.
         self.has_notes |= row.remarks().iter().any(|remark| matches!(remark, Remark::Mistaken(..)));
         self.spare = row.recycle();
         read?;

@@ -30,8 +30,9 @@
 //! memory is at most the number of threads plus one. A group ends when it has 128 MiB of columns, so only its last batch can exceed
 //! this size. The result of an import, and the line of an error, do not depend on the number of threads.
 //!
-//! An import copies all values, because an engine's columns are more compact than Arrow's. [`Filter::mask`](crate::Filter::mask)
-//! copies no values of a column of type `Utf8View`, or of a type under "exported as" except decimals.
+//! An import copies all values into the columns of the engine, which are more compact than Arrow's.
+//! [`Filter::mask`](crate::Filter::mask) copies no values of a column of type `Utf8View`, or of a type under "exported as" except
+//! decimals.
 
 mod bind;
 mod cast;

@@ -14,13 +14,13 @@ impl Scan {
     /// Each file has a name, which the errors and notes of the report contain.
     ///
     /// Returns `None` if the request needs an import of the files, because an import may report an error of a file or of a case.
-    /// The report of a lenient scan can have only errors about columns that JSON cannot represent.
+    /// The only errors in the report of a lenient scan are those about columns that are not fields.
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
-    /// With the feature `parallel`, other threads read row groups. The statistics of a row group may show that the filters select
-    /// none of its cases. Then only its ids and its columns that can have malformed values are read. If ids are repeated, all row
-    /// groups are read twice.
+    /// With the feature `parallel`, other threads read row groups. The statistics or dictionaries of a row group may show that the
+    /// filters select none of its cases. Then only its ids and its columns that can have malformed values are read. If ids are
+    /// repeated, all row groups are read twice.
     ///
     /// A single file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). Then no
     /// values are checked, and ids are read only if the request needs them.
@@ -96,7 +96,7 @@ fn read_groups<R: ChunkReader + 'static>(
     let mut row_groups = RowGroups::default();
     let mut noted = Vec::new();
     let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
-    // Few row groups are split, so that every thread has work.
+    // If there are only few row groups, they are split, so that every thread has work.
     let groups: usize = files.iter().map(|file| file.group_rows().count()).sum();
     let is_few = groups < queue.workers().saturating_mul(2);
     let most_parts = if is_few { queue.workers() } else { 1 };
@@ -126,7 +126,7 @@ fn read_groups<R: ChunkReader + 'static>(
     Ok(row_groups)
 }
 
-/// Returns the documents of rows, whose numbers count from 0 over all files and ascend.
+/// Returns the documents of rows. `rows` contains the row numbers in ascending order, counted from 0 over all files.
 fn documents<R: ChunkReader + 'static>(
     files: &[ScanFile<R>],
     rows: &[u64],
@@ -139,7 +139,7 @@ fn documents<R: ChunkReader + 'static>(
     Some(documents)
 }
 
-/// Returns the notes of an import of these rows, whose numbers are as in [`documents`].
+/// Returns the notes that an import makes on rows. The row numbers are as in [`documents`].
 fn notes<R: ChunkReader + 'static>(
     files: &[ScanFile<R>],
     rows: &[u64],

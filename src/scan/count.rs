@@ -32,7 +32,7 @@ struct Group {
     facets: Vec<(usize, bool)>,
 }
 
-/// The counts of some documents: of each group, the number of its documents and the counts of its facets.
+/// The counts of some documents: for each group, the number of its documents and the counts of its facets.
 pub(super) struct Counts(Vec<(u64, Vec<FacetTally>)>);
 
 /// The counts of one facet.

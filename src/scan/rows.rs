@@ -45,7 +45,7 @@ pub(crate) enum RowResults {
     Answer(ScanAnswer),
     /// Ids may be repeated, so the scan needs the same rows once more.
     ReadAgain(RowScan),
-    /// A row cannot be read again.
+    /// A row cannot be read again, or its notes differ from those that were counted. So an import has to read the files.
     Unfit,
 }
 
@@ -166,7 +166,7 @@ impl RowScan {
         RowBound(self.merged.bound())
     }
 
-    /// Adds an error to the report, which does not end the scan.
+    /// Adds an error that does not end the scan to the report.
     pub(crate) fn list(&mut self, error: ImportError) {
         self.merged.report.list(error);
     }
@@ -180,8 +180,8 @@ impl RowScan {
         debug_assert!(added.is_ok(), "all rows were valid");
     }
 
-    /// Ends the pass. `documents` gets the numbers of rows, in ascending order, counted from 0 over all sources. It returns the
-    /// documents of these rows. `notes` gets such numbers as well. It returns the notes of an import of these rows.
+    /// Ends the pass. `documents` gets row numbers in ascending order, counted from 0 over all sources, and returns the documents
+    /// of these rows. `notes` also gets such row numbers, and returns the notes that an import makes on these rows.
     ///
     /// # Errors
     /// Returns an error if the cursor after the page would be too long, or if a histogram has too many buckets.
@@ -245,8 +245,8 @@ impl RowBlock<'_> {
         self.rows = self.rows.saturating_add(rows);
     }
 
-    /// Adds the id of a row. Returns true if an earlier pass has found that the id may be repeated. The caller then adds the row by
-    /// [`push_repeated`](Self::push_repeated), and not by the other methods.
+    /// Adds the id of a row. Returns true if an earlier pass has found that the id may be repeated. The caller then passes the row
+    /// to [`push_repeated`](Self::push_repeated), instead of counting and offering it.
     #[inline]
     pub(crate) fn push_id(&mut self, id: &str) -> bool {
         let hash = self.settings.hasher.hash_one(id);
@@ -284,7 +284,7 @@ impl RowBlock<'_> {
         self.notes.add(subject, count, first as u64);
     }
 
-    /// Notes the id of a row if the scan looks for it.
+    /// Records the id of a row if the scan looks for it.
     #[inline]
     pub(crate) fn note_id(&mut self, id: &str) {
         if !self.settings.sought.is_empty() && self.settings.sought.contains(id) {
@@ -359,7 +359,7 @@ fn count(
     limits: &Limits,
     selects: impl Fn(usize) -> bool,
 ) {
-    // The filters are asked for in the order of their numbers.
+    // `add` calls the function once for each filter, in the order of their numbers.
     let next = Cell::new(0_usize);
     counting.add(counts, row, limits, |_| {
         let number = next.get();
