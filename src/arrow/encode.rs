@@ -76,7 +76,7 @@ impl DocumentEncoder {
     /// Creates an encoder whose current batch is empty.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        // There are no limits here, because the documents come from an engine, which has checked its own limits.
+        // Documents have no limits here, because they usually come from an engine, which has checked its own limits.
         let limits = Limits::default().for_stored_documents();
         Self {
             catalog: catalog.clone(),

@@ -110,7 +110,7 @@ impl Import<'_> {
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a rejected row is the position of the row,
+    /// The rules for documents also apply to rows. The [`line`](ImportError::line) of a rejected row is the position of the row,
     /// counted from 1. For an error that affects the file, it is 0. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files

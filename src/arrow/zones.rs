@@ -65,7 +65,7 @@ impl Zone<'_> {
         match &leaf.test {
             Test::Any(set) | Test::All(set) => self.may_have(leaf.field, set),
             // An element that passes a nested test has a value that passes it, unless the test is negated. This value is also in
-            // the column, so the nested tests can be tested on columns.
+            // the column, so the nested tests can be evaluated on columns.
             Test::Elem(elements) => elements.tree.evaluate(|leaf| self.may_hold(leaf)),
             Test::None(_) | Test::NotAll(_) | Test::NoElem(_) => true,
         }

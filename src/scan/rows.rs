@@ -166,7 +166,7 @@ impl RowScan {
         RowBound(self.merged.bound())
     }
 
-    /// Adds an error that does not end the scan to the report.
+    /// Adds an error to the report. The error does not end the scan.
     pub(crate) fn list(&mut self, error: ImportError) {
         self.merged.report.list(error);
     }
