@@ -14,13 +14,14 @@ impl Scan {
     /// Each file has a name, which the errors and notes of the report contain.
     ///
     /// Returns `None` if the request needs an import of the files, because an import may report an error of a file or of a case.
-    /// The only errors in the report of a lenient scan are those about columns that are not fields.
+    /// Also returns `None` if a report cannot list all notes. The only errors in the report of a lenient scan are those about
+    /// columns that are not fields.
     ///
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
-    /// malformed values, such as strings that contain timestamps. The document of a case is built only if the case is on the page.
-    /// With the feature `parallel`, other threads read row groups. The statistics or dictionaries of a row group may show that the
-    /// filters select none of its cases. Then only its ids and its columns that can have malformed values are read. If ids are
-    /// repeated, all row groups are read twice.
+    /// malformed values or notes, such as strings that contain timestamps. The document of a case is built only if the case is on
+    /// the page. With the feature `parallel`, other threads read row groups. The statistics or dictionaries of a row group may show
+    /// that the filters select none of its cases. Then only its ids and its columns that can have malformed values or notes are
+    /// read. If ids are repeated, all row groups are read twice.
     ///
     /// A single file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). Then no
     /// values are checked, and ids are read only if the request needs them.

@@ -31,7 +31,7 @@ const BATCH_ROWS: usize = 8192;
 
 /// The reason why a row group has no results.
 pub(super) enum Unread {
-    /// An import has to read the file: it may report an error or a note.
+    /// An import has to read the file, because the import may report an error.
     Unfit,
     /// The search was stopped.
     Stopped(Error),
