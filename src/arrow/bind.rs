@@ -21,10 +21,10 @@ pub(super) struct BoundNode<'b> {
 pub(super) enum BoundKind<'b> {
     Object(Object<'b>),
     /// A list: its offsets and its elements. The offsets are the start of each list among the elements, then the end of the last
-    /// list. The last part is the id of the list in the catalogue, if it is an array of objects.
+    /// list. The `ArrayId` is the id of the list in the catalogue, if the list is an array of objects.
     List(&'b [i32], Box<BoundNode<'b>>, Option<ArrayId>),
     /// A list of objects that is stored as parallel list columns. Contains, for each member, its label (the key as JSON) and its
-    /// list. The last part is the id of this array in the catalogue, if it has one.
+    /// list. The `ArrayId` is the id of the list in the catalogue, if it has one.
     Zip(Vec<(&'b str, BoundNode<'b>)>, Option<ArrayId>),
     Value(Option<FieldId>, Values<'b>),
 }

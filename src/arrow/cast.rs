@@ -1,7 +1,7 @@
 //! Casts the columns of a record batch to the types that the plan reads.
 //!
-//! Arrow's own casts convert between all types. Here, only the encoding changes, never a value. So these casts are written out:
-//! with Arrow's, a program would be 4 MB larger.
+//! Arrow's own casts convert between all types. Here, only the encoding changes, never a value. So this module implements these
+//! casts itself. With Arrow's casts, a program would be 4 MB larger.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// # Errors
 /// Returns an error if a column cannot be cast. One cause is that its lists have more than 2^31 - 1 values together. The other is
-/// that an array within the column has nulls where its type has none. The path of the error is the name of the column.
+/// that an array within the column has nulls although its type allows none. The path of the error is the name of the column.
 pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch, Error> {
     let schema = batch.schema();
     let mut columns = Vec::with_capacity(plan.columns.len());
@@ -49,7 +49,7 @@ pub(super) fn cast_batch(batch: &RecordBatch, plan: &Plan) -> Result<RecordBatch
 ///
 /// [canonical type]: canonical_type
 fn canonical(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    // An array of Parquet may have nulls where its type has none. Arrow would refuse to make it anew.
+    // An array from a Parquet file may have nulls although its type allows none. Arrow would refuse to build such an array again.
     if canonical_type(array.data_type()) == *array.data_type() {
         return Ok(Arc::clone(array));
     }
@@ -124,7 +124,7 @@ fn gather<O: OffsetSizeTrait>(
     list_of(element, OffsetBuffer::new(ScalarBuffer::from(offsets)), &values, view)
 }
 
-/// Returns an array with the value of its run in each row.
+/// Returns an array that contains, for each row, the value of the row's run.
 fn decode_runs(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let rows: Vec<u64> = (0..array.len() as u64).collect();
     downcast_run_array!(
@@ -178,7 +178,7 @@ mod tests {
         check(&Int32Array::from(vec![Some(1), None, Some(3)]));
         let dictionary: DictionaryArray<Int16Type> = texts().iter().collect();
         check(&dictionary);
-        // A null among the values, and of a key.
+        // A null among the values, and a null key.
         let keys = arrow_array::Int16Array::from(vec![Some(1), None, Some(0), Some(2)]);
         check(&DictionaryArray::new(keys, Arc::new(texts())));
         check(&RunArray::try_new(&Int32Array::from(vec![2, 3, 4, 7, 9]), &texts()).unwrap());

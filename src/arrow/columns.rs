@@ -14,7 +14,7 @@ use crate::json::{self, JsonType, Reader};
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
-    /// The number of objects that have been read, including absent objects.
+    /// The number of objects that have been appended, including nulls for absent objects.
     pub(super) count: usize,
 }
 
@@ -178,8 +178,8 @@ impl Column {
         reader.skip_value()
     }
 
-    /// Returns true if a list of values of this column is read. If one value of a field is invalid, the field is null, and its list
-    /// is not read.
+    /// Returns true if the elements of a list are to be read into this column. If one value of a field is invalid, the whole field
+    /// is null, and its list is skipped.
     fn is_present(&self, has_value: &impl Fn(&FieldId) -> bool) -> bool {
         match self {
             Self::Object(..) => true,

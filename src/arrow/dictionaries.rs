@@ -1,4 +1,4 @@
-//! Reads the dictionary of a column of a row group, which has all texts of the column.
+//! Reads the texts of a column of a row group from the dictionary of the column.
 
 use std::str;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::parquet_reader::catch_panics;
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Returns the texts of a column of strings, if all of them are in a dictionary. Returns `None` if other pages may have further
-/// texts, and if the dictionary is large or damaged.
+/// texts, or if the dictionary is large or damaged.
 pub(super) fn texts_of<R: ChunkReader + Clone + 'static>(
     reader: &R,
     chunk: &ColumnChunkMetaData,
@@ -35,7 +35,8 @@ pub(super) fn texts_of<R: ChunkReader + Clone + 'static>(
         SerializedPageReader::new(reader, chunk, rows, None)?.get_next_page()
     });
     let Some(Page::DictionaryPage { buf, num_values, .. }) = page.ok()? else { return None };
-    // A column has at least as many values as its dictionary. An empty text takes four bytes.
+    // A column has at least as many values as its dictionary. Even an empty text takes four bytes of the page, so the page limits
+    // the number of texts.
     if i64::from(num_values) > chunk.num_values() {
         return None;
     }
@@ -51,10 +52,10 @@ pub(super) fn texts_of<R: ChunkReader + Clone + 'static>(
     Some(texts)
 }
 
-/// Returns true if all data pages of a column have codes of the dictionary. A writer that finds too many different values goes on
-/// without the dictionary.
+/// Returns true if all data pages of a column contain codes of the dictionary. A writer that finds too many different values writes
+/// further pages without the dictionary.
 fn has_only_codes(chunk: &ColumnChunkMetaData) -> bool {
-    // The older name of the encoding means the same.
+    // `PLAIN_DICTIONARY` is the older name of the same encoding.
     let encodings = [Encoding::RLE_DICTIONARY, Encoding::PLAIN_DICTIONARY];
     chunk.page_encoding_stats_mask().is_some_and(|mask| encodings.iter().any(|own| mask.is_only(*own)))
 }

@@ -76,7 +76,7 @@ impl DocumentEncoder {
     /// Creates an encoder whose current batch is empty.
     #[must_use]
     pub fn new(catalog: &Catalog) -> Self {
-        // There are no limits here, because the documents come from an engine, which has checked its own limits.
+        // Documents have no limits here, because they usually come from an engine, which has checked its own limits.
         let limits = Limits::default().for_stored_documents();
         Self {
             catalog: catalog.clone(),
@@ -144,7 +144,8 @@ impl DocumentEncoder {
                 *has_value = true;
             }
         }
-        // The other remarks are about what a batch does not have: offsets, digits and members that are not fields.
+        // An import of the batch makes no other remarks: its timestamps have a zone, its numbers are doubles, and all of its
+        // columns are fields.
         self.has_notes |= row.remarks().iter().any(|remark| matches!(remark, Remark::Mistaken(..)));
         self.spare = row.recycle();
         read?;

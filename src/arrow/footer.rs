@@ -86,7 +86,7 @@ impl ThriftReader<'_> {
         let (mut id, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut id)? {
             if id == 5 && (3..=6).contains(&kind) {
-                // In zigzag encoding, negative numbers are odd. The number of children is never negative.
+                // In zigzag encoding, negative numbers are stored as odd numbers. The number of children is never negative.
                 let written = self.varint()?;
                 if written % 2 == 1 {
                     return None;

@@ -2,8 +2,9 @@
 //!
 //! The mark is a member of the metadata in the footer. Its value is a hash of the fields of the catalogue and of the position and
 //! size of every column of every row group. Another program that rewrites the file, or adds rows to it, may copy the member. But
-//! its columns have other positions or sizes, so the mark no longer matches, and the file is checked as if it had none. The mark
-//! protects against accidents, not against forgery: with a forged mark, a scan may count a repeated id several times.
+//! the columns of the new file have other positions or sizes. So the mark does not match them, and the file is checked as if it had
+//! no mark. The mark protects against accidents, not against forgery: with a forged mark, a scan may count a repeated id several
+//! times.
 
 use std::fmt::Write as _;
 
@@ -20,7 +21,7 @@ pub(super) fn mark(catalog: &Catalog, groups: &[RowGroupMetaData]) -> KeyValue {
     KeyValue::new(KEY.to_owned(), fingerprint(catalog, groups))
 }
 
-/// Returns true if the file has the mark of its own row groups and of this catalogue.
+/// Returns true if the file has a mark that matches its row groups and the catalogue.
 pub(super) fn has_mark(catalog: &Catalog, file: &ParquetMetaData) -> bool {
     let mut members = file.file_metadata().key_value_metadata().into_iter().flatten();
     let mark = members.find(|member| member.key == KEY).and_then(|member| member.value.as_deref());

@@ -64,7 +64,7 @@ impl<'f> FilterMask<'f> {
     /// Returns an error if a column does not fit the catalogue of the filter.
     pub(super) fn new(filter: &'f Filter, schema: &Schema) -> Result<Self, Error> {
         let mut fields = filter.predicate().fields();
-        // An array has as many elements as any of the columns below it tells.
+        // The number of elements of an array can depend on any column of its members, so all of these columns are read.
         for array in arrays_of(filter.predicate()) {
             fields.extend_from_slice(filter.catalog().fields_of_array(array));
         }
@@ -124,8 +124,8 @@ impl Place<'_, '_> {
         }
     }
 
-    /// Evaluates a search on the entries of this place. Returns the entries that it finds: none if no node of the case belongs to
-    /// the search.
+    /// Evaluates a search on the entries of this place. Returns the entries that the search finds. If the case has no node that the
+    /// search looks for, returns a mask without set bits.
     pub(super) fn find(&self, search: &impl Seek) -> Result<BooleanBuffer, Error> {
         let found = match self {
             Self::Case(case, rows) => search.object(case, &BooleanBuffer::new_set(*rows), None),
@@ -281,7 +281,8 @@ impl Columns<'_> {
 /// The entries that a search found, or `None` if the search is for another node.
 pub(super) type Found = Option<Result<BooleanBuffer, Error>>;
 
-/// A search for one array among the nodes of a bound case. It recurses once for each level of the plan, whose depth is limited.
+/// A search for one node of a bound case: the values of a field, or an array of objects. It recurses once for each level of the
+/// plan, whose depth is limited.
 pub(super) trait Seek {
     /// Evaluates the search on this node. Returns `None` if the search is for another node. The caller then searches the children
     /// of this node. `there` contains the entries in which the node is present. The values of all other entries are undefined.
@@ -317,7 +318,7 @@ pub(super) trait Seek {
     }
 }
 
-/// Returns the elements that belong to the lists of these entries.
+/// Returns the elements that belong to the lists of the entries in `there`.
 fn elements_there(offsets: &[i32], there: &BooleanBuffer) -> BooleanBuffer {
     let mut elements = BooleanBufferBuilder::new(0);
     for at in there.set_indices() {
@@ -330,7 +331,7 @@ fn elements_there(offsets: &[i32], there: &BooleanBuffer) -> BooleanBuffer {
     elements.finish()
 }
 
-/// Returns the entries whose lists have one of these elements.
+/// Returns the entries in `there` whose lists have at least one of the `elements`.
 fn lists_with_any(offsets: &[i32], elements: &BooleanBuffer, there: &BooleanBuffer) -> BooleanBuffer {
     let has_any = |at: usize| {
         let (start, end) = list_range(offsets, at);

@@ -9,7 +9,7 @@ use super::values::Values;
 pub(super) struct Memo<'b> {
     /// The views of the strings. Empty for values of other types, and after too many misses.
     views: &'b [u128],
-    /// Views and their results. The slot of a view follows from its bits.
+    /// Views and their results. The bits of a view determine its slot.
     slots: Vec<Option<(u128, bool)>>,
     /// The number of further misses, without hits, after which results are no longer remembered.
     misses_left: usize,
@@ -18,10 +18,10 @@ pub(super) struct Memo<'b> {
 /// The number of slots: a power of two.
 const SLOTS: usize = 1 << 8;
 
-/// The number of bits of a product that do not choose the slot.
+/// The number of low bits of the product in [`slot_of`] that do not determine the slot.
 const SHIFT: u32 = u64::BITS - SLOTS.trailing_zeros();
 
-/// The greatest number of misses that a column without repeated strings causes.
+/// The greatest value of `misses_left`: the number of misses in an array without repeated strings.
 const MOST_MISSES: usize = 1 << 9;
 
 impl<'b> Memo<'b> {

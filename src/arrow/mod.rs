@@ -30,8 +30,9 @@
 //! memory is at most the number of threads plus one. A group ends when it has 128 MiB of columns, so only its last batch can exceed
 //! this size. The result of an import, and the line of an error, do not depend on the number of threads.
 //!
-//! An import copies all values, because an engine's columns are more compact than Arrow's. [`Filter::mask`](crate::Filter::mask)
-//! copies no values of a column of type `Utf8View`, or of a type under "exported as" except decimals.
+//! An import copies all values into the columns of the engine, which are more compact than Arrow's.
+//! [`Filter::mask`](crate::Filter::mask) copies no values of a column of type `Utf8View`, or of a type under "exported as" except
+//! decimals.
 
 mod bind;
 mod cast;
@@ -109,7 +110,7 @@ impl Import<'_> {
     ///
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
-    /// Rows follow the same rules as documents. The [`line`](ImportError::line) of a rejected row is the position of the row,
+    /// The rules for documents also apply to rows. The [`line`](ImportError::line) of a rejected row is the position of the row,
     /// counted from 1. For an error that affects the file, it is 0. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files

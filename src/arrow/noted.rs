@@ -11,7 +11,7 @@ use crate::catalog::{Field, FieldId};
 use crate::error::Error;
 use crate::value::{Number, Timestamp};
 
-/// Returns the rows that have a value of the field that an import notes.
+/// Returns the rows in which an import would note a value of the field.
 ///
 /// # Errors
 /// Returns an error if a value is invalid.
@@ -41,7 +41,7 @@ pub(super) fn rows_with_stray(
     Ok(strays)
 }
 
-/// A search for the values of a field that an import notes.
+/// A search for those values of a field on which an import would make a note.
 struct NotedValues<'s> {
     id: FieldId,
     field: &'s Field,
@@ -68,7 +68,7 @@ impl Seek for NotedValues<'_> {
     }
 }
 
-/// Returns a bitmap with these bits, in ascending order.
+/// Returns a bitmap of `len` bits, in which the bits at the indexes in `set` are set. The indexes are in ascending order.
 fn bitmap(len: usize, set: Vec<usize>) -> BooleanBuffer {
     if set.is_empty() {
         return BooleanBuffer::new_unset(len);
@@ -110,7 +110,7 @@ fn presence(node: &BoundNode<'_>, around: &BooleanBuffer) -> BooleanBuffer {
     }
 }
 
-/// Returns true if JSON can represent the value, which is not that of a field.
+/// Returns true if JSON can represent a value that does not belong to a field.
 fn has_json(values: &Values<'_>, at: usize) -> bool {
     match values {
         Values::Instants(instants) => {

@@ -1,4 +1,4 @@
-//! Finds the rows of a row group whose pages may have a selected case, by the page index of the columns that the filters test.
+//! Finds the rows of a row group that the filters may select, by the page index of the columns that the filters test.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,19 +17,19 @@ use super::zones::{Values, Zone};
 use crate::catalog::Catalog;
 use crate::filter::Filter;
 
-/// The maximum number of parts of a row group that are tested. Testing more takes longer than it is likely to save.
+/// The maximum number of parts of a row group that are tested. Testing more parts takes longer than it is likely to save.
 const MOST_PARTS: usize = 4096;
 
-/// The maximum size of all positions of pages in a file, in bytes.
+/// The maximum total size of the lists of pages in a file, in bytes.
 const MOST_INDEX_BYTES: u64 = 64 << 20;
 
-/// The writers that begin each page with a row, as the format asks of files with positions of pages, each with its first such
-/// version. Others have begun pages of lists within a row.
+/// The writers that begin each page with a new row, each with the first version that does. The format demands this of files that
+/// contain the positions of pages. But other writers have begun pages of list columns within a row.
 const CAREFUL_WRITERS: [(&str, u32); 3] =
     [("parquet-rs version ", 50), ("parquet-mr version ", 1), ("parquet-cpp-arrow version ", 13)];
 
-/// Returns true if the pages of lists begin with rows, so that the positions of pages can be used to read some rows of a list
-/// column.
+/// Returns true if each page of a list column begins with a new row. Then the positions of pages can be used to read some rows of a
+/// list column.
 pub(super) fn begin_with_rows(file: &ParquetMetaData) -> bool {
     let Some(writer) = file.file_metadata().created_by() else { return false };
     CAREFUL_WRITERS.iter().any(|(name, first)| {
@@ -38,8 +38,9 @@ pub(super) fn begin_with_rows(file: &ParquetMetaData) -> bool {
     })
 }
 
-/// Returns true if the lists of pages of all columns fit into their bytes. The library reserves memory for as many pages as a list
-/// claims, which can be more than there is. Returns false if the lists cannot be read, or exceed [`MOST_INDEX_BYTES`] together.
+/// Returns true if the list of pages of each column claims no more pages than its bytes can contain. The library reserves memory
+/// for all claimed pages, which can be more memory than there is. Returns false if the lists cannot be read, or exceed
+/// [`MOST_INDEX_BYTES`] together.
 pub(super) fn have_fitting_lists(reader: &impl ChunkReader, file: &ParquetMetaData) -> bool {
     let columns = file.row_groups().iter().flat_map(RowGroupMetaData::columns);
     let read = || Ok::<_, ParquetError>(columns.map(ColumnChunkMetaData::offset_index_range).collect());
@@ -60,7 +61,7 @@ pub(super) fn have_fitting_lists(reader: &impl ChunkReader, file: &ParquetMetaDa
     })
 }
 
-/// Returns true if a list of pages has at most as many pages as bytes.
+/// Returns true if a list of pages claims at most as many pages as it has bytes.
 fn has_fitting_list(bytes: &[u8]) -> bool {
     // The first field is a list (0x19) of structs. Its length is in the next byte, or after it.
     let [0x19, head, rest @ ..] = bytes else { return false };
@@ -93,7 +94,8 @@ struct Pages {
 }
 
 /// Returns the rows whose pages may have a case that one of the filters selects, as ascending ranges that do not touch. Returns
-/// `None` if the statistics of the pages exclude only few rows, or if the file has no page index.
+/// `None` if the statistics of the pages exclude only few rows. Also returns `None` if the file has no page index, or too many
+/// pages.
 pub(super) fn possible_rows<'f>(
     reader: &impl ChunkReader,
     group: &RowGroupMetaData,
@@ -132,13 +134,14 @@ pub(super) fn possible_rows<'f>(
             _ => ranges.push(*start..end),
         }
     }
-    // If fewer rows are excluded, the pages that are not read save less time than reading the rest in pieces takes.
+    // Reading the remaining rows in pieces takes extra time. If less than an eighth of the rows is excluded, skipping their pages
+    // saves less time than that.
     let is_worth_it = !bounds.is_empty() && possible <= rows.saturating_sub(rows / 8);
     is_worth_it.then_some(ranges)
 }
 
 impl Pages {
-    /// Reads the page index of a column. Returns `None` if it has none, or if the index is damaged.
+    /// Reads the page index of a column. Returns `None` if the column has no page index, or a damaged one.
     fn read(reader: &impl ChunkReader, group: &RowGroupMetaData, leaf: usize, rows: usize) -> Option<Self> {
         let column = group.columns().get(leaf)?;
         let bytes = |range: Range<u64>| {
@@ -164,10 +167,11 @@ impl Pages {
         (is_ascending && is_whole && is_complete).then_some(Self { leaf, first_rows, index })
     }
 
-    /// Returns what the page that has a row says about its values.
+    /// Returns the bounds of the values in the page that contains a row.
     fn values_at(&self, row: usize) -> Values<'static> {
         let page = self.first_rows.partition_point(|first| *first <= row).saturating_sub(1);
-        // The library's methods panic for a page that is not there, and `read` has compared the numbers of pages.
+        // The library's methods panic for a page that does not exist. This is not expected, because `read` has compared the numbers
+        // of pages.
         let found = catch_panics(|| {
             if self.index.is_null_page(page) {
                 return Ok::<_, ParquetError>(Values::None);
@@ -198,7 +202,7 @@ impl Pages {
     }
 }
 
-/// Returns the byte ranges of the page index of a column: those of the extremes, and those of the positions.
+/// Returns two byte ranges of the page index of a column: the range of the extremes, and the range of the positions.
 fn ranges(column: &ColumnChunkMetaData) -> Option<(Range<u64>, Range<u64>)> {
     // The library computes the ranges from signed numbers of the file, and may panic.
     let ranges = || Ok::<_, ParquetError>(column.column_index_range().zip(column.offset_index_range()));

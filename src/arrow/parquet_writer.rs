@@ -68,7 +68,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         let keys = keys.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let sorting = |key: &SortKey| {
             let field = catalog.field(key.field);
-            // For any other field, Parquet's order of the values differs from the order of the engine.
+            // Parquet orders some values differently from the engine: strings of a field with known values, absent values with a
+            // default, and Unix times.
             let has_ranks = field.field_type() == FieldType::String && field.known_values().len() > 0;
             // In the order, an absent value is at the position of the default, but the column has a null.
             let is_natural = !has_ranks && field.default_value().is_none() && field.form().is_text();
@@ -76,7 +77,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             let column_idx = i32::try_from(column).ok()?;
             Some(SortingColumn { column_idx, descending: key.descending, nulls_first: false })
         };
-        // The rows are also sorted by the columns before the first column with another order.
+        // Rows that are sorted by several columns are also sorted by the first of them. So the list ends before the first column
+        // that Parquet orders differently.
         let sorting: Vec<SortingColumn> = keys.iter().flatten().map_while(sorting).collect();
         let sorting = Some(sorting).filter(|columns| !columns.is_empty());
         let properties = WriterProperties::builder()
@@ -91,8 +93,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(Self { encoder, writer, group_rows: GROUP_ROWS, unique: None })
     }
 
-    /// Sets the number of documents per row group, at most 131,072, which is the default. Readers can skip more cases of smaller
-    /// row groups, but the file is larger. Call this before the first document.
+    /// Sets the number of documents per row group, at most 131,072, which is the default. With smaller row groups, readers can skip
+    /// more cases, but the file is larger. Call this before the first document.
     ///
     /// ```
     /// use casefilter::{Catalog, arrow::ParquetWriter};

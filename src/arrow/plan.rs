@@ -73,8 +73,8 @@ pub(super) enum Kind {
 }
 
 impl Member {
-    /// Returns the fields that the member looks like. A value of one of them makes up for the member, so the member is not noted.
-    /// Returns `None` for a member that is never noted.
+    /// Returns the fields that the member looks like. If a row has a value of one of these fields, an import does not note the
+    /// member. Returns `None` for a member that is never noted.
     pub(super) fn noted_fields(&self) -> Option<&[FieldId]> {
         let stray = self.stray.as_ref()?;
         // Every case has an id.
@@ -224,7 +224,8 @@ impl ColumnInserter<'_> {
         node.map(|node| self.catalog.paths().shape(node))
     }
 
-    /// Inserts a column at the path that consists of `keys`. Returns false if JSON cannot represent the type of the column.
+    /// Inserts a column at the path that consists of `keys`. Returns false for a column of nulls, or if JSON cannot represent the
+    /// type of the column.
     fn insert(
         &mut self,
         members: &mut Vec<Member>,

@@ -139,8 +139,9 @@ impl<'p> Walk<'p> {
 }
 
 impl ColumnCheck {
-    /// Returns the check of a column for a scan that knows the fields of which earlier row groups have noted values. The first noted
-    /// value of a field is needed, so its column has to be read. Adds the field to `noted`.
+    /// Returns the check of a column in the next row group. `noted` contains the fields that have a noted value in an earlier row
+    /// group. For any other noted field, the column has to be read, because the first noted value is needed. The field is then
+    /// added to `noted`, if the number of its rows is known.
     pub(super) fn of_group(self, field: Option<FieldId>, noted: &mut Vec<FieldId>) -> Self {
         match (self, field) {
             (Self::Noted(Some(_)), Some(field)) if noted.contains(&field) => self,

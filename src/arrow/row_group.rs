@@ -47,8 +47,8 @@ impl Group {
 
     /// Splits the rows into at most `most` parts of nearly the same size, which threads can read at the same time.
     ///
-    /// The parts of a column that a part does not need are skipped by pages. But its dictionary is decoded for each part, and so are
-    /// the lengths of lists. So small row groups have a single part.
+    /// A thread skips the pages of a column that its part does not need. But for each part, the dictionary of the column and the
+    /// lengths of lists are decoded again. So small row groups have a single part.
     pub(super) fn into_parts(self, most: usize) -> Vec<GroupPart> {
         let parts = self.rows.checked_div(LEAST_PART_ROWS).unwrap_or(0).min(most).max(1);
         let size = self.rows.div_ceil(parts);
@@ -77,7 +77,7 @@ impl GroupPart {
         Some(possible.iter().map(clip).filter(|range| !range.is_empty()).collect())
     }
 
-    /// Returns the rows outside ascending ranges of rows.
+    /// Returns the rows of the part outside `ranges`, which are ascending.
     pub(super) fn complement(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
         let starts = [self.rows.start].into_iter().chain(ranges.iter().map(|range| range.end));
         let ends = ranges.iter().map(|range| range.start).chain([self.rows.end]);

@@ -99,8 +99,8 @@ impl<'b, 'c> RowReader<'b, 'c> {
         }
     }
 
-    /// Writes an array. Calls `element` for each index. If an element is absent, writes `null`. `array` is the id of the array.
-    /// `None` if it is not an array of objects.
+    /// Writes an array. Calls `element` for each index. If an element is absent, writes `null`. `array` is the id of the array, or
+    /// `None` if its elements are not objects of the catalogue.
     fn list(
         &mut self,
         range: std::ops::Range<usize>,

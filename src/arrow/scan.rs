@@ -21,8 +21,10 @@ impl Scan {
     /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
     /// malformed values or [notes](crate::DocumentNote), such as strings that contain timestamps. The document of a case is built only
     /// if the case is on the page, by [`finish`](Self::finish). With the feature `parallel`, other threads read row groups, or parts
-    /// of a large row group. The statistics of a row group may show that the filters select none of its cases. Then only its ids
-    /// and its columns that can have malformed values or notes are read.
+    /// of a large row group. The statistics or dictionaries of a row group may show that the filters select none of its cases. Then
+    /// only its ids and its columns that can have malformed values or notes are read.
+    ///
+    /// The only errors in the report of a lenient scan are those about columns that are not fields.
     ///
     /// A file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). If it is the only
     /// source, no values are checked, and ids are read only if the request needs them.
@@ -58,8 +60,8 @@ impl Scan {
     ///
     /// # Errors
     /// - The errors of [`push`](Self::push), for the end of the previous source.
-    /// - [`ScanError::ImportNeeded`] if an import may report an error about the file or one of its cases. Then an import of all
-    ///   sources tells the errors.
+    /// - [`ScanError::ImportNeeded`] if an import may report an error about the file or one of its cases, or if a report cannot list
+    ///   all notes. Then an import of all sources gives the report.
     /// - [`ScanError::Search`] if the request was cancelled, or if its deadline has passed.
     ///
     /// # Complexity
@@ -138,7 +140,7 @@ impl Scan {
         let mut noted = Vec::new();
         let mut queue: Queue<'static, Result<ReadRows, Unread>> = Queue::new(available_workers());
         let groups = file.group_rows().count();
-        // Few row groups are split, so that every thread has work.
+        // If there are only few row groups, they are split, so that every thread has work.
         let is_few = groups < queue.workers().saturating_mul(2);
         let most_parts = if is_few { queue.workers() } else { 1 };
         for number in 0..groups {

@@ -49,7 +49,7 @@ pub(super) struct ScanFile<R> {
     leaves: Vec<LeafColumn>,
     /// True if the file has a [mark](super::mark) of this library.
     is_marked: bool,
-    /// The metadata with the positions of all pages, from when it is first needed on.
+    /// The metadata with the positions of all pages. It is loaded when it is first needed, and is `None` if it cannot be used.
     with_pages: OnceLock<Option<ArrowReaderMetadata>>,
 }
 
@@ -84,7 +84,7 @@ impl Needs {
 }
 
 impl<R: ChunkReader + 'static> ScanFile<R> {
-    /// Opens a file. The name is that of its source in errors and notes. Returns `None` if an import has to read it.
+    /// Opens a file. `name` is the name of the source in errors and notes. Returns `None` if an import has to read the file.
     pub(super) fn open(name: String, reader: R, request: &RowRequest) -> Option<Self> {
         let catalog = request.catalog();
         let reader = Counted { reader: Arc::new(reader), bytes: Arc::default() };
@@ -105,7 +105,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         Some(Self { name, reader, plan, schema, metadata, leaves, is_marked, with_pages })
     }
 
-    /// Returns the errors about the columns that a lenient import leaves out.
+    /// Returns the errors about columns that a lenient import reports.
     pub(super) fn column_errors(&self) -> impl Iterator<Item = ImportError> {
         self.plan
             .column_errors
@@ -129,8 +129,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.reader.bytes.load(Ordering::Relaxed)
     }
 
-    /// Reads the columns of a row group that are needed, without decompressing them. `noted` has the fields of which earlier row
-    /// groups have noted values. Returns `None` if an import has to read the file.
+    /// Reads the columns of a row group that are needed, without decompressing them. `noted` has the fields that have a noted value
+    /// in an earlier row group. Returns `None` if an import has to read the file.
     pub(super) fn group(
         &self,
         number: usize,
@@ -155,7 +155,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         };
         let is_checked = self.has_unread_ids(request);
         // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no
-        // other column is needed, they are read for the number of rows.
+        // other column is needed, the ids are read only for the number of rows.
         let has_needs = is_skipped || request.selects_all() || self.leaves.iter().any(|leaf| needs.has(leaf));
         let has_ids = !is_checked || !has_needs || request.sought().any(|id| zone.may_have_id(id));
         let (mut leaves, mut always, mut parts) = (Vec::new(), Vec::new(), Vec::new());
@@ -253,15 +253,15 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.with_pages.get_or_init(load).as_ref().unwrap_or(&self.metadata)
     }
 
-    /// Returns the documents of rows of the file. The numbers of the rows count from 0 and ascend. Returns `None` if an import has
-    /// to read the file.
+    /// Returns the documents of rows of the file. `rows` contains the row numbers in ascending order, counted from 0. Returns
+    /// `None` if an import has to read the file.
     pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
         let mut documents = Vec::with_capacity(rows.len());
         self.read_rows(rows, request, |row| documents.push(row.text.as_str().into()))?;
         Some(documents)
     }
 
-    /// Adds the notes of an import of these rows, as in [`documents`](Self::documents).
+    /// Adds the notes that an import makes on rows. The row numbers are as in [`documents`](Self::documents).
     pub(super) fn add_notes(
         &self,
         notes: &mut Vec<DocumentNote>,
@@ -309,7 +309,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         Some(())
     }
 
-    /// Returns the row groups that have these rows, and the selection of the rows in these row groups.
+    /// Returns the row groups that contain the `rows`, and the selection of the rows in these row groups.
     fn select(&self, rows: &[u64]) -> Option<(Vec<usize>, Vec<RowSelector>)> {
         let (mut groups, mut selectors) = (Vec::new(), Vec::new());
         let mut rows = rows.iter().copied().peekable();

@@ -31,7 +31,7 @@ const BATCH_ROWS: usize = 8192;
 
 /// The reason why a row group has no results.
 pub(super) enum Unread {
-    /// An import has to read the file: it may report an error or a note.
+    /// An import has to read the file, because the import may report an error.
     Unfit,
     /// The search was stopped.
     Stopped(Error),
@@ -155,7 +155,8 @@ fn read_rows(
         request.check_stop().map_err(Unread::Stopped)?;
         reader.read(&plan, &batch, block)?;
     }
-    // The numbers of rows are computed from the number of rows that the footer declares.
+    // The row numbers are computed from the size of the row group in the footer, so the scan gives up if the row group has another
+    // size.
     if reader.rows == reader.numbers.count { Ok(()) } else { Err(Unread::Unfit) }
 }
 
@@ -250,7 +251,8 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Adds all rows. If they need a check, adds their ids. Otherwise, only notes the ids that the scan looks for.
+    /// Adds all rows of a batch to `block`. If the rows need a check, also adds their ids. Otherwise, only records the ids that the
+    /// scan looks for.
     fn ids<'b>(
         &self,
         case: &'b Object<'b>,

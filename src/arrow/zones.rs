@@ -64,7 +64,8 @@ impl Zone<'_> {
     fn may_hold(&self, leaf: &Leaf) -> bool {
         match &leaf.test {
             Test::Any(set) | Test::All(set) => self.may_have(leaf.field, set),
-            // Some element passes the tests, so the tests that need a value hold for some value of the column.
+            // An element that passes a nested test has a value that passes it, unless the test is negated. This value is also in
+            // the column, so the nested tests can be evaluated on columns.
             Test::Elem(elements) => elements.tree.evaluate(|leaf| self.may_hold(leaf)),
             Test::None(_) | Test::NotAll(_) | Test::NoElem(_) => true,
         }
@@ -100,7 +101,8 @@ impl Zone<'_> {
     }
 }
 
-/// Returns true if the values of a field are the texts of its column. The values of ids of other types are not their texts.
+/// Returns true if the values of a field are the texts of its column. UUIDs are not, because they are converted to their canonical
+/// text.
 pub(super) fn is_text(field: &Field, kind: &DataType) -> bool {
     *kind == DataType::Utf8View
         && field.field_type() == FieldType::String

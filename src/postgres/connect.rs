@@ -74,7 +74,7 @@ impl Manager {
     }
 }
 
-/// Returns a message about an invalid connection string. Of the string itself, the message contains only the name of an option.
+/// Returns a message about an invalid connection string. The message contains no part of the string, except the name of an option.
 fn parse_message(error: &tokio_postgres::Error) -> String {
     const EXPECTED: &str = "expected such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require";
     let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();

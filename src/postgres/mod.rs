@@ -22,9 +22,9 @@
 //!
 //! A source checks the table when it connects. It reports the first column that is missing, has a different type or collation, or
 //! is nullable although the script has `NOT NULL`. The table may have additional columns, and its columns may be in any order.
-//! Indexes are not checked, because they affect only speed. The indexes that the script creates support every operator. The indexes
-//! in the script's comments support less common orders and values. `id` must be unique, for example by the primary key of the
-//! script.
+//! Indexes are not checked, because they affect only speed. The indexes that the script creates support common requests. The
+//! indexes in the script's comments support less common orders, values and words. `id` must be unique, for example by the primary
+//! key of the script.
 //!
 //! `$match` needs folded columns, which are optional. To create them, pass `--folded` to both commands. A source finds the folded
 //! columns by their names when it connects. If a field has no folded column, `$match` on the field is

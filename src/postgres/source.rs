@@ -165,8 +165,8 @@ impl PostgresSource {
 
     /// Returns a page of documents, and the total if it is requested. Page and total come from one snapshot of the table.
     ///
-    /// If the future is dropped, the source asks the server to cancel the statement. This request may be lost, and then the
-    /// statement ends at its timeout.
+    /// If the future is dropped, the source asks the server to cancel the statement. If the cancellation is lost, the statement
+    /// ends at its timeout.
     ///
     /// # Errors
     /// - A [transient](PostgresErrorKind::is_transient) kind if a repetition of the search may succeed.
@@ -209,8 +209,8 @@ impl PostgresSource {
     /// Counts the values of fields in the selected documents, as [`Engine::facets`](crate::Engine::facets) does. All counts come
     /// from one snapshot of the table. The [`Limits`](crate::Limits) are the default ones.
     ///
-    /// The total, and each facet, is one statement. Facets that leave
-    /// [own criteria](crate::Facet::with_own_criteria_apart) out may need a second one. Sums of doubles may differ from those of an
+    /// The total and each facet take one statement each. A facet that leaves out its [own
+    /// criteria](crate::Facet::with_own_criteria_apart) may need a second statement. Sums of doubles may differ from those of an
     /// engine by 1 part in 10⁹.
     ///
     /// ```no_run
@@ -385,7 +385,7 @@ impl PostgresSource {
         self.prepare_as(connection, statement.to_sql(), statement).await
     }
 
-    /// Prepares a text that contains the text of a statement.
+    /// Prepares an SQL text that contains the text of `statement`, and so has the same parameters.
     async fn prepare_as(
         &self,
         connection: &mut Connection,

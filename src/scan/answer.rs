@@ -39,8 +39,8 @@ pub struct ScanAnswer {
 pub struct RowGroups {
     /// The number of row groups on which the filters were tested.
     pub tested: u64,
-    /// The number of row groups in which the filters select no case, by the statistics of their columns. Of these row groups, only
-    /// the ids were read, and the columns that can have malformed values.
+    /// The number of row groups in which the filters select no case, by the statistics or the dictionaries of their columns. Of
+    /// these row groups, only the ids were read, and the columns that can have malformed values or notes.
     pub skipped: u64,
     /// The number of rows of the tested row groups that the statistics of pages exclude.
     pub excluded_rows: u64,

@@ -56,7 +56,7 @@ pub(super) struct ReadBlock {
     pub(super) report: ImportReport,
     /// The error that ends the scan.
     pub(super) failed: Option<Box<ImportError>>,
-    /// The emptied memory of the block.
+    /// The emptied block, whose memory is used again.
     pub(super) memory: Block,
 }
 
@@ -84,8 +84,8 @@ pub(super) enum Kept {
 pub(super) enum FoundDocument {
     /// The text of the document. Empty if the answer has only ids.
     Text(Box<str>),
-    /// The number of its row: in its block, and from when the block is merged, among all rows. The document is read if it is on the
-    /// page.
+    /// The number of the row of the document: in its block, or after the merge, among all rows. The document is read if it is on
+    /// the page.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Parquet files have rows"))]
     Row(u64),
 }
@@ -258,7 +258,7 @@ impl<'s> Outcome<'s> {
 }
 
 /// Returns what is kept of a selected document whose id may be repeated. No document after `bound` is on the page. The bound may be
-/// a document of the same block: it has another id, and is not replaced either.
+/// a document of the same block: its id is another one, which is not repeated.
 pub(super) fn kept(
     settings: &Settings,
     row: &Row<'_>,

@@ -28,11 +28,11 @@ pub(super) struct Counting {
 /// The facets that count the same documents.
 struct Group {
     filter: PreparedFilter,
-    /// The index of each facet in the request, and true if the facet was counted with some of its own criteria.
+    /// The index of each facet in the request, and the value of [`FacetAnswer::with_own_criteria`] for the facet.
     facets: Vec<(usize, bool)>,
 }
 
-/// The counts of some documents: of each group, the number of its documents and the counts of its facets.
+/// The counts of some documents: for each group, the number of its documents and the counts of its facets.
 pub(super) struct Counts(Vec<(u64, Vec<FacetTally>)>);
 
 /// The counts of one facet.
@@ -209,7 +209,7 @@ impl FacetTally {
                         None => counts.add_too_narrow(),
                     }
                 }
-                // Values in order are in buckets in order.
+                // The values are in ascending order, and so are the numbers of their buckets.
                 numbers.dedup();
                 numbers.iter().for_each(|number| counts.add(*number, 1));
             }
@@ -245,7 +245,7 @@ impl Values {
             }
             (Self::Histogram(own), Self::Histogram(other)) if !own.is_over(limits) => own.append(other),
             (Self::Stats(own), Self::List(list)) => own.add_ordinals(list.into_iter()),
-            // Both were made for the same facet.
+            // A histogram over the limit needs no more counts. No other pair occurs, because both were made for the same facet.
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ use crate::engine::ImportError;
 use crate::error::Error;
 use crate::ingest::FileFault;
 
-/// An error of a scan that later calls return again.
+/// The error that ended a scan. Later calls return it again.
 #[derive(Clone)]
 pub(super) enum Failed {
     Refused(Box<ImportError>),

@@ -23,8 +23,8 @@ impl IdHashes {
     /// Returns the hashes that occur more than once.
     pub(super) fn repeated(self) -> HashSet<u64> {
         let mut repeated = HashSet::new();
-        // Hashes are spread evenly, so each part of their range has about the same number of hashes. Each part visits every run, so
-        // a part has at least as many hashes as there are runs.
+        // Hashes are spread evenly, so each part of their range has about the same number of hashes. For each part, every run is
+        // visited, so a part has at least as many hashes as there are runs.
         let least = LEAST_TOGETHER.max(self.runs.len());
         let parts = self.len.checked_div(least).unwrap_or(0).next_power_of_two();
         let width = u64::MAX >> parts.trailing_zeros();

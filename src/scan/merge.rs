@@ -91,7 +91,7 @@ impl Merged {
         self.selected = self.selected.saturating_add(selected);
         self.sought.extend(sought);
         append(settings, &mut self.counts, counts);
-        // The indexes of the documents of the block that are no new ids, ascending.
+        // The indexes of those documents in the block whose ids are not new, ascending.
         let mut replacing: Vec<usize> = Vec::new();
         let first = self.next_place;
         let place = |at: usize, replacing: &[usize]| {

@@ -26,11 +26,12 @@
 //!   [`Filter::selects`](crate::Filter::selects) does.
 //! - **Blocks are merged in the order of the source**, whichever thread has read them. So errors, notes and insertion-order numbers
 //!   are those of the source.
-//! - **No document on the page is replaced later.** A scan keeps a hash of 64 bits of each id. At the end, it compares the hashes. If a
-//!   hash occurs twice, an id may be repeated, and the answer may be wrong. Then the scan [returns itself](ScanOutcome::ReadAgain), and the
-//!   host passes the same bytes again. This time the scan knows the repeated hashes. It keeps the last document of each id with such
-//!   a hash until the end, and the place of its first. All other ids are unique. If another hash is repeated, because the source has
-//!   changed in the meantime, the scan asks once more. So each answer belongs to the bytes of one pass.
+//! - **No document on the page is replaced later.** A scan keeps a hash of 64 bits of each id. At the end, it compares the hashes.
+//!   If a hash occurs twice, an id may be repeated, and the answer may be wrong. In this case, the scan
+//!   [returns itself](ScanOutcome::ReadAgain), and the host passes the same bytes again. This time the scan knows the repeated
+//!   hashes. Until the end, it keeps the last document of each id with such a hash, and the insertion-order number of the first one.
+//!   All other ids are unique. If another hash is repeated, because the source has changed in the meantime, the scan asks once more.
+//!   So each answer belongs to the bytes of one pass.
 //!
 //! # Cost
 //!

@@ -209,7 +209,7 @@ impl Scan {
         RowBound(self.merged.bound())
     }
 
-    /// Adds an error to the report, which does not end the scan.
+    /// Adds an error to the report. The error does not end the scan.
     pub(crate) fn list(&mut self, error: ImportError) {
         self.merged.report.list(error);
     }
@@ -324,8 +324,8 @@ impl RowBlock<'_> {
         self.rows = self.rows.saturating_add(rows);
     }
 
-    /// Adds the id of a row. Returns true if an earlier pass has found that the id may be repeated. The caller then adds the row by
-    /// [`push_repeated`](Self::push_repeated), and not by the other methods.
+    /// Adds the id of a row. Returns true if an earlier pass has found that the id may be repeated. The caller then passes the row
+    /// to [`push_repeated`](Self::push_repeated), instead of counting and offering it.
     #[inline]
     pub(crate) fn push_id(&mut self, id: &str) -> bool {
         let hash = self.settings.hasher.hash_one(id);
@@ -363,7 +363,7 @@ impl RowBlock<'_> {
         self.notes.add(subject, count, first as u64);
     }
 
-    /// Notes the id of a row if the scan looks for it.
+    /// Records the id of a row if the scan looks for it.
     #[inline]
     pub(crate) fn note_id(&mut self, id: &str) {
         if !self.settings.sought.is_empty() && self.settings.sought.contains(id) {
@@ -438,7 +438,7 @@ fn count(
     limits: &Limits,
     selects: impl Fn(usize) -> bool,
 ) {
-    // The filters are asked for in the order of their numbers.
+    // `add` calls the function once for each filter, in the order of their numbers.
     let next = Cell::new(0_usize);
     counting.add(counts, row, limits, |_| {
         let number = next.get();

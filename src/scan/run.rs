@@ -162,7 +162,7 @@ impl Scan {
     }
 
     /// Makes the scan also count the values of fields, as [`Engine::facets`](crate::Engine::facets) does. The two requests may have
-    /// different filters. For counts alone, the limit of the search is 0. Call this before the first source.
+    /// different filters. For counts without a page, set the limit of the search to 0. Call this before the first source.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet, FacetsRequest, Filter, ImportMode, Limits, Scan, SearchRequest};
@@ -230,7 +230,7 @@ impl Scan {
         self.note(result)
     }
 
-    /// Scans one document of a source whose documents the caller finds itself; see
+    /// Scans one document of a source that the caller splits into documents; see
     /// [`Import::push_document`](crate::Import::push_document).
     ///
     /// # Errors
@@ -360,8 +360,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Merges all blocks of the queue. Then reads the block that is being filled on this thread, and merges it too. So no other
-    /// thread reads a short source.
+    /// Merges all blocks of the queue. Then reads the last block on this thread, and merges it too. So a short source needs no
+    /// other thread.
     pub(super) fn drain(&mut self) -> Result<(), Failed> {
         while let Some(read) = self.queue.next() {
             self.merge(read)?;

@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) keeps_documents: bool,
     /// The counts by value that the scan makes, if any.
     pub(super) counting: Option<Arc<Counting>>,
-    /// The fields that the filters test, by field number, up to the last one.
+    /// For each field, by its number: true if a filter tests the field. Ends at the last tested field.
     tested: Vec<bool>,
     tests_elements: bool,
     /// True if every filter selects every document.
@@ -126,7 +126,8 @@ impl Settings {
     /// document after `bound` is on the page.
     pub(super) fn top_of_block<T>(&self, bound: Option<Arc<Rank>>) -> (Top<T>, bool) {
         let ranking = &self.ranking;
-        // In insertion order, every later document comes after the bound. Numbers are only known when the block is merged.
+        // In insertion order, every later document comes after the bound. Insertion-order numbers are only known when the block is
+        // merged.
         let is_behind = self.wanted == 0 || ranking.is_by_place() && bound.is_some();
         let bound = bound.filter(|_| !ranking.is_by_place());
         let wanted = if ranking.is_behind_place() { usize::MAX } else { self.wanted };
@@ -142,7 +143,7 @@ impl Settings {
     }
 }
 
-/// Returns the fields that filters test, by field number, up to the last one.
+/// Returns, for each field by its number, true if a filter tests the field. The list ends at the last tested field.
 fn tested(filters: &[&Filter]) -> Vec<bool> {
     let mut tested = Vec::new();
     for field in filters.iter().flat_map(|filter| filter.predicate().fields()) {

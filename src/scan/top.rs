@@ -36,7 +36,8 @@ impl<T> Top<T> {
         }
         self.found.push((rank, payload));
         let most = self.wanted.saturating_mul(2).saturating_add(SLACK);
-        // Places ascend, apart from the places of repeated ids, which come last. So the first k documents are known early.
+        // Places ascend, apart from the places of repeated ids, which are pushed at the end. So the first k documents are known
+        // early.
         if self.found.len() >= most || ranking.is_by_place() && self.found.len() == self.wanted {
             self.reduce(ranking);
         }

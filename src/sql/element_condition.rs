@@ -4,7 +4,7 @@
 //! the condition is that the last set is not empty. If the set operations of the database take linear time, the condition takes
 //! linear time in the number of elements.
 //!
-//! Before this test, the condition has criteria on the whole document that follow from the test. An example is `legs.bank = x` for
+//! Before this test, the condition has criteria that the test implies for the whole document. An example is `legs.bank = x` for
 //! `legs has (bank = x and amount > 5)`. The database can test these criteria with its indexes, and skips most documents.
 
 use super::column::Column;

@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::limits::Limits;
 use crate::value::OrderedType;
 
-/// The bucket of doubles whose own bucket has no number, since the width is too small: 2^53.
+/// The bucket for doubles whose bucket cannot be numbered, because the width is too small: 2^53.
 pub(crate) const NO_BUCKET: i64 = 1 << 53;
 
 /// The word for the table in the errors of mismatched catalogues.
@@ -274,8 +274,8 @@ impl Writer<'_> {
 
     /// Returns the stages that compute the bucket number `_b` of a double `_x`, for buckets of one width.
     ///
-    /// No arithmetic leaves the range of the doubles, which some databases report as an error. So values that are less than one
-    /// width from 0 are not divided, and neither are values whose quotient is far too great. For great widths, halves are compared.
+    /// Some databases report an error if a result is outside the range of the doubles. So values that are less than one width from
+    /// 0 are not divided, and neither are values whose quotient is far too great. For great widths, halves are compared.
     fn number_stages(&self, width: f64) -> Vec<String> {
         const GREAT: f64 = 1e290;
         let number = |number: f64| self.literal(&Datum::Number(number));

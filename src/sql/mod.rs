@@ -53,13 +53,13 @@
 //! - **Absent fields.** A single-valued field that is absent is null in the table. A multi-valued field that is absent is an empty
 //!   list, never null. Conditions are combined by `AND` and `OR`, where null acts as false. So a condition mentions null only if
 //!   cases without the field pass it: `not amount > 5` becomes `(c IS NULL OR NOT (c > $1))`. `NOT` is written only before a test
-//!   that is never null, or together with such a test for null. If a field has a default, such as `priority`, the default is stored
-//!   in the row, so the column has no nulls. Nulls inside lists are dropped, and negative zero becomes zero.
+//!   that is never null, or together with a separate test for null. If a field has a default, such as `priority`, the default is
+//!   stored in the row, so the column has no nulls. Nulls inside lists are dropped, and negative zero becomes zero.
 //! - **Timestamps are integers**, because no native type of these databases can represent all timestamps. `DateTime64` of
 //!   ClickHouse covers the years 1900 to 2299, PostgreSQL has no year 0000, and `applicantInfo.dob` may be any 64-bit number.
-//! - **Known values.** If the order is by a field with known values, these values come first, sorted by a `CASE` expression of
-//!   their ranks. Unknown values follow, by code point. Cases with the same value are sorted by `id`. A request without an order is
-//!   sorted by `place`, the insertion order, which the export contains.
+//! - **Known values.** In ascending order by a field with known values, these values come first, sorted by a `CASE` expression of
+//!   their ranks. Other values come after them, sorted by code point. Cases with the same value are sorted by `id`. A request
+//!   without an order is sorted by `place`, the insertion order, which the export contains.
 //! - **Zero characters.** PostgreSQL's `text` cannot store U+0000. If a value contains it, the export fails with an error that
 //!   names the case and the field. So the table never has such a case. A statement therefore drops such values: `=` is false and
 //!   `<>` is true. The document can be stored, because it is JSON, which escapes U+0000. The other databases can store U+0000.

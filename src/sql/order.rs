@@ -125,8 +125,8 @@ fn write_after(
     if let Datum::Text(text) = &datum
         && !syntax.can_hold(text)
     {
-        // Every text that the column can hold compares in the same way with the part before the null character. Only this part
-        // itself comes before the complete text.
+        // The column can hold no text with U+0000, so its texts are compared with the part before U+0000. The result is the same,
+        // except that this part itself comes before the complete text.
         operator = if key.descending { "<=" } else { ">" };
         datum = Datum::Text(text.split('\0').next().unwrap_or_default().to_owned().into());
     }

@@ -325,7 +325,8 @@ impl Table {
         Some(if column.is_list { datum.into_list() } else { datum })
     }
 
-    /// Returns the command-line arguments that select these folded columns and element columns, each with a space before it.
+    /// Returns the command-line arguments that select the folded columns and element columns of the table, each with a space before
+    /// it.
     pub(super) fn arguments(&self) -> String {
         let is_text = |id: &FieldId| self.catalog.field(*id).field_type() == FieldType::String;
         let visible = self.catalog.visible_fields().map(|(id, _)| id).filter(is_text).count();

@@ -85,7 +85,7 @@ impl Syntax for ClickHouse {
             Datum::Decimal(decimal) => {
                 out.push_str(&format!("'{decimal}'::Decimal(19, {})", decimal.scale()));
             }
-            // ClickHouse reads the text of the array as one of decimals, in which it accepts no quotes.
+            // ClickHouse reads the text of the array as an array of decimals, in which it accepts no quotes.
             Datum::Decimals(decimals) => {
                 out.push('[');
                 separated(decimals.iter(), ", ", out, |decimal, out| out.push_str(&decimal.to_string()));

@@ -179,8 +179,8 @@ impl Syntax for DuckDb {
         ["list_concat(", ", ", ")"]
     }
 
-    /// Counts each number in all elements and the set together. A number that occurs once is not in the set. A test of each element
-    /// by `list_contains` would take quadratic time. `list_histogram` of an empty list is null.
+    /// Counts how often each number occurs in the list of all elements and the set together. A number that occurs once is not in
+    /// the set. A test of each element by `list_contains` would take quadratic time. `list_histogram` of an empty list is null.
     fn complement(&self, own: &str) -> (String, String) {
         (
             format!(

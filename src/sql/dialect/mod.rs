@@ -1,7 +1,7 @@
 //! The SQL dialects, one per file.
 //!
-//! A database needs a type for lists, and functions on lists. `syntax::Syntax` tests if a list contains values, finds the elements
-//! that pass a test, and splits a list into rows.
+//! A database needs a type for lists, and functions on lists. `syntax::Syntax` writes the SQL that tests if a list contains values,
+//! finds the elements that pass a test, and splits a list into rows.
 //!
 //! To add a dialect, change these files. `grep -rli clickhouse` finds most of them:
 //!

@@ -93,8 +93,8 @@ pub(in crate::sql) trait Syntax: Sync {
     fn complement(&self, own: &str) -> (String, String);
 
     /// Returns SQL to write before and after a set. The complete expression is the set of the outer elements that contain an
-    /// element of the set. `own` is the column of all elements of the inner array, and `outer` has the number of the outer element
-    /// for each.
+    /// element of the set. `own` is the column of all elements of the inner array, and `outer` has, for each of these elements, the
+    /// number of the outer element.
     fn outer_elements(&self, own: &str, outer: &str) -> (String, String);
 
     /// Returns SQL to write before and after a set. The complete expression is a test: the set is not empty.
