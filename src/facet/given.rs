@@ -4,6 +4,7 @@
 use chrono::FixedOffset;
 
 use super::definition::Facet;
+use super::parse::split;
 use crate::catalog::Catalog;
 use crate::error::Error;
 
@@ -24,9 +25,9 @@ pub struct FacetDefaults {
 /// Returns the errors of [`Facet::parse`].
 pub fn parse_facet(catalog: &Catalog, text: &str, defaults: &FacetDefaults) -> Result<Facet, Error> {
     let mut facet = Facet::parse(catalog, text)?;
-    // The name of a field may contain `:limit=` or `@`. A text that is only a name has no form.
-    let form = if catalog.find(text).is_some() { "" } else { text };
-    if let Some(limit) = defaults.limit.filter(|_| !form.contains(":limit=")) {
+    // Only the form is searched, because the name of a field may contain `:limit=` or `@`.
+    let form = split(catalog, text).1.unwrap_or_default();
+    if let Some(limit) = defaults.limit.filter(|_| !form.starts_with("limit=")) {
         facet = facet.with_limit(limit);
     }
     if let Some(offset) = defaults.utc_offset.filter(|_| !form.contains('@')) {
@@ -38,6 +39,7 @@ pub fn parse_facet(catalog: &Catalog, text: &str, defaults: &FacetDefaults) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{Field, FieldType};
     use crate::facet::FacetInterval;
 
     #[test]
@@ -53,5 +55,20 @@ mod tests {
         let months = months.with_own_criteria_apart(true);
         assert_eq!(parse("createdAt:month"), months.clone().with_utc_offset(east.unwrap()));
         assert_eq!(parse("createdAt:month@+00:00"), months);
+    }
+
+    #[test]
+    fn the_name_of_a_field_may_look_like_a_form() {
+        let fields = [("a@b", FieldType::Timestamp), ("a:limit=b", FieldType::String)];
+        let catalog = Catalog::new(fields.map(|(name, kind)| Field::new(name, kind))).unwrap();
+        let east = FixedOffset::east_opt(7200);
+        let defaults = FacetDefaults { limit: Some(3), utc_offset: east, own_criteria_apart: false };
+        let parse = |text| parse_facet(&catalog, text, &defaults).unwrap();
+        let months = Facet::histogram(&catalog, "a@b", FacetInterval::Month).unwrap();
+        assert_eq!(parse("a@b:month"), months.clone().with_utc_offset(east.unwrap()));
+        assert_eq!(parse("a@b:month@+00:00"), months);
+        let values = Facet::values(&catalog, "a:limit=b").unwrap();
+        assert_eq!(parse("a:limit=b"), values.clone().with_limit(3));
+        assert_eq!(parse("a:limit=b:limit=5"), values.with_limit(5));
     }
 }

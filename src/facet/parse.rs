@@ -59,7 +59,7 @@ impl Facet {
 const PATH: &str = "facet";
 
 /// Splits a text into the name of a field and the form. The name may contain colons, if the catalogue has such a field.
-fn split<'t>(catalog: &Catalog, text: &'t str) -> (&'t str, Option<&'t str>) {
+pub(super) fn split<'t>(catalog: &Catalog, text: &'t str) -> (&'t str, Option<&'t str>) {
     if catalog.find(text).is_some() {
         return (text, None);
     }
