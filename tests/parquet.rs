@@ -380,6 +380,8 @@ fn an_error_names_a_column_without_a_form_in_json() {
     assert_eq!((report.stored, report.incomplete, report.skipped), (1, 0, 0));
     let listed: Vec<_> = report.errors.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
     assert_eq!(listed, [(0, true, "extra.bytes"), (0, true, "scan.raw")]);
+    let text = report.errors[0].to_string();
+    assert!(text.ends_with(" (kept, the column is not read)"), "{text}");
     // The filter reads neither column.
     let all = Filter::compile_text(engine.catalog(), "id = a").unwrap();
     assert_eq!(all.mask(&batch).unwrap().true_count(), 1);
@@ -659,6 +661,8 @@ fn a_column_named_by_an_alias_is_not_the_field() {
     assert!(refusal.error.to_string().contains("caseReview.status"), "{refusal}");
     let (engine, report) = load(ImportMode::Lenient, parquet(&flat)).unwrap();
     assert_eq!(report.errors.len(), 1);
+    let text = report.errors[0].to_string();
+    assert!(text.ends_with(" (kept, searches do not find the values of the column)"), "{text}");
     assert_eq!(documents(&engine), [r#"{"id":"a","status":"open"}"#]);
     // A column of that name is a member like any other.
     let both = columns([

@@ -5,7 +5,7 @@ use std::fmt;
 use super::note::DocumentNote;
 use crate::batch::Row;
 use crate::catalog::Catalog;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The outcome of storing one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,8 @@ pub struct ImportError {
     #[cfg_attr(feature = "serde", serde(default))]
     pub document: u64,
     /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the
-    /// source were stored without one of its columns.
+    /// source were stored although one of its columns is not a field. If the name of the column is an alias, its values are in the
+    /// documents, but searches do not find them. Otherwise, the column was not read.
     pub kept: bool,
     /// The error. Its path and offset are relative to the document.
     pub error: Box<Error>,
@@ -75,7 +76,12 @@ impl fmt::Display for ImportError {
         }
         write!(f, "{}", self.error)?;
         if self.kept {
-            f.write_str(" (kept, the field counts as absent)")?;
+            f.write_str(match (self.line, self.error.kind) {
+                // The name of the column is an alias.
+                (0, ErrorKind::UnknownField) => " (kept, searches do not find the values of the column)",
+                (0, _) => " (kept, the column is not read)",
+                _ => " (kept, the field counts as absent)",
+            })?;
         }
         Ok(())
     }

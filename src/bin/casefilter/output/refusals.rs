@@ -133,6 +133,10 @@ pub(crate) fn report_left_out(report: &ImportReport) -> Status {
     let groups = grouped(&report.errors);
     for (refusal, more) in groups.iter().take(listed) {
         let what = match refusal.kept {
+            // The name of the column is an alias. Its values are in the documents.
+            true if refusal.line == 0 && refusal.error.kind == ErrorKind::UnknownField => {
+                "column not searched"
+            }
             true if refusal.line == 0 => "column left out",
             true => "kept",
             false => "left out",

@@ -70,7 +70,8 @@ impl Pipeline<'_> {
         if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
     }
 
-    /// Reports a column that is not a field. The cases are stored without it.
+    /// Reports a column that is not a field. The cases are stored without it, or, if its name is an alias, with its values as
+    /// members of their documents.
     ///
     /// # Errors
     /// Returns the first error of an earlier source that ends the import.
