@@ -4,6 +4,7 @@
 mod world;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -542,6 +543,39 @@ fn filters_change_after_the_write_in_progress() {
     }
     let engine = Engine::new(Catalog::cases());
     assert_eq!(engine.insert_standing([]).unwrap_err().kind, ErrorKind::CatalogMismatch);
+}
+
+#[test]
+fn an_event_has_no_later_time_than_the_next_one() {
+    let (staged, is_staged) = mpsc::channel();
+    let (told_time, is_told) = mpsc::channel();
+    let clock = {
+        let (calls, ticks) = (AtomicI64::new(0), AtomicI64::new(0));
+        let is_told = Mutex::new(is_told);
+        move || {
+            if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+                // The write is staged. Leaves time for `insert_entering` to read the clock, which it must not do yet.
+                staged.send(()).unwrap();
+                let _ = is_told.lock().unwrap().recv_timeout(Duration::from_millis(100));
+            }
+            let time = ticks.fetch_add(1, Ordering::Relaxed);
+            let _ = told_time.send(());
+            Timestamp::from_millis(time)
+        }
+    };
+    let catalog = Catalog::cases();
+    let set = Arc::new(FilterSet::new(&catalog));
+    let all = |name| StandingFilter::new(name, &Filter::all(&catalog));
+    set.insert(all("old")).unwrap();
+    let engine = Engine::builder(catalog.clone()).watch(&set, 10, clock).unwrap().build();
+    thread::scope(|scope| {
+        scope.spawn(|| engine.upsert(br#"{"id":"a"}"#).unwrap());
+        is_staged.recv().unwrap();
+        assert_eq!(engine.insert_entering([all("new")]).unwrap(), 0);
+    });
+    assert_eq!(told(&engine, 0), ["old entered a", "new entered a"]);
+    let events = engine.events_after(0, 10).unwrap();
+    assert!(events[0].time < events[1].time, "{events:?}");
 }
 
 #[test]

@@ -183,10 +183,10 @@ impl Engine {
     pub fn insert_entering(&self, filters: impl IntoIterator<Item = StandingFilter>) -> Result<usize, Error> {
         let watching = self.watching()?;
         let filters = watching.filters.checked(filters)?;
-        let time = (watching.clock)();
-        // Until this lock is released, no write is made.
+        // Until this lock is released, no write is made. The clock is read under the lock, so that no event with a smaller number
+        // has a later time.
         let _writing = self.current.write();
-        let events = self.find_entering(&filters, time, watching.most)?;
+        let events = self.find_entering(&filters, (watching.clock)(), watching.most)?;
         let replaced = watching.filters.insert_many(filters)?;
         if let Some(ring) = &watching.ring {
             ring.add(&events);
