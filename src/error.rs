@@ -186,7 +186,8 @@ impl serde::Serialize for ErrorKind {
 /// An error in a request or a document.
 ///
 /// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. If the
-/// error is not about a part of the input, no byte offset is shown. The error of a stopped search shows only the reason.
+/// error is not about a part of the input, no byte offset is shown, and without a path no position. The error of a stopped search
+/// shows only the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -273,16 +274,18 @@ impl fmt::Display for Error {
         if self.is_stop() {
             return f.write_str(&self.message());
         }
-        if !self.path.is_empty() {
-            f.write_str(&self.path)?;
+        // These errors are not about a part of the input, so no byte offset is shown.
+        let has_offset = !matches!(
+            self.kind,
+            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn | ErrorKind::NotInSql
+        );
+        match (self.path.is_empty(), has_offset) {
+            (true, true) => write!(f, "(byte {}): ", self.offset)?,
+            (false, true) => write!(f, "{} (byte {}): ", self.path, self.offset)?,
+            (false, false) => write!(f, "{}: ", self.path)?,
+            (true, false) => {}
         }
-        match self.kind {
-            // These errors are not about a part of the input, so no byte offset is shown.
-            ErrorKind::CatalogMismatch | ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => {}
-            _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
-            _ => write!(f, " (byte {})", self.offset)?,
-        }
-        write!(f, ": {}", self.message())
+        f.write_str(&self.message())
     }
 }
 
@@ -514,6 +517,17 @@ mod tests {
         assert_eq!(two("caseReview.state"), ["caseReview.stage", "caseReview.status"]);
         assert_eq!(two("creatdAt"), ["createdAt"]);
         assert_eq!(near(&"x".repeat(5000)), None);
+    }
+
+    #[test]
+    fn a_message_begins_with_the_place_if_there_is_one() {
+        let text = |kind, path: &str| Error::new(kind, 7, "x", "y").at(path).to_string();
+        assert_eq!(text(ErrorKind::Syntax, "a"), "a (byte 7): found x, expected y");
+        assert_eq!(text(ErrorKind::Syntax, ""), "(byte 7): found x, expected y");
+        for kind in [ErrorKind::CatalogMismatch, ErrorKind::NoFoldedColumn, ErrorKind::NotInSql] {
+            assert_eq!(text(kind, "a"), "a: found x, expected y");
+            assert_eq!(text(kind, ""), "found x, expected y");
+        }
     }
 
     #[cfg(feature = "serde")]

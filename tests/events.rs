@@ -542,7 +542,9 @@ fn filters_change_after_the_write_in_progress() {
         assert_eq!(told(&engine, 0), ["old entered a"]);
     }
     let engine = Engine::new(Catalog::cases());
-    assert_eq!(engine.insert_standing([]).unwrap_err().kind, ErrorKind::CatalogMismatch);
+    let error = engine.insert_standing([]).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::CatalogMismatch);
+    assert!(error.to_string().starts_with("found an engine without standing filters, "), "{error}");
 }
 
 #[test]
