@@ -34,15 +34,23 @@ fn matching(set: &FilterSet, case: &str) -> Vec<String> {
     matches.sorted().into_iter().map(str::to_owned).collect()
 }
 
-/// Replaces a pair of filters together while other filters are inserted, removed and moved to a segment, and readers match.
+fn segments(set: &FilterSet) -> usize {
+    set.shared.load().layers.len()
+}
+
+/// Replaces a pair of filters together while other filters are inserted, removed and moved to a segment, and readers match. The
+/// new segment is merged with three others of its size.
 fn pairs_beside_singles() {
     let set = Arc::new(FilterSet::on(&Catalog::cases(), Shared::modelled));
-    // So many filters at once become a segment.
-    set.insert_many((0..95).map(|number| named(&format!("before {number}"), "other"))).unwrap();
+    // 32 filters that are inserted at once become a segment.
+    for segment in 0..3 {
+        set.insert_many((0..32).map(|number| named(&format!("before {segment} {number}"), "other"))).unwrap();
+    }
     set.insert_many([named("a", "x"), named("b", "x")]).unwrap();
     for number in 0..28 {
         set.insert(named(&format!("recent {number}"), "other")).unwrap();
     }
+    assert_eq!(segments(&set), 3);
     let mut threads = Vec::new();
     {
         let set = Arc::clone(&set);
@@ -76,7 +84,8 @@ fn pairs_beside_singles() {
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert_eq!((matching(&set, "x"), matching(&set, "y").len()), (Vec::new(), 2));
-    assert_eq!(set.len(), 95 + 2 + 28 + 3);
+    assert_eq!(set.len(), 3 * 32 + 2 + 28 + 3);
+    assert_eq!(segments(&set), 1, "the segments were not merged");
 }
 
 #[test]
