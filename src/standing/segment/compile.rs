@@ -226,8 +226,8 @@ fn any(
     kind: AtomKind,
     points: &Points<compact_str::CompactString>,
 ) -> Option<StepTest> {
-    let is_searched = kind != AtomKind::Text && points.texts().any(str::is_empty);
-    if points.as_slice().len() > MOST_VALUES || is_searched {
+    let is_unsearchable = kind != AtomKind::Text && points.texts().any(str::is_empty);
+    if points.as_slice().len() > MOST_VALUES || is_unsearchable {
         return None;
     }
     let mut atoms: SmallVec<[u32; 4]> = points.texts().map(|text| intern.atom(leaf, kind, text)).collect();
