@@ -24,7 +24,8 @@ const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Com
 #[derive(Default)]
 pub(super) struct ReplacedLevels {
     levels: HashMap<String, Replaced>,
-    /// If there were more than [`COMPARED`] levels: the first level that was not added, and the number of further levels.
+    /// If there were more than [`COMPARED`] levels: the first level that was not added, and the number of further levels. The
+    /// number is an upper bound: a level counts each time that it is not added, even if a later record of the import replaces it.
     passed_over: Option<(Place, u64)>,
 }
 
@@ -72,7 +73,7 @@ impl ReplacedLevels {
         store: &Store,
         records: &mut RecordWriter<'_>,
     ) -> Result<Vec<ImportNote>, StoreError> {
-        if self.levels.is_empty() {
+        if self.levels.is_empty() && self.passed_over.is_none() {
             return Ok(Vec::new());
         }
         let mut damage = None;

@@ -242,6 +242,20 @@ fn ten_thousand_replaced_levels_are_compared_with_all_applicants_in_one_pass() {
 }
 
 #[test]
+fn a_level_that_was_not_compared_has_a_note_even_if_no_level_was_compared() {
+    let world = World::empty();
+    let levels = |steps: &str, count: usize| -> String {
+        (0..count).map(|n| level(&format!("l{n}"), steps) + "\n").collect()
+    };
+    import(&world, RecordKind::Levels, &levels("SELFIE", 10_001)).unwrap();
+    // The later records replace all levels that would have been compared.
+    let replacing = levels("COMPANY", 10_001) + &levels("QUESTIONNAIRE", 10_000);
+    let imported = import(&world, RecordKind::Levels, &replacing).unwrap();
+    let note = "file: line 10001: docSets: this level may have steps that their stored applicants do not have: an import compares 10000 levels with them";
+    assert_eq!(notes(&imported), [note]);
+}
+
+#[test]
 fn a_damaged_applicant_fails_the_comparison_and_stores_nothing() {
     let world = World::empty();
     import(&world, RecordKind::Levels, &level("x", "SELFIE")).unwrap();
