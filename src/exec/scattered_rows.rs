@@ -11,11 +11,9 @@ use std::cell::OnceCell;
 use smallvec::SmallVec;
 
 use super::access_path::codes_of;
-use super::elements::plan_elements;
 use super::index_lookup::IndexLookup;
 use super::query::Query;
 use super::row_at_a_time::{self, passing, rows_of};
-use super::step::PlanStep;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::index::{TopRow, TopRows, split};
@@ -23,6 +21,8 @@ use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
 /// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with the given batch number.
+///
+/// The query must not test elements: see [`Query::asks_rows_fast`].
 pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
@@ -114,18 +114,6 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
                     are_all != is_negated
                 })
             }
-            (_, Test::Elem(_) | Test::NoElem(_)) => passing(rows, |row| {
-                // Searches do not use top rows for queries that test elements; see `Query::asks_rows_fast`.
-                let (number, row) = split(row);
-                let step = (self.batch)(number).map(|batch| plan_elements(leaf, batch, &self.query.pace));
-                match step {
-                    Some(PlanStep::Leaf { path, negated, .. }) => {
-                        path.matches_row(usize::from(row)) != negated
-                    }
-                    Some(PlanStep::Settled(value)) => value,
-                    _ => is_negated,
-                }
-            }),
             _ => passing(rows, |row| {
                 let (number, row) = split(row);
                 let column = (self.batch)(number).and_then(|batch| batch.column(leaf.field));
