@@ -54,6 +54,6 @@ fn ignored_signals() -> Vec<i32> {
 /// Waits for an interruption on a separate thread, and then ends the process.
 #[cfg(not(unix))]
 fn listen() -> io::Result<()> {
-    let end = || AtomicFile::abandon_all(|| std::process::exit(crate::output::failure::FAILED.into()));
+    let end = || AtomicFile::abandon_all(|| std::process::exit(crate::output::status::FAILED.into()));
     ctrlc::set_handler(end).map_err(io::Error::other)
 }
