@@ -96,7 +96,7 @@ impl SearchRequest {
     /// Requests the page after a cursor. It costs about as much as the first page, however many documents come before it.
     ///
     /// The total counts all selected documents, also those before the cursor. The search returns an error if the request has an
-    /// offset, or if the cursor belongs to another order.
+    /// offset, or if the cursor belongs to another order or another catalogue.
     #[must_use]
     pub fn with_after(self, after: impl Into<Option<Cursor>>) -> Self {
         Self { after: after.into(), ..self }
@@ -156,7 +156,7 @@ impl SearchRequest {
     /// # Errors
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind) if the filter was compiled for a different catalogue, or if its catalogue
     ///   hides a sort field.
-    /// - [`ErrorKind::BadCursor`](crate::ErrorKind) if the cursor belongs to another order.
+    /// - [`ErrorKind::BadCursor`](crate::ErrorKind) if the cursor belongs to another order or another catalogue.
     /// - [`ErrorKind::BadValue`](crate::ErrorKind) if the request has a cursor and an offset.
     #[inline]
     pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<SortKeys, Error> {

@@ -173,7 +173,8 @@ impl PostgresSource {
     /// - [`Table`](PostgresErrorKind::Table) or [`Rejected`](PostgresErrorKind::Rejected) if the server rejects the statement, for
     ///   example because the definition or the permissions of the table have changed.
     /// - [`Request`](PostgresErrorKind::Request) if the catalogue of the filter is not [within](Catalog::is_within) the catalogue
-    ///   of the table, or hides a sort field.
+    ///   of the table, or hides a sort field; also if the [cursor](SearchRequest::with_after) belongs to another order or another
+    ///   catalogue, or if the request has both a cursor and an offset.
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the table lacks a column that the filter needs: a folded column for
     ///   `$match`, or element columns for `$elem`.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are

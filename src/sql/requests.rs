@@ -37,7 +37,10 @@ impl Table {
     /// [within](crate::Catalog::is_within) the catalogue of the table, or hides a sort field. This is a bug in the host program.
     /// Returns [`ErrorKind::NotInSql`](crate::ErrorKind::NotInSql) if the filter tests elements of an array for which the table has
     /// no [element columns](Self::with_elements). Returns [`ErrorKind::NoFoldedColumn`](crate::ErrorKind::NoFoldedColumn) if the
-    /// filter has `$match` on a field for which the table has no [folded](Self::with_folded) column.
+    /// filter has `$match` on a field for which the table has no [folded](Self::with_folded) column. Returns
+    /// [`ErrorKind::BadCursor`](crate::ErrorKind::BadCursor) if the [cursor](SearchRequest::with_after) belongs to another order or
+    /// another catalogue. Returns [`ErrorKind::BadValue`](crate::ErrorKind::BadValue) if the request has both a cursor and an
+    /// offset.
     ///
     /// Complexity: linear in the size of the filter's normal form. The same holds for [`count`](Self::count).
     pub fn page(&self, dialect: Dialect, request: &SearchRequest) -> Result<Statement, Error> {
@@ -75,7 +78,7 @@ impl Table {
     /// Compiles the statement that counts the documents that a filter selects.
     ///
     /// # Errors
-    /// Returns the same errors as [`page`](Self::page).
+    /// Returns the same errors as [`page`](Self::page), except those about the order and the cursor.
     pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
         filter.catalog().check_within(self.catalog(), TABLE)?;
         self.select(dialect, "SELECT count(*)", filter, None)

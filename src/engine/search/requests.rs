@@ -34,7 +34,8 @@ impl Engine {
     /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
     ///   [within](crate::Catalog::is_within) the catalogue of the engine, or hides a sort field. This is a mistake of the calling
     ///   program.
-    /// - [`ErrorKind::BadCursor`](crate::ErrorKind::BadCursor) if the [cursor](SearchRequest::with_after) belongs to another order.
+    /// - [`ErrorKind::BadCursor`](crate::ErrorKind::BadCursor) if the [cursor](SearchRequest::with_after) belongs to another order
+    ///   or another catalogue.
     /// - [`ErrorKind::BadValue`](crate::ErrorKind::BadValue) if the request has both a cursor and an offset.
     /// - [`ErrorKind::StringTooLong`](crate::ErrorKind::StringTooLong) if the cursor that the request asks for would be longer than
     ///   [`Cursor::MAX_BYTES`](crate::Cursor::MAX_BYTES).
