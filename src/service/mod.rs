@@ -304,8 +304,8 @@
 //!
 //! The header `X-Casefilter-Database` may contain the expected database: the device number and the inode number of its file,
 //! separated by `-`. If the service has another database, it rejects the request. Requests that change or copy data are logged at
-//! level `info` with the user id. Searches are logged at `debug`. When the service starts, it replaces a stale socket file, but not
-//! a socket on which a process listens.
+//! level `info` with the user id. Requests that only read are logged at `debug`. When the service starts, it replaces a stale
+//! socket file, but not a socket on which a process listens.
 //!
 //! # Logs and metrics
 //!

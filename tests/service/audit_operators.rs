@@ -39,8 +39,14 @@ fn requests_of_operators_are_recorded() {
     let counts: Value = serde_json::from_str(&run(&["stats", "cases.db", "--by", "status"])).unwrap();
     run(&["backup", "--db", "cases.db", "-o", "copy.db"]);
     let token = run(&["token", "share", "--db", "cases.db", "--applicant", "anna"]);
+    run(&["token", "shares", "--db", "cases.db"]);
     run(&["delete", "--db", "cases.db", "--where", &format!("id = {}", ids[0]), "--yes"]);
-    process.terminate();
+    let log = process.terminate();
+    // With the default level, the log has the requests that change or copy data, but not those that only read.
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_logged = |request: &str| lines.iter().any(|line| line["request"] == request);
+    assert!(["POST /backups", "POST /share-tokens", "POST /deletions"].into_iter().all(is_logged), "{log}");
+    assert!(!["GET /share-tokens", "POST /facets", "POST /searches"].into_iter().any(is_logged), "{log}");
     let records = records(&database, &[]);
     let of_operators: Vec<&Value> = records.iter().filter(|record| record["request"].is_string()).collect();
     assert!(of_operators.iter().all(|record| record["user"].is_u64() && record["status"] == 200));

@@ -39,7 +39,15 @@ const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 const UNRECORDED: [&str; 2] = ["GET /", "GET /metrics"];
 
 /// The requests that are logged at the level `debug`, because they change and copy nothing.
-const QUIET: [&str; 5] = ["GET /", "GET /metrics", "GET /standing-filters", "POST /searches", "POST /events"];
+const QUIET: [&str; 7] = [
+    "GET /",
+    "GET /metrics",
+    "GET /share-tokens",
+    "GET /standing-filters",
+    "POST /searches",
+    "POST /facets",
+    "POST /events",
+];
 
 /// The paths of `POST` requests that change nothing on this machine. Such a request ends when the operator disconnects.
 const READS: [&str; 4] = ["/searches", "/facets", "/copies", "/events"];
