@@ -163,8 +163,8 @@ impl Import<'_> {
 
     /// Imports the documents of record batches, by the same rules as [`parquet`](Self::parquet).
     ///
-    /// Dictionaries, all list types except `List`, and all string types except `Utf8View` are cast first. Decimals, and numbers and
-    /// dates of less than 64 bits, are then copied. All other columns are read without a copy.
+    /// Dictionaries, run-end-encoded columns, all list types except `List`, and all string types except `Utf8View` are cast first.
+    /// Decimals, and numbers and dates of less than 64 bits, are then copied. All other columns are read without a copy.
     ///
     /// ```
     /// use std::sync::Arc;
