@@ -33,8 +33,8 @@ impl Catalog {
         })
     }
 
-    /// Returns this catalogue narrowed to an allow-list of field names or aliases. An alias makes its field visible, also under its
-    /// other names.
+    /// Returns this catalogue narrowed to an allow-list of field names or aliases. An alias makes its field visible under all of
+    /// its names.
     ///
     /// A request that uses a hidden field gets the same error as for a name that does not exist. Filters of a narrowed catalogue
     /// run on engines of the original catalogue. The narrowed catalogue is extended if this catalogue is.

@@ -12,8 +12,8 @@ use crate::standing::{Event, EventRing, EventsGoneError, FilterSet, StandingFilt
 use crate::value::Timestamp;
 
 impl EngineBuilder {
-    /// Lets the writes of the engine give [events](Event): which of these standing filters a document enters and leaves. The engine
-    /// keeps the latest `most` events in memory. `clock` returns the time of a write.
+    /// Lets the writes of the engine give [events](Event), which say which of these standing filters a document enters and leaves.
+    /// The engine keeps the latest `most` events in memory. `clock` returns the time of a write.
     ///
     /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted
     /// and removed at any time. To give a new filter the events of all writes that later searches see, use
@@ -116,9 +116,10 @@ impl Engine {
         self.watching.as_ref().map(|watching| &watching.filters)
     }
 
-    /// Inserts standing filters, or replaces those of the same names, after the write in progress. So a search after this call and
-    /// the events together miss no document: each later write gives its events, and the search sees all earlier writes. Gives no
-    /// events for the documents that the filters select already. Returns the number of names that the set had before.
+    /// Inserts standing filters after the write in progress. So a search after this call and the events together miss no document:
+    /// each later write gives its events, and the search sees all earlier writes. Gives no events for the documents that the
+    /// filters select already. Each filter replaces the filter of the set that has the same name. Returns the number of filters
+    /// that were replaced.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -158,8 +159,9 @@ impl Engine {
         watching.filters.remove(name)
     }
 
-    /// Inserts standing filters, or replaces those of the same names, and gives an event [`Entered`](crate::EventKind::Entered) for
-    /// each document that one of them selects now. Returns the number of names that the set had before.
+    /// Inserts standing filters, and gives an event [`Entered`](crate::EventKind::Entered) for each document that one of them
+    /// selects now. Each filter replaces the filter of the set that has the same name. Returns the number of filters that were
+    /// replaced.
     ///
     /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another filter
     /// gives `Entered` even for the documents that the replaced filter selected. It gives no `Left`. To insert filters without such

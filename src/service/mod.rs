@@ -120,7 +120,7 @@
 //! [`is_best_effort`](AuditOptions::is_best_effort), a request whose record cannot be written is answered anyway, and is counted.
 //!
 //! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that
-//! was changed, left out or put in. Without an `expected` record, it does not detect that all records after some record were
+//! was changed, removed or inserted. Without an `expected` record, it does not detect that all records after some record were
 //! written again, with new hashes. Its argument [`AuditBeginning`] says if the oldest records may be missing.
 //!
 //! # Limits

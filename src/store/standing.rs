@@ -20,9 +20,9 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Store {
-    /// Inserts standing filters, or replaces those of the same names. From the next write on, each write gives [events](Event) that
-    /// say which of the filters a document enters and leaves. The filters are stored in the file, all or none. They are on disk
-    /// when the call returns. Returns the number of filters that were replaced.
+    /// Inserts standing filters. Each filter replaces the filter of the store that has the same name. From the next write on, each
+    /// write gives [events](Event) that say which of the filters a document enters and leaves. The filters are stored in the file,
+    /// all or none. They are on disk when the call returns. Returns the number of filters that were replaced.
     ///
     /// Gives no events for the documents that the filters select already; [`insert_entering`](Self::insert_entering) does. A filter
     /// that is replaced gives no events either: later writes use the new one.

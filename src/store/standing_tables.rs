@@ -53,8 +53,8 @@ pub(super) fn put_counters(transaction: &WriteTransaction, counters: StandingCou
     Ok(())
 }
 
-/// Stores filters, or replaces those of the same names. Each filter has the body that its owner has given, or an empty one. Does
-/// not store the counters.
+/// Stores filters. Each filter replaces the stored filter that has the same key. Each filter has the body that its owner has given,
+/// or an empty one. Does not store the counters.
 pub(super) fn put_filters<'f>(
     transaction: &WriteTransaction,
     filters: impl IntoIterator<Item = (&'f StandingFilter, &'f str)>,

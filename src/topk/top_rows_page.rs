@@ -26,7 +26,7 @@ pub(crate) struct TopRowsPage<'c, 'b> {
     pub(crate) kept: usize,
     /// The number of indexed batches.
     pub(crate) all: usize,
-    /// A function that returns the batch with a batch number.
+    /// A function that returns the batch with the given batch number.
     pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
     /// A function that takes the index of a chunk and the top rows of this chunk (at most 64). Returns a bitmap of the rows that
     /// are live and selected.

@@ -132,7 +132,7 @@ impl std::error::Error for AuditError {}
 /// ```
 ///
 /// # Errors
-/// Returns the first record that was changed, left out, put in or cut off from the end. Returns an error if `beginning` does not
+/// Returns the first record that was changed, removed, inserted or cut off from the end. Returns an error if `beginning` does not
 /// allow the first record. Also returns an error if a file cannot be read.
 ///
 /// # Complexity

@@ -70,7 +70,7 @@ struct List {
     format: Option<Format>,
 }
 
-/// Check that no record of an audit log was changed, left out or put in
+/// Check that no record of an audit log was changed, removed or inserted
 ///
 /// If one was, the exit status is 1, and the message names the first such record. The hashes have no key, so a user who can write
 /// the files can change records and compute new hashes. The command detects such a change only with --head, which names a record
