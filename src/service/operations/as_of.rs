@@ -21,8 +21,8 @@ use crate::store::{AsOf, OldLimit, ParseAsOfError, StoreError, StoreSnapshot};
 /// The name of the parameter.
 pub(super) const AS_OF: &str = "asOf";
 
-/// The maximum number of old documents that a search reads: those that were replaced or deleted since its moment. Their columns
-/// take memory while the search runs.
+/// The maximum number of documents that a search reads because they were replaced or deleted since its moment. Their columns take
+/// memory while the search runs.
 const MOST_OLD_DOCUMENTS: usize = 1_000_000;
 /// The maximum length of the texts of these documents, in bytes.
 const MOST_OLD_BYTES: usize = 1 << 30;
