@@ -15,7 +15,8 @@
 //! | the sort keys of documents, and the position of a cursor | `rank` |
 //! | the first k documents | `top` |
 //! | counts of the values of fields | `count` |
-//! | scans of rows, whose documents are built last, for Parquet files | `rows`, `row_notes` |
+//! | blocks of rows of Parquet files, whose documents are built last | `rows`, `row_notes` |
+//! | adds Parquet files to a scan; reads the documents of the page | `row_scan`, `row_sources` |
 //! | the settings, which all threads share | `settings` |
 //! | the answer and the errors | `answer`, `failed` |
 //!
@@ -50,6 +51,10 @@ mod rank;
 #[cfg(feature = "arrow")]
 mod row_notes;
 #[cfg(feature = "arrow")]
+mod row_scan;
+#[cfg(feature = "arrow")]
+mod row_sources;
+#[cfg(feature = "arrow")]
 mod rows;
 mod run;
 mod settings;
@@ -59,5 +64,7 @@ pub use self::answer::{RowGroups, ScanAnswer, ScanError};
 #[cfg(feature = "arrow")]
 pub(crate) use self::row_notes::NoteSubject;
 #[cfg(feature = "arrow")]
-pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest, SourceEnd, SourceRows};
+pub(crate) use self::row_scan::{SourceEnd, SourceRows};
+#[cfg(feature = "arrow")]
+pub(crate) use self::rows::{ReadRows, RowBlock, RowBound, RowRequest};
 pub use self::run::{Scan, ScanOutcome};

@@ -1,26 +1,21 @@
-//! Sources of a scan that have rows instead of documents, such as Parquet files.
+//! Blocks of rows: the results of a part of a source that has rows instead of documents, such as a Parquet file.
 //!
 //! The host of such a scan tests the filters on columns. It reads the values of a row only if the row is selected, and the document
 //! of a row only if the row is on the page. The counts, the order and the page are those of a scan of documents.
 
 use std::cell::Cell;
 use std::hash::BuildHasher;
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::answer::{RowGroups, ScanError};
 use super::block::{Block, FoundDocument, Kept, ReadBlock, RepeatedDocument, kept};
 use super::count::{Counting, Counts};
-use super::failed::{Failed, SplitError};
-use super::merge::Complete;
 use super::rank::{Rank, Ranking};
 use super::row_notes::{NoteSubject, RowNotes};
-use super::run::Scan;
 use super::settings::Settings;
 use super::top::Top;
 use crate::batch::Row;
 use crate::catalog::{Catalog, FieldId};
-use crate::engine::{DocumentNote, ImportError, ImportMode, ImportReport};
+use crate::engine::{ImportMode, ImportReport};
 use crate::error::Error;
 use crate::facet::Facet;
 use crate::filter::{Filter, PreparedFilter, SearchRequest};
@@ -29,56 +24,15 @@ use crate::limits::Limits;
 /// The request of a scan of rows. All threads share it.
 #[derive(Clone)]
 pub(crate) struct RowRequest {
-    request: SearchRequest,
-    settings: Arc<Settings>,
-    is_sole_source: bool,
-}
-
-/// The rows of the source that is being scanned.
-pub(crate) struct SourceRows {
-    name: Arc<str>,
-    /// The number of documents of all earlier sources.
-    start: u64,
-    /// The number of rows that were added so far.
-    rows: u64,
-    notes: RowNotes,
-}
-
-/// Reads documents of a source. Gets the numbers of rows of the source, in ascending order, counted from 0. Returns `None` if an
-/// import has to read the source.
-pub(crate) type ReadDocuments = Box<dyn Fn(&[u64]) -> Option<Vec<Box<str>>> + Send + Sync>;
-
-/// The end of a source of rows.
-pub(crate) struct SourceEnd {
-    /// The number of bytes that were read.
-    pub(crate) bytes: u64,
-    pub(crate) row_groups: RowGroups,
-    /// True if not all ids were read, because the ids of the source are unique.
-    pub(crate) has_unread_ids: bool,
-    pub(crate) documents: ReadDocuments,
-}
-
-/// The sources of rows of one pass.
-#[derive(Default)]
-pub(super) struct RowSources {
-    sources: Vec<RowSource>,
-    row_groups: Option<RowGroups>,
-    /// True if not all ids of a source were read.
-    has_unread_ids: bool,
-    /// True if the unread ids may be repeated in another source.
-    has_missing_ids: bool,
-}
-
-struct RowSource {
-    name: Arc<str>,
-    /// The numbers of its rows among the documents of all sources.
-    range: Range<u64>,
-    documents: ReadDocuments,
+    pub(super) request: SearchRequest,
+    pub(super) settings: Arc<Settings>,
+    /// True if no other source can have the same ids.
+    pub(super) is_sole_source: bool,
 }
 
 /// A row after which no row is on the page.
 #[derive(Clone)]
-pub(crate) struct RowBound(Option<Arc<Rank>>);
+pub(crate) struct RowBound(pub(super) Option<Arc<Rank>>);
 
 /// The results of consecutive rows of one source, all of which are valid cases.
 pub(crate) struct RowBlock<'s> {
@@ -97,7 +51,7 @@ pub(crate) struct RowBlock<'s> {
 }
 
 /// The results of a complete block of rows.
-pub(crate) struct ReadRows(ReadBlock, RowNotes);
+pub(crate) struct ReadRows(pub(super) ReadBlock, pub(super) RowNotes);
 
 impl RowRequest {
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -180,141 +134,6 @@ impl RowRequest {
             counts: settings.counting.as_ref().map(|counting| counting.of_block(&settings.catalog)),
             is_behind,
         }
-    }
-}
-
-/// Scans of sources of rows.
-impl Scan {
-    /// Begins a source of rows. The caller then adds all rows by [`add_rows`](Self::add_rows), and calls
-    /// [`end_rows`](Self::end_rows).
-    ///
-    /// # Errors
-    /// Returns the errors of [`begin_source`](Self::begin_source), and the error of an earlier document.
-    pub(crate) fn begin_rows(&mut self, name: &str) -> Result<(RowRequest, SourceRows), ScanError> {
-        self.begin_source(name)?;
-        let drained = self.drain().map_err(SplitError::from);
-        self.note(drained)?;
-        self.row_sources.begin_other();
-        let start = self.merged.documents();
-        let request = RowRequest {
-            request: self.request.clone(),
-            settings: Arc::clone(&self.settings),
-            is_sole_source: start == 0 && !self.settings.has_several_sources,
-        };
-        Ok((request, SourceRows { name: name.into(), start, rows: 0, notes: RowNotes::default() }))
-    }
-
-    /// Returns a row after which no row is on the page.
-    pub(crate) fn row_bound(&self) -> RowBound {
-        RowBound(self.merged.bound())
-    }
-
-    /// Adds an error to the report. The error does not end the scan.
-    pub(crate) fn list(&mut self, error: ImportError) {
-        self.merged.report.list(error);
-    }
-
-    /// Adds the next block of a source, in the order of its rows.
-    pub(crate) fn add_rows(&mut self, rows: &mut SourceRows, ReadRows(block, notes): ReadRows) {
-        rows.notes.append(notes, rows.rows);
-        rows.rows = rows.rows.saturating_add(block.accepted as u64);
-        // A block of valid rows has no error.
-        let added = self.merged.add(&self.settings, block);
-        debug_assert!(added.is_ok(), "all rows were valid");
-    }
-
-    /// Ends a source of rows. `notes` gets numbers of rows, like [`ReadDocuments`]. It returns the notes of an import of these rows.
-    ///
-    /// # Errors
-    /// Returns an error if `notes` returns `None`.
-    pub(crate) fn end_rows(
-        &mut self,
-        rows: SourceRows,
-        end: SourceEnd,
-        notes: impl FnOnce(&[u64]) -> Option<Vec<DocumentNote>>,
-    ) -> Result<(), ScanError> {
-        let first_rows = rows.notes.first_rows();
-        if !first_rows.is_empty() {
-            let notes = notes(&first_rows);
-            let notes = notes.and_then(|notes| rows.notes.complete(notes, &self.settings.catalog));
-            let Some(notes) = notes else { return Err(self.import_needed(&rows)) };
-            self.merged.report.append(ImportReport { notes, ..ImportReport::default() });
-        }
-        let SourceEnd { bytes, row_groups, has_unread_ids, documents } = end;
-        self.bytes = self.bytes.saturating_add(bytes);
-        let range = rows.start..rows.start.saturating_add(rows.rows);
-        self.row_sources.add(RowSource { name: rows.name, range, documents }, row_groups, has_unread_ids);
-        self.begin_source("")
-    }
-
-    /// Ends the scan, because an import has to read the source. Returns the error.
-    pub(crate) fn import_needed(&mut self, rows: &SourceRows) -> ScanError {
-        self.failed.insert(Failed::ImportNeeded(Arc::clone(&rows.name))).clone().into()
-    }
-
-    /// Ends the scan, because it was stopped. Returns the error.
-    pub(crate) fn stopped(&mut self, error: Error) -> ScanError {
-        self.failed.insert(error.into()).clone().into()
-    }
-}
-
-impl RowSources {
-    /// Begins another source, whose ids may be those of earlier sources.
-    pub(super) fn begin_other(&mut self) {
-        self.has_missing_ids |= self.has_unread_ids;
-    }
-
-    /// Returns true if the scan needs another pass that reads all ids.
-    pub(super) fn has_missing_ids(&self) -> bool {
-        self.has_missing_ids
-    }
-
-    fn add(&mut self, source: RowSource, groups: RowGroups, has_unread_ids: bool) {
-        self.sources.push(source);
-        self.has_unread_ids |= has_unread_ids;
-        let own = self.row_groups.get_or_insert_default();
-        own.tested = own.tested.saturating_add(groups.tested);
-        own.skipped = own.skipped.saturating_add(groups.skipped);
-        own.excluded_rows = own.excluded_rows.saturating_add(groups.excluded_rows);
-    }
-
-    /// Reads the documents of the rows on the page, if the answer has documents. Also returns the numbers of row groups.
-    ///
-    /// # Errors
-    /// Returns an error if an import has to read a source.
-    pub(super) fn read_page(
-        &self,
-        mut complete: Complete,
-        request: &SearchRequest,
-        settings: &Settings,
-    ) -> Result<(Complete, Option<RowGroups>), ScanError> {
-        if !settings.keeps_documents {
-            return Ok((complete, self.row_groups));
-        }
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let found = complete.top.iter_mut().skip(number(request.offset)).take(number(request.limit));
-        let mut page: Vec<(u64, &mut FoundDocument)> = found
-            .filter_map(|(_, document)| match document {
-                FoundDocument::Row(row) => Some((*row, document)),
-                FoundDocument::Text(_) => None,
-            })
-            .collect();
-        page.sort_unstable_by_key(|(row, _)| *row);
-        let mut page = page.into_iter().peekable();
-        for RowSource { name, range, documents } in &self.sources {
-            let own: Vec<(u64, &mut FoundDocument)> =
-                std::iter::from_fn(|| page.next_if(|(row, _)| *row < range.end)).collect();
-            if own.is_empty() {
-                continue;
-            }
-            let rows: Vec<u64> = own.iter().map(|(row, _)| row.saturating_sub(range.start)).collect();
-            let texts = documents(&rows).filter(|texts| texts.len() == rows.len());
-            let Some(texts) = texts else { return Err(Failed::ImportNeeded(Arc::clone(name)).into()) };
-            own.into_iter()
-                .zip(texts)
-                .for_each(|((_, document), text)| *document = FoundDocument::Text(text));
-        }
-        Ok((complete, self.row_groups))
     }
 }
 

@@ -12,7 +12,7 @@ use super::failed::{Failed, SplitError};
 use super::merge::Merged;
 use super::rank::Ranking;
 #[cfg(feature = "arrow")]
-use super::rows::RowSources;
+use super::row_sources::RowSources;
 use super::settings::Settings;
 use crate::catalog::Catalog;
 use crate::engine::{Detached, ImportError, ImportMode, Queue, available_workers};
