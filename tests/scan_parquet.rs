@@ -700,7 +700,7 @@ fn the_last_case_of_a_repeated_id_replaces_the_earlier_ones() {
 #[test]
 fn large_row_groups_are_read_in_parts() {
     let catalog = Catalog::cases();
-    let rows = 150_000;
+    let rows = 70_000;
     let ids = |repeated: Option<usize>| -> ArrayRef {
         let id = |at: usize| if Some(at) == repeated { "7".to_owned() } else { at.to_string() };
         Arc::new((0..rows).map(|at| Some(id(at))).collect::<StringArray>())
@@ -709,7 +709,7 @@ fn large_row_groups_are_read_in_parts() {
         Arc::new((0..rows).map(|at| Some((at * 7919 % rows) as f64)).collect::<Float64Array>());
     // The first value is in the last part.
     let created: ArrayRef = Arc::new(
-        (0..rows).map(|at| (at > 120_000).then_some(at as i64)).collect::<TimestampMillisecondArray>(),
+        (0..rows).map(|at| (at > 60_000).then_some(at as i64)).collect::<TimestampMillisecondArray>(),
     );
     let offsets = OffsetBuffer::<i32>::from_lengths((0..rows).map(|at| at % 3));
     let tags = StringArray::from_iter_values((0..offsets.last()).map(|at| format!("t{}", at % 5)));
@@ -725,7 +725,7 @@ fn large_row_groups_are_read_in_parts() {
         ];
         Form { group_rows: rows, ..FORM }.write(&[self::columns(columns)])
     };
-    let (unique, twice) = (file(None), file(Some(140_000)));
+    let (unique, twice) = (file(None), file(Some(65_000)));
     for (file, documents) in [(&unique, rows), (&twice, rows - 1)] {
         for (filter, order, limit) in [
             ("tags = t1 and totalAmountInDefaultCurrency < 5000", "-totalAmountInDefaultCurrency", 5),
@@ -746,7 +746,7 @@ fn large_row_groups_are_read_in_parts() {
             assert_eq!(found.documents, documents as u64);
             let notes: Vec<(u64, u64)> =
                 found.report.notes.iter().map(|note| (note.count, note.line)).collect();
-            assert_eq!(notes, [(rows as u64 - 120_001, 120_002)]);
+            assert_eq!(notes, [(rows as u64 - 60_001, 60_002)]);
         }
     }
 }
