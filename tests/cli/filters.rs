@@ -298,7 +298,7 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
                 "status = open and status = blocked",
                 "its criteria on `caseReview.status` contradict each other",
             ),
-            ("name = null", "`is absent` tests for that"),
+            ("name = null", "`is absent` tests for absence"),
             ("clientId = x", "no document has a value of `clientId`"),
             ("id = B", "1 document has `\"b\"`, which differs in upper and lower case"),
         ] {

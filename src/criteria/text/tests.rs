@@ -250,7 +250,7 @@ fn an_operator_of_another_language_is_recognised() {
     fails(
         "tags  (vip)",
         &[&format!(
-            "6 syntax: found `(`, expected one of {OF_STRING}; in double quotes, a shell replaces `$contains` and `$all`: write `in` or `all`"
+            "6 syntax: found `(`, expected one of {OF_STRING}; in double quotes, a shell replaces `$contains` and `$all` as its variables: write `in` or `all`"
         )],
     );
     fails(
@@ -422,7 +422,7 @@ fn independent_errors_are_reported_together_in_order() {
                 "25 bad_timestamp: found `yesterday`, expected {TIMES}, since `createdAt` is a timestamp field"
             ),
             "47 syntax: found `vip`, expected `(` after `in`; did you mean `in (vip)`?",
-            "86 bad_number: found `1,5`, expected a number without marks between its digits; did you mean `1.5`?",
+            "86 bad_number: found `1,5`, expected a number without commas; did you mean `1.5`?",
         ],
     );
     let many = vec!["name != x"; 200].join(" and ");
