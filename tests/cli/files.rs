@@ -103,7 +103,7 @@ fn of_two_imports_that_create_a_database_the_later_one_waits_or_fails_at_once() 
     let import = ["import", "--db", &db, "-"];
     run_with(&import, THREE.as_bytes())
         .code(1)
-        .err_has("cases.db: another process is creating it; wait for it by --wait 30s");
+        .err_has("cases.db: this process or another process is creating it; wait for it by --wait 30s");
     run_with(&[&import[..], &["--wait", "200ms"]].concat(), THREE.as_bytes())
         .code(1)
         .err_has("; waited 0.2 s");

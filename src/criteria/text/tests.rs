@@ -402,7 +402,7 @@ fn invalid_values_are_named() {
     );
     fails(
         "name = \"a\nb\"",
-        &["9 syntax: found `\\u{a}`, expected control characters of a string escaped, such as `\\n`"],
+        &["9 syntax: found `\\u{a}`, expected an escape such as `\\n` for a control character"],
     );
 }
 
