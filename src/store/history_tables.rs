@@ -215,7 +215,10 @@ impl History {
             in_order(&mut last, key)?;
             let document = entry_from_bytes(key, bytes.value())?;
             if key.0 > self.counters.last {
-                return Err(Fault::corrupt(format!("the document {} of the history belongs to no write", key.1)));
+                return Err(Fault::corrupt(format!(
+                    "the document {} of the history belongs to no write",
+                    key.1
+                )));
             }
             if key.1 < next_document {
                 take(key.0, key.1, document)?;
