@@ -352,7 +352,7 @@ fn limits_are_checked_when_a_request_is_parsed_and_when_it_runs() {
         .with_facet(Facet::parse(&catalog, "createdAt:hour").unwrap());
     assert_eq!(
         wide.facets(&request).unwrap_err().to_string(),
-        "facets[0] (byte 0): found values of `createdAt` in more buckets of hour, expected at most 10000 buckets from the first to the \
+        "facets[0] (byte 0): found values of `createdAt` in too many buckets by hour, expected at most 10000 buckets from the first to the \
          last; did you mean a longer interval, or criteria that bound the field?"
     );
     let request = FacetsRequest::new(Filter::all(&catalog))

@@ -236,11 +236,11 @@ fn errors_name_the_id_of_the_catalogue() {
         ("{}", "found no `ticketId`, expected an integer of 64 bits, without fraction and exponent"),
         (
             r#"{"TicketID":1}"#,
-            "found no `ticketId`, expected an integer of 64 bits, without fraction and exponent; did you mean the member `TicketID`, or another id in the catalogue?",
+            "found no `ticketId`, expected an integer of 64 bits, without fraction and exponent; did you mean to name the member `TicketID` as the id in the catalogue?",
         ),
         (
             r#"{"id":"1"}"#,
-            "found no `ticketId`, expected an integer of 64 bits, without fraction and exponent; did you mean the member `id`, or another id in the catalogue?",
+            "found no `ticketId`, expected an integer of 64 bits, without fraction and exponent; did you mean to name the member `id` as the id in the catalogue?",
         ),
         (
             r#"{"ticketId":"1"}"#,

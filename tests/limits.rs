@@ -92,7 +92,7 @@ fn depth() {
 fn criteria() {
     for n in [3, Limits::default().criteria] {
         let limits = Limits::default().with_criteria(n);
-        let expected = format!("at most {n} criteria");
+        let expected = format!("at most {n}");
         check(ErrorKind::TooManyCriteria, n, &expected, |count| {
             json(&limits, &format!(r#"{{"criteria":[{}]}}"#, list(count, LEAF)))
         });
@@ -118,7 +118,7 @@ fn criteria() {
 fn values() {
     for n in [4, Limits::default().values] {
         let limits = Limits::default().with_values(n);
-        let expected = format!("at most {n} values");
+        let expected = format!("at most {n}");
         check(ErrorKind::TooManyValues, n, &expected, |count| {
             // Two criteria, since the limit applies to the values of all criteria together.
             let rest = match count {
@@ -162,7 +162,7 @@ fn known_values_of_order_comparisons() {
 fn ids() {
     for n in [2, Limits::default().ids] {
         let limits = Limits::default().with_ids(n);
-        let expected = format!("at most {n} ids");
+        let expected = format!("at most {n}");
         check(ErrorKind::TooManyIds, n, &expected, |count| {
             json(&limits, &format!(r#"{{"ids":[{}]}}"#, list(count, "\"x\"")))
         });

@@ -346,7 +346,7 @@ fn a_json_body_gets_the_same_advice() {
         assert_eq!(displayed(&error).as_deref(), suggestion, "{field} {op} {value}: {error}");
     }
     assert!(error("name", "contains", "x").expected.contains("no search inside a string"));
-    assert!(error("name", "$exists", "x").expected.contains("a test for absence is not in the language"));
+    assert!(error("name", "$exists", "x").expected.contains("the language has no test for absence"));
     let many = br#"{"criteria":[{"field":"tags","op":"=","values":["a","b"]}]}"#;
     let errors = Filter::compile(&Catalog::cases(), many).unwrap_err();
     let both = "`$contains` for any of them, or `$all` for all of them";
@@ -400,7 +400,7 @@ fn catalog() -> Catalog {
     Catalog::new(fields.map(|(name, kind)| Field::new(name, kind))).unwrap()
 }
 
-const ABSENCE: &str = "a test for absence is not in the language";
+const ABSENCE: &str = "the language has no test for absence";
 const INSIDE: &str = "strings are compared whole, and there is no search inside a string";
 /// The notes of texts, which have more operators than bodies of the interface.
 const PRESENCE: &str = "`is absent` and `is present` test whether there is a value";
@@ -408,11 +408,11 @@ const SEARCH: &str =
     "`includes` searches inside a string, `starts with` at its start, and `matches` without case and accents";
 const MOMENTS: &str = "write a time such as `now - 7d`, `today` or `2025-12-01`";
 const ENDING: &str = "no operator tests the end of a string";
-const ORDER: &str = "no operator negates a comparison such as `>`, and the opposite comparison excludes cases without a value";
+const ORDER: &str = "no operator negates a comparison such as `>`, and its opposite `<=` does not select cases without a value";
 const ONLY: &str = "a test for the absence of other values is not in the language";
 const COUNT: &str = "a test of the number of values is not in the language";
 const TIMES: &str = "times are absolute: write the time itself";
-const DAY: &str = "a whole day or minute is a range, with one criterion for each of its ends";
+const DAY: &str = "for a whole day or minute, write one criterion for its start and one for its end";
 const BOUND: &str = "write `<=` to include the value, `<` to leave it out";
 const FUNCTION: &str = "functions are not in the language";
 const TWO_FIELDS: &str = "a field is compared with values, and not with another field";

@@ -81,7 +81,7 @@ impl<'f> FilterMask<'f> {
     pub(super) fn of(&self, batch: &RecordBatch) -> Result<BooleanArray, Error> {
         let batch = cast_batch(batch, &self.plan)?;
         let schema_mismatch =
-            || Error::new(ErrorKind::WrongType, 0, "a batch of another schema", "a batch of its own schema");
+            || Error::new(ErrorKind::WrongType, 0, "a batch of another schema", "the schema of the mask");
         let case = bind(&self.plan.members, &batch).ok_or_else(schema_mismatch)?;
         let rows = batch.num_rows();
         let mask = self.columns.tree(self.columns.filter.predicate(), &Place::Case(&case, rows))?;

@@ -186,6 +186,7 @@ impl BatchSource<'_> {
 
 fn too_large() -> Error {
     let found = format!("documents of more than {MAX_EXPANSION} times the size of their file");
-    let expected = format!("at most that, or at most {} MiB", MIN_DOCUMENT_BYTES >> 20);
+    let mib = MIN_DOCUMENT_BYTES >> 20;
+    let expected = format!("at most {MAX_EXPANSION} times the size, or {mib} MiB if that is more");
     Error::new(ErrorKind::BadFile, 0, found, expected)
 }

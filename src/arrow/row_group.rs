@@ -101,7 +101,9 @@ impl Chunks {
             let before = usize::try_from(start.checked_sub(*first)?).ok()?;
             (before < bytes.len()).then(|| bytes.slice(before..))
         });
-        rest.ok_or_else(|| ParquetError::EOF(format!("no column has a page at {start}")))
+        rest.ok_or_else(|| {
+            ParquetError::EOF(format!("byte {start} of the file is outside the parts that were read"))
+        })
     }
 }
 

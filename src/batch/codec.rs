@@ -265,7 +265,7 @@ pub(crate) fn read_summarized(
         return wrong("an earlier version of the part, in a batch with a summary");
     }
     if ColumnSummary::of(&column) != summary {
-        return wrong("other values than in its summary");
+        return wrong("values that do not match the summary of the column");
     }
     column::pack(std::iter::once(&mut column));
     Ok(column)

@@ -153,7 +153,7 @@ impl BatchDocuments {
             }
             Self::Numbers(Numbers::Each(numbers)) => numbers.len() == rows,
         };
-        if sound { Ok(()) } else { Err("documents for other rows".into()) }
+        if sound { Ok(()) } else { Err("documents that do not match the rows".into()) }
     }
 }
 

@@ -65,9 +65,11 @@ impl InsertionOrder {
     /// Checks the invariants for a batch of `rows` rows. Returns a description of the first violated invariant.
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         match self {
-            Self::Each { places, .. } if places.len() != rows => Err("places for other rows".into()),
+            Self::Each { places, .. } if places.len() != rows => {
+                Err("another number of places than rows".into())
+            }
             Self::Each { places, .. } if Self::new(places.to_vec()) != *self => {
-                Err("a range of places that is not theirs".into())
+                Err("a range of places that does not match the places".into())
             }
             _ => Ok(()),
         }

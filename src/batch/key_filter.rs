@@ -89,13 +89,13 @@ impl KeyFilter {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Fault> {
         let count = bytes.len() / (WORDS * 4);
         if !(1..=blocks_for(MAX_ROWS)).contains(&count) {
-            return Err(format!("a filter of keys of {count} blocks"));
+            return Err(format!("a key filter of {count} blocks, expected 1 to {}", blocks_for(MAX_ROWS)));
         }
         let mut reader = ByteReader::new(bytes);
         let mut blocks = Vec::with_capacity(count);
         for _ in 0..count {
             let words = reader.all::<u32>(WORDS)?;
-            blocks.push(words.try_into().map_err(|_| "a block of another size")?);
+            blocks.push(words.try_into().map_err(|_| "a block of the wrong size")?);
         }
         reader.finish()?;
         Ok(Self { blocks: blocks.into() })

@@ -111,7 +111,10 @@ impl LazyColumns {
             let is_sound =
                 |(number, row): (usize, &BufferedRow)| column.values(number).eq(row.values(field).take(most));
             if !self.rows.iter().enumerate().all(is_sound) {
-                return Err(format!("{}: a column of other values", self.catalog.field(field).name()));
+                return Err(format!(
+                    "{}: a column with other values than the rows",
+                    self.catalog.field(field).name()
+                ));
             }
         }
         Ok(())

@@ -86,7 +86,7 @@ impl fmt::Display for CatalogError {
                 near.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {}?", quote(near)))
             }
             Self::NotForType { field, setting, expected, kind, is_many } => {
-                write!(f, "`{setting}` is for {expected}, found it on {}, which is ", quote(field))?;
+                write!(f, "`{setting}` is only for {expected}, but {} is ", quote(field))?;
                 if *is_many {
                     write!(f, "a multi-valued {kind} field")
                 } else {

@@ -286,12 +286,7 @@ impl Field {
         let of_form = if self.is_unix_millis() { "unix_millis" } else { "with_form" };
         let is_plain = self.kind == FieldType::String && !self.is_many();
         let settings = [
-            (
-                "with_default",
-                self.default.is_some(),
-                self.levels() == 0,
-                "fields that lie in no array of objects",
-            ),
+            ("with_default", self.default.is_some(), self.levels() == 0, "fields outside arrays of objects"),
             ("key", self.key, is_plain, PLAIN),
             ("searchable", self.searchable, self.kind == FieldType::String, "string fields"),
             (

@@ -358,7 +358,7 @@ mod tests {
             (r#"[{"path":"a","type":"decimal","scale":19}]"#, "expected at most 18"),
             (r#"[{"path":"a","type":"timestamp","form":"iso"}]"#, "one of `interface`, `rfc3339`"),
             (r#"[{"path":"a","type":"string","many":true}]"#, "unknown field `many`"),
-            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is for single-valued string fields"),
+            (r#"[{"path":"a","type":"number","key":true}]"#, "`key` is only for single-valued string fields"),
             (r#"[{"path":"a","type":"string"},{"path":"a","type":"number"}]"#, "two fields are named `a`"),
         ] {
             assert!(error(json).contains(expected), "{}", error(json));

@@ -127,15 +127,9 @@ fn a_setting_is_rejected_by_its_name_on_fields_that_do_not_have_it() {
         }
     }
     let error = Catalog::new([Field::new("n", Number).key()]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`key` is for single-valued string fields, found it on `n`, which is a number field"
-    );
+    assert_eq!(error.to_string(), "`key` is only for single-valued string fields, but `n` is a number field");
     let error = Catalog::new([Field::new("at", Text).unix_millis()]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
-    );
+    assert_eq!(error.to_string(), "`unix_millis` is only for timestamp fields, but `at` is a string field");
     let error = Catalog::new([Field::new("tags[]", Text).key()]).unwrap_err();
     assert!(error.to_string().ends_with("`tags`, which is a multi-valued string field"), "{error}");
 }
@@ -161,7 +155,7 @@ fn fields_of_every_type_have_known_values_and_a_default() {
                 "a[].f" => {
                     let error = made.unwrap_err().to_string();
                     assert!(
-                        error.starts_with("`with_default` is for fields that lie in no array"),
+                        error.starts_with("`with_default` is only for fields outside arrays of objects"),
                         "{error}"
                     );
                 }

@@ -160,7 +160,7 @@ impl Dictionary {
             return Err("a dictionary whose text does not end with its last string".into());
         }
         if self.ends.iter().any(|end| !self.text.is_char_boundary(*end as usize)) || !self.ends.is_sorted() {
-            return Err("a dictionary with a string that ends nowhere".into());
+            return Err("a dictionary with string ends out of order or inside a character".into());
         }
         for code in 1..self.len() {
             if self.get(code - 1) >= self.get(code) {

@@ -152,11 +152,11 @@ pub(super) fn is_exact(
     let mut rows = order.clone();
     rows.sort_unstable();
     if !(order.is_sorted_by(|a, b| keyed(a) < keyed(b)) && rows.into_iter().eq(present)) {
-        return Err("sorted rows that are not the rows in order".into());
+        return Err("sorted rows that are not the rows with values in ascending order".into());
     }
     match sorted {
         Sorted::Listed(list) if *list != SortedRows::new(list.rows.to_vec(), list.batch_rows, ordinal) => {
-            Err("bitmaps or fence keys of sorted rows that are not theirs".into())
+            Err("bitmaps or fence keys that do not match the sorted rows".into())
         }
         _ => Ok(()),
     }

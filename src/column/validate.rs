@@ -22,7 +22,7 @@ impl Column {
                     || !ends.is_sorted()
                     || ends.last().is_none_or(|end| *end == 0 || *end as usize != values)
                 {
-                    return Err("offsets that do not part the values among the rows".into());
+                    return Err("offsets that do not divide the values among the rows".into());
                 }
             }
         }
@@ -69,7 +69,7 @@ impl Column {
                 let all: Vec<i64> = places().map(|at| values.get(at)).collect();
                 let (least, greatest) = kind.range();
                 if all.iter().any(|ordinal| !(least..=greatest).contains(ordinal)) {
-                    return Err("an ordinal of no value".into());
+                    return Err("an ordinal outside the range of its type".into());
                 }
                 if *zone == all.iter().min().copied().zip(all.iter().max().copied()) {
                     Ok(())

@@ -11,7 +11,6 @@ pub(super) fn over_limit(
     offset: usize,
     what: &str,
 ) -> Option<Error> {
-    (count == limit.saturating_add(1)).then(|| {
-        Error::new(kind, offset, format!("number {count} of the {what}"), format!("at most {limit} {what}"))
-    })
+    (count == limit.saturating_add(1))
+        .then(|| Error::new(kind, offset, format!("too many {what}"), format!("at most {limit}")))
 }

@@ -38,7 +38,7 @@ impl Unsupported {
     /// Returns the note at the end of the error message.
     pub(crate) const fn note(self, language: Language) -> &'static str {
         match (self, language) {
-            (Self::Absence, Language::Interface) => "a test for absence is not in the language",
+            (Self::Absence, Language::Interface) => "the language has no test for absence",
             (Self::Absence, Language::Extended) => "`$exists` tests whether there is a value",
             (Self::Absence, Language::Text) => "`is absent` and `is present` test whether there is a value",
             (Self::Inside | Self::NotAString | Self::Ending, Language::Interface) => {
@@ -53,7 +53,7 @@ impl Unsupported {
             (Self::NotAString, _) => "only strings can be searched",
             (Self::Ending, _) => "no operator tests the end of a string",
             (Self::NegatedOrder, Language::Interface) => {
-                "no operator negates a comparison such as `>`, and the opposite comparison excludes cases without a value"
+                "no operator negates a comparison such as `>`, and its opposite `<=` does not select cases without a value"
             }
             (Self::NegatedOrder, Language::Extended) => "`$not` negates a criterion",
             (Self::NegatedOrder, Language::Text) => "`not` before a criterion negates it",
@@ -64,9 +64,11 @@ impl Unsupported {
             }
             (Self::RelativeTime, _) => "times are absolute: write the time itself",
             (Self::Day, Language::Text) => {
-                "a whole minute is a range, with one criterion for each of its ends"
+                "for a whole minute, write one criterion for its start and one for its end"
             }
-            (Self::Day, _) => "a whole day or minute is a range, with one criterion for each of its ends",
+            (Self::Day, _) => {
+                "for a whole day or minute, write one criterion for its start and one for its end"
+            }
             (Self::OpenBound, _) => "write `<=` to include the value, `<` to leave it out",
             (Self::Function, _) => "functions are not in the language",
             (Self::TwoFields, _) => "a field is compared with values, and not with another field",

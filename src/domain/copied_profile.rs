@@ -141,7 +141,7 @@ fn check_size(
     }
     if bytes > MOST_BYTES || count > MOST_RECORDS {
         return Err(DomainError::invalid(format!(
-            "the profile has {count} records of {bytes} bytes together, and a copy has at most {MOST_RECORDS} of {MOST_BYTES} bytes; ask the operator for an export"
+            "the profile has {count} records with {bytes} bytes in total, and a copy may have at most {MOST_RECORDS} records with {MOST_BYTES} bytes; ask the operator for an export"
         )));
     }
     Ok(())

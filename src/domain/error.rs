@@ -123,7 +123,7 @@ impl DomainError {
     /// they were used and were created in the last 24 hours.
     pub(super) fn too_many_share_tokens(most: usize) -> Self {
         let description = format!(
-            "the app token has created {most} share tokens that have not expired or that were used in the last 24 hours, which is the maximum; try again when some have expired"
+            "the app token has {most} share tokens that have not expired, or that are used and were created in the last 24 hours, which is the maximum; try again later"
         );
         Self::new(DomainErrorKind::TooMany, description)
     }
@@ -131,7 +131,7 @@ impl DomainError {
     /// Returns the error for a change that would make a record larger than an import accepts.
     pub(super) fn record_too_large(bytes: usize, most: usize) -> Self {
         Self::invalid(format!(
-            "the record would have {bytes} bytes, and has at most {most}; nothing was changed, send shorter texts"
+            "the record would have {bytes} bytes, and may have at most {most}; nothing was changed, send shorter texts"
         ))
     }
 

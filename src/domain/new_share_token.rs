@@ -64,7 +64,7 @@ pub fn create_share_token(
 ) -> Result<String, DomainError> {
     let expires = (lifetime > TimeDelta::zero()).then(|| now.checked_add_signed(lifetime)).flatten();
     let Some(expires) = expires else {
-        return Err(DomainError::invalid("the lifetime of a share token ends in the past or never"));
+        return Err(DomainError::invalid("the lifetime of the share token is not positive, or is too long"));
     };
     store_new(store, applicant_id, Clients::All, (now, expires), (None, None))
 }

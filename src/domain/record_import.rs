@@ -296,8 +296,8 @@ impl Importer<'_, '_> {
         let Some(stored) = self.records.get(AML_CASES, key)? else { return Ok(text) };
         let Some(merged) = merge_reviews(&stored, &text).map_err(|error| *error)? else { return Ok(text) };
         let outcomes = [
-            (ImportNoteKind::KeptReviews, &merged.kept, "kept", "the import has no later one"),
-            (ImportNoteKind::ReplacedReviews, &merged.replaced, "replaced", "the import has a later one"),
+            (ImportNoteKind::KeptReviews, &merged.kept, "kept", "the import has no later review"),
+            (ImportNoteKind::ReplacedReviews, &merged.replaced, "replaced", "the import has a later review"),
             (ImportNoteKind::RemovedReviews, &merged.removed, "removed", "the import lacks the hit"),
         ];
         for (kind, hits, verb, why) in outcomes {
@@ -305,11 +305,11 @@ impl Importer<'_, '_> {
             let (Some(_), count) = (hits.first(), hits.len()) else { continue };
             let names = hits.iter().take(10).map(|id| quote(id).to_string()).collect::<Vec<_>>().join(", ");
             let more = if count > 10 { ", …" } else { "" };
-            let noun = if count == 1 { "hit" } else { "hits" };
+            let reviews =
+                if count == 1 { "review of 1 hit".to_owned() } else { format!("reviews of {count} hits") };
             let (id, applicant) = (quote(&case.id), quote(&case.target_entity_id));
-            let message = format!(
-                "AML case {id} of {applicant}: {verb} the review of {count} {noun}, {names}{more}, made by a client: {why}"
-            );
+            let message =
+                format!("AML case {id} of {applicant}: {verb} the client {reviews}, {names}{more}: {why}");
             self.note(line, kind, message);
         }
         Ok(merged.text)

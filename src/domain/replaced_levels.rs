@@ -95,9 +95,13 @@ impl ReplacedLevels {
             }
         }
         if let Some((place, more)) = self.passed_over {
-            let levels = if more == 0 { String::new() } else { format!(" and {more} later ones") };
+            let levels = match more {
+                0 => String::new(),
+                1 => " and 1 later level".to_owned(),
+                _ => format!(" and {more} later levels"),
+            };
             notes.push(place.note(format!(
-                "docSets: this level{levels} may have steps that their stored applicants do not have: an import compares {COMPARED} levels with them"
+                "docSets: the import did not check whether the stored applicants of this level{levels} can have all steps: an import checks at most {COMPARED} levels"
             )));
         }
         Ok(notes)

@@ -153,11 +153,15 @@ impl Engine {
             Differs::InUnicode => {
                 format!("{none}, but {documents} it in another form of Unicode, which is another string")
             }
-            Differs::InBlanks => format!("{none}, but {documents} {stored}, with other spaces"),
-            Differs::InCase => format!("{none}, but {documents} {stored}, with other capitals"),
+            Differs::InBlanks => {
+                format!("{none}, but {documents} {stored}, which differs in the spaces around it")
+            }
+            Differs::InCase => {
+                format!("{none}, but {documents} {stored}, which differs in upper and lower case")
+            }
             Differs::IsLonger => format!(
-                "{none}: strings are compared whole, and it is a part of {longer} longer {}, such as {stored}",
-                if longer == 1 { "one" } else { "ones" }
+                "{none}: strings are compared whole, and the value is a part of {longer} longer {}, such as {stored}",
+                if longer == 1 { "string" } else { "strings" }
             ),
         })
     }
@@ -270,7 +274,7 @@ mod tests {
         hints(
             "status = Open",
             &[
-                "criteria[0].values[0]: no document has `Open` in `caseReview.status`, but 2 documents have `\"open\"`, with other capitals",
+                "criteria[0].values[0]: no document has `Open` in `caseReview.status`, but 2 documents have `\"open\"`, which differs in upper and lower case",
             ],
         );
         hints(
@@ -283,25 +287,27 @@ mod tests {
         hints(
             "priority = high and tags in (x, Vip)",
             &[
-                "criteria[1].values[1]: no document has `Vip` in `tags`, but 1 document has `\"Vip \"`, with other spaces",
+                "criteria[1].values[1]: no document has `Vip` in `tags`, but 1 document has `\"Vip \"`, which differs in the spaces around it",
             ],
         );
         hints(
             "name in (garcia)",
             &[
-                "criteria[0].values[0]: no document has `garcia` in `name`: strings are compared whole, and it is a part of 2 longer ones, \
+                "criteria[0].values[0]: no document has `garcia` in `name`: strings are compared whole, and the value is a part of 2 longer strings, \
              such as `\"Ana Garcia\"`",
             ],
         );
         hints(
             "id = c-1",
             &[
-                "criteria[0].values[0]: no document has `c-1` in `id`, but 1 document has `\"C-1\"`, with other capitals",
+                "criteria[0].values[0]: no document has `c-1` in `id`, but 1 document has `\"C-1\"`, which differs in upper and lower case",
             ],
         );
         hints(
             "ids (c-1)",
-            &["ids[0]: no document has `c-1` in `id`, but 1 document has `\"C-1\"`, with other capitals"],
+            &[
+                "ids[0]: no document has `c-1` in `id`, but 1 document has `\"C-1\"`, which differs in upper and lower case",
+            ],
         );
     }
 

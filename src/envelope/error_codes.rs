@@ -38,7 +38,7 @@ pub(crate) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
-    "the applicant id is unknown, or belongs to a company (operation 5) or to an individual (company data)",
+    "no applicant has the id, or the applicant is a company (operation 5) or an individual (company data)",
 );
 pub(crate) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
@@ -67,7 +67,7 @@ pub(crate) const NO_APPLICANT: ErrorCode = row(
     4041,
     "ApplicantNotFoundException",
     404,
-    "no applicant has the id, or it is not that of a company (company data)",
+    "no applicant has the id, or the applicant is not a company (company data)",
 );
 pub(crate) const NO_AML_CASE: ErrorCode =
     row(4042, "AmlCaseNotFoundException", 404, "the applicant has no such active AML case, or is unknown");
@@ -170,12 +170,12 @@ impl ErrorCode {
         parameters(4114, ErrorKind::BadNumber, "a value that is not a number"),
         parameters(4115, ErrorKind::BadTimestamp, "a value that is not a timestamp"),
         parameters(4116, ErrorKind::BadBoolean, "a value that is not `true` or `false`"),
-        parameters(4117, ErrorKind::BadValue, "a value that is not allowed there"),
+        parameters(4117, ErrorKind::BadValue, "a value that is not allowed in its place"),
         parameters(4118, ErrorKind::OrderByMany, "an order by a multi-valued field"),
         parameters(
             4119,
             ErrorKind::BadInteger,
-            "an integer, such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion`, that is not a number or does not fit",
+            "a value such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion` that is not an integer or is out of range",
         ),
         parameters(
             4120,
@@ -201,7 +201,11 @@ impl ErrorCode {
         parameters(4133, ErrorKind::BadCursor, "an `after` that is not a cursor of this order"),
         parameters(4134, ErrorKind::TooManyFacets, "more facets than the limit"),
         parameters(4135, ErrorKind::TooManyBuckets, "a histogram with more buckets than the limit"),
-        parameters(4136, ErrorKind::TooManyFilters, "more standing filters than the limit, or longer ones"),
+        parameters(
+            4136,
+            ErrorKind::TooManyFilters,
+            "more standing filters, or more bytes of standing filters, than the limit",
+        ),
         EVENTS_GONE,
         MEDIA_TYPE,
         UNPROCESSABLE,

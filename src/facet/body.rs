@@ -391,7 +391,7 @@ impl Parser<'_> {
         }
         if let (Some((_, offset)), None, false) = (open.utc_offset, open.interval, open.broken) {
             let found = "`utcOffset` in a facet without an interval";
-            return Err(Error::new(ErrorKind::BadValue, offset, found, "`utcOffset` beside `interval`"));
+            return Err(Error::new(ErrorKind::BadValue, offset, found, "an `interval` in the same facet"));
         }
         // The errors about a whole facet have the offset of the value that does not fit.
         let offset = forms.first().map_or(open.offset, |(_, offset)| *offset);

@@ -78,13 +78,13 @@ impl Buckets {
         }
     }
 
-    /// Returns the width or the interval, for messages.
+    /// Returns the width, the interval or the edges, with a preposition, for messages.
     pub(crate) fn size(&self, kind: OrderedType) -> String {
         match self {
-            Self::Calendar { interval, .. } => interval.name().to_owned(),
-            Self::Edges(_) => "given edges".to_owned(),
-            Self::Width(width) => format!("width {}", kind.value(*width)),
-            Self::NumberWidth(width) => format!("width {width}"),
+            Self::Calendar { interval, .. } => format!("by {}", interval.name()),
+            Self::Edges(_) => "between the given edges".to_owned(),
+            Self::Width(width) => format!("of width {}", kind.value(*width)),
+            Self::NumberWidth(width) => format!("of width {width}"),
         }
     }
 }

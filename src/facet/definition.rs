@@ -146,7 +146,7 @@ impl Facet {
         for (text, offset) in edges {
             let ordinal = ordinal(catalog.field(field), kind, text, offset)?;
             if ordinals.last().is_some_and(|last| *last >= ordinal) {
-                let found = format!("{} after an edge that is not smaller", quote(text));
+                let found = format!("{} after an equal or greater edge", quote(text));
                 return Err(Error::new(ErrorKind::BadValue, offset, found, "ascending edges"));
             }
             ordinals.push(ordinal);

@@ -83,7 +83,7 @@ impl HistogramCounts {
 /// Returns the error for a histogram of more buckets than the limit.
 fn too_many(buckets: &Buckets, (field, kind): (&Field, OrderedType), limits: &Limits) -> Error {
     let size = buckets.size(kind);
-    let found = format!("values of {} in more buckets of {size}", quote(field.name()));
+    let found = format!("values of {} in too many buckets {size}", quote(field.name()));
     let expected = format!("at most {} buckets from the first to the last", limits.facet_buckets);
     let advice = match buckets {
         Buckets::Calendar { .. } => "a longer interval, or criteria that bound the field",

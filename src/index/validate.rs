@@ -12,7 +12,7 @@ impl BatchIndex {
     pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
         let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
         if !batches.iter().map(Option::is_some).eq(covered) {
-            return Err("an index of other batches".into());
+            return Err("the covered batches of the index differ from those of the view".into());
         }
         for ((at, index), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
             let columns = || {
@@ -67,7 +67,7 @@ impl BatchIndex {
                     _ => None,
                 };
                 if !self.top_rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {
-                    return Err(format!("the top rows of field {at} have strings of other rows"));
+                    return Err(format!("the top rows of field {at} have wrong string numbers"));
                 }
             }
         }

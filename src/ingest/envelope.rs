@@ -22,7 +22,7 @@ pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
 /// Returns the `expected …` text of the error for an envelope. The text says that a document is expected, and has a command that
 /// extracts the cases.
 pub(crate) fn expected_case(name: &str) -> String {
-    format!("a document; extract those in `{name}` with `jq -c '.{name}[]'`")
+    format!("a document; extract the documents in `{name}` with `jq -c '.{name}[]'`")
 }
 
 /// Calls `find` for each member, with its key and a reader at its value. Returns the first result that is not `None`.

@@ -102,7 +102,7 @@ fn with_hint(mut error: Error, text: &str, catalog: &Catalog) -> Error {
 fn member_like_id(text: &str, name: &str) -> Option<String> {
     let is_alike = |key: &str| key != name && (key.eq_ignore_ascii_case(name) || key == PLAIN_ID);
     let key = first_member(text, |key, _| is_alike(key).then(|| key.to_owned()))?;
-    Some(format!("the member {}, or another id in the catalogue", quote(&key)))
+    Some(format!("to name the member {} as the id in the catalogue", quote(&key)))
 }
 
 /// Returns true if ids of the type `id_type` have the JSON type `found`. Returns false for plain strings, which the caller reads

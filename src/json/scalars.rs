@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
                     start = self.at;
                 }
                 None => return self.unexpected("`\"` at the end of the string"),
-                Some(_) => return self.unexpected("control characters of a string escaped, such as `\\n`"),
+                Some(_) => return self.unexpected("an escape such as `\\n` for a control character"),
             }
         }
     }
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
             Some(b'0') => {
                 self.bump();
                 if self.byte().is_some_and(|b| b.is_ascii_digit()) {
-                    return self.unexpected("no digit after a leading zero");
+                    return self.unexpected("a number without leading zeros");
                 }
             }
             _ => self.digits()?,

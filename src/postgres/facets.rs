@@ -186,7 +186,10 @@ fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, PostgresError> 
 }
 
 fn unexpected(found: &str) -> PostgresError {
-    PostgresError::new(PostgresErrorKind::Rejected, format!("a statement of counts returned {found}"))
+    PostgresError::new(
+        PostgresErrorKind::Rejected,
+        format!("the counting statement returned an unexpected value: {found}"),
+    )
 }
 
 #[cfg(test)]

@@ -348,12 +348,12 @@
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|
 //! | 4000 | `BadRequestException` | 400 | the request is not valid HTTP, such as a body that ends early |
-//! | 4001 | `InvalidApplicantException` | 400 | the applicant id is unknown, or belongs to a company (operation 5) or to an individual (company data) |
+//! | 4001 | `InvalidApplicantException` | 400 | no applicant has the id, or the applicant is a company (operation 5) or an individual (company data) |
 //! | 4010 | `UnauthorizedException` | 401 | token, signature or timestamp is missing or wrong |
 //! | 4011 | `InvalidShareTokenException` | 401 | the share token is missing, unknown, expired, used, or for another client |
 //! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
 //! | 4040 | `NotFoundException` | 404 | unknown path |
-//! | 4041 | `ApplicantNotFoundException` | 404 | no applicant has the id, or it is not that of a company (company data) |
+//! | 4041 | `ApplicantNotFoundException` | 404 | no applicant has the id, or the applicant is not a company (company data) |
 //! | 4042 | `AmlCaseNotFoundException` | 404 | the applicant has no such active AML case, or is unknown |
 //! | 4043 | `StandingFilterNotFoundException` | 404 | the token has no standing filter of this name |
 //! | 4044 | `NoStandingFiltersException` | 404 | the service has no standing filters: it searches PostgreSQL, or its database has an earlier format |
@@ -379,9 +379,9 @@
 //! | 4114 | `InvalidParametersException` | 400 | a value that is not a number |
 //! | 4115 | `InvalidParametersException` | 400 | a value that is not a timestamp |
 //! | 4116 | `InvalidParametersException` | 400 | a value that is not `true` or `false` |
-//! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
+//! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed in its place |
 //! | 4118 | `InvalidParametersException` | 400 | an order by a multi-valued field |
-//! | 4119 | `InvalidParametersException` | 400 | an integer, such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion`, that is not a number or does not fit |
+//! | 4119 | `InvalidParametersException` | 400 | a value such as `offset`, `limit`, `after`, `wait`, `ttlInSecs` or `ifVersion` that is not an integer or is out of range |
 //! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page, or a `limit` of a facet above its limit |
 //! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` or `pageCursor` that is not `true` or `false` |
 //! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
@@ -398,7 +398,7 @@
 //! | 4133 | `InvalidParametersException` | 400 | an `after` that is not a cursor of this order |
 //! | 4134 | `InvalidParametersException` | 400 | more facets than the limit |
 //! | 4135 | `InvalidParametersException` | 400 | a histogram with more buckets than the limit |
-//! | 4136 | `InvalidParametersException` | 400 | more standing filters than the limit, or longer ones |
+//! | 4136 | `InvalidParametersException` | 400 | more standing filters, or more bytes of standing filters, than the limit |
 //! | 4140 | `EventsGoneException` | 410 | events that are not kept any more, that have not happened yet, or that are from before a change of the token's restrictions |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was rejected |

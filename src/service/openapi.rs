@@ -226,8 +226,8 @@ fn value_schema(field: &Field) -> Value {
         told.push(format!("Known values: {}.", known.join(", ")));
     }
     match field.default_value() {
-        Some(default) => told.push(format!("An absent value counts as {default}.")),
-        None if !known.is_empty() => told.push("Deployments may add others.".to_owned()),
+        Some(default) => told.push(format!("An absent value is treated as {default}.")),
+        None if !known.is_empty() => told.push("A deployment may have further values.".to_owned()),
         None => {}
     }
     if !told.is_empty() {
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(properties["customer"]["properties"]["born"]["format"], "date");
         assert_eq!(
             properties["state"]["description"],
-            "Known values: new, paid. Deployments may add others."
+            "Known values: new, paid. A deployment may have further values."
         );
         let items = &properties["items"]["items"]["properties"];
         assert_eq!(items["sku"], json!({"type": ["string", "null"]}));

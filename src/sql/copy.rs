@@ -39,7 +39,7 @@ pub fn write_copy(table: &Table, row: &[Datum<'_>], out: &mut String) -> Result<
         if !can_hold {
             out.truncate(start);
             let path = column.field().map_or(column.name(), |field| table.catalog().field(field).name());
-            let expected = "text without zero characters, which PostgreSQL cannot hold";
+            let expected = "text without zero characters, which PostgreSQL cannot store";
             return Err(Error::new(ErrorKind::BadValue, 0, "a zero character (U+0000)", expected).at(path));
         }
     }

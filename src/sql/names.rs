@@ -14,8 +14,8 @@ impl fmt::Display for TableNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "found table name {}, expected one to three words joined by dots, each of the letters a to z, \
-             digits and underscores, no digit first, at most {MAX_NAME_BYTES} bytes",
+            "found the table name {}, expected one to three words joined by dots, each with 1 to \
+             {MAX_NAME_BYTES} letters a to z, digits and underscores, and no digit at its start",
             crate::error::quote(&self.0)
         )
     }

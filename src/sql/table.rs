@@ -451,10 +451,7 @@ mod tests {
         }
         let error = |name| plain.clone().with_folded_fields([name]).unwrap_err().to_string();
         assert_eq!(error("nam"), "`nam` is not a field; did you mean `name`?");
-        assert_eq!(
-            error("amount"),
-            "`$match` is for string fields, found it on `amount`, which is a number field"
-        );
+        assert_eq!(error("amount"), "`$match` is only for string fields, but `amount` is a number field");
         let narrow = Table::new(&catalog.allow(["n"]).unwrap()).with_folded();
         assert_eq!(names(&narrow), ["place", "id", "n", "document", "n_folded"]);
     }

@@ -122,7 +122,13 @@ impl StandingFilter {
         }
         if !has_form(self.owner(), &self.name, Self::MAX_NAME_BYTES) {
             let found = "a name that begins with the character U+0000";
-            return Err(Error::new(ErrorKind::BadValue, 0, found, "another name").at("name"));
+            return Err(Error::new(
+                ErrorKind::BadValue,
+                0,
+                found,
+                "a name that begins with another character",
+            )
+            .at("name"));
         }
         match self.filter.relative_time() {
             None => Ok(()),

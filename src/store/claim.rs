@@ -41,7 +41,10 @@ impl Claim {
             match lock.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(Fault::new(StoreErrorKind::BeingCreated, "another process is creating it"));
+                    return Err(Fault::new(
+                        StoreErrorKind::BeingCreated,
+                        "this process or another process is creating it",
+                    ));
                 }
                 Err(TryLockError::Error(_)) => return Ok(None),
             }

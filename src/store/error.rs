@@ -218,7 +218,7 @@ impl Fault {
     /// Creates the fault for events that are not there.
     pub(super) fn events_gone(gone: EventsGoneError) -> Self {
         let gone = Some(Box::new(Gone::Events(gone)));
-        Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that are not there") }
+        Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that do not exist") }
     }
 
     /// Creates the fault for a moment that is not kept.
@@ -368,11 +368,11 @@ impl<T> Guarded<T> {
     }
 
     pub(super) fn get(&self) -> Result<&T, Fault> {
-        self.0.as_ref().ok_or_else(|| Fault::corrupt("no transaction"))
+        self.0.as_ref().ok_or_else(|| Fault::corrupt("the transaction has ended"))
     }
 
     pub(super) fn get_mut(&mut self) -> Result<&mut T, Fault> {
-        self.0.as_mut().ok_or_else(|| Fault::corrupt("no transaction"))
+        self.0.as_mut().ok_or_else(|| Fault::corrupt("the transaction has ended"))
     }
 
     /// Runs `call`. If it panics, drops the value before the panic continues. The reason: redb does not free the pages of a
@@ -388,7 +388,7 @@ impl<T> Guarded<T> {
     }
 
     pub(super) fn take(mut self) -> Result<T, Fault> {
-        self.0.take().ok_or_else(|| Fault::corrupt("no transaction"))
+        self.0.take().ok_or_else(|| Fault::corrupt("the transaction has ended"))
     }
 }
 

@@ -207,7 +207,7 @@ impl Store {
         let (counters, history) =
             documents.history().map_err(|fault| fault.of_generation(documents.generation))?;
         if self.is_packed && counters.last != last {
-            return Err(Fault::corrupt("the counters of writes are not of this state"));
+            return Err(Fault::corrupt("the counters of writes do not match the last write"));
         }
         let write = find_write(moment, (last, (self.clock)()), history.as_ref())?;
         let Some(history) = history.filter(|_| write != last) else { return Ok(now) };
@@ -243,7 +243,7 @@ impl Store {
             if is_over(limit.most, removed.len()) || is_over(limit.most_bytes, bytes_read) {
                 let (documents, bytes) = (removed.len(), bytes_read);
                 let found = format!(
-                    "more than {documents} documents, of {bytes} bytes, that were replaced or deleted since"
+                    "too many documents that were replaced or deleted since (over {documents}, with {bytes} bytes)"
                 );
                 let expected = "a later moment, since which fewer documents have changed";
                 return Err(Fault::stopped(Error::new(ErrorKind::BadValue, 0, found, expected)));

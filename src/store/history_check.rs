@@ -27,12 +27,14 @@ pub(super) fn verify(
         let is_later =
             before.is_none_or(|old| old.time <= own.time && old.next_document <= own.next_document);
         if !is_later {
-            return Err(Fault::corrupt(format!("the row of write {write} is before that of the last one")));
+            return Err(Fault::corrupt(format!(
+                "the row of write {write} is earlier than the row before it"
+            )));
         }
         before = Some(own);
     }
     if before.map(|last| last.next_document) != Some(state.next_document) {
-        return Err(Fault::corrupt("the row of the last write is not of this state"));
+        return Err(Fault::corrupt("the row of the last write does not match the counters"));
     }
     let documents = reading.open_table(DOCUMENTS)?;
     let limits = Limits::default().for_stored_documents();
@@ -51,13 +53,13 @@ pub(super) fn verify(
             false => state.next_document,
         };
         if write > counters.last || number >= end || documents.get(number)?.is_some() {
-            return Err(wrong("is not of its write"));
+            return Err(wrong("contradicts the write that removed it"));
         }
         dictionaries.decode(number, bytes, |place, text| {
             let mut row = Row::default();
             read_case(text, catalog, &limits, &mut row)
-                .map_err(|error| wrong(&format!("is none: {error}")))?;
-            if place < state.next_place { Ok(()) } else { Err(wrong("is not of this state")) }
+                .map_err(|error| wrong(&format!("is invalid: {error}")))?;
+            if place < state.next_place { Ok(()) } else { Err(wrong("does not match the counters")) }
         })??;
     }
     if count != counters.documents {

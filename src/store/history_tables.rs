@@ -157,7 +157,7 @@ impl History {
         let (rows, documents) = match (open(reading, WRITES)?, open(reading, HISTORY)?) {
             (Some(rows), Some(documents)) if counters.has_history() => (rows, documents),
             (None, None) if !counters.has_history() => return Ok(None),
-            _ => return Err(Fault::corrupt("the tables of the history are not as counted")),
+            _ => return Err(Fault::corrupt("the tables of the history do not match the counters")),
         };
         let found = (rows.len()?, documents.len()?);
         if found != (counters.rows(), counters.documents) {
@@ -215,7 +215,10 @@ impl History {
             in_order(&mut last, key)?;
             let document = entry_from_bytes(key, bytes.value())?;
             if key.0 > self.counters.last {
-                return Err(Fault::corrupt(format!("the document {} of the history is of no write", key.1)));
+                return Err(Fault::corrupt(format!(
+                    "the document {} of the history belongs to no write",
+                    key.1
+                )));
             }
             if key.1 < next_document {
                 take(key.0, key.1, document)?;
@@ -228,7 +231,7 @@ impl History {
 /// Checks that the keys of the history ascend. The pages of a damaged file may form a cycle.
 pub(super) fn in_order(last: &mut Option<Key>, key: Key) -> Result<(), Fault> {
     if last.replace(key).is_some_and(|last| last >= key) {
-        return Err(Fault::corrupt(format!("the document {} of the history is not in its place", key.1)));
+        return Err(Fault::corrupt(format!("the document {} of the history is out of order", key.1)));
     }
     Ok(())
 }

@@ -125,13 +125,15 @@ pub(super) fn load(
                 || number >= state.next_batch
                 || last_place >= state.next_place
             {
-                return Err(Fault::corrupt(format!("batch {number} is not of this state")));
+                return Err(Fault::corrupt(format!(
+                    "batch {number} has no documents, or does not match the counters"
+                )));
             }
             slots.push((BatchId(number), Arc::new(batch), Selection::from_bitmap(live)));
         }
         if found != released.len() {
             return Err(Fault::corrupt(format!(
-                "{} documents released, {found} of them known",
+                "{} released documents, {found} of them found in live rows",
                 released.len()
             )));
         }
@@ -157,7 +159,7 @@ pub(super) fn load(
                 read_case(text, catalog, &limits_of_stored, &mut row)
                     .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
                 if number >= state.next_document || place >= state.next_place {
-                    return Err(Fault::corrupt(format!("document {number} is not of this state")));
+                    return Err(Fault::corrupt(format!("document {number} does not match the counters")));
                 }
                 builder.push(&row, Document::Number { number, size_bytes: text.len() }, place);
                 Ok(())
@@ -244,7 +246,9 @@ fn read_released(table: &impl ReadableTable<u64, u64>, state: &StoreCounters) ->
         let (number, checksum) = entry?;
         let number = number.value();
         if checksum.value() != released_checksum(number) || released.last() >= Some(&number) {
-            return Err(Fault::corrupt(format!("the released document {number}")));
+            return Err(Fault::corrupt(format!(
+                "the released document {number} has a wrong checksum or is out of order"
+            )));
         }
         released.push(number);
     }

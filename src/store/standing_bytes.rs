@@ -107,7 +107,7 @@ impl Fields {
         let count: u16 = reader.one()?;
         let indexes: Vec<u16> = reader.all(usize::from(count))?;
         if !indexes.is_sorted_by(|one, next| one < next) {
-            return Err("fields that do not ascend".to_owned());
+            return Err("fields that are not in ascending order".to_owned());
         }
         let field = |index: u16| {
             let found = self.0.get(usize::from(index)).copied();
@@ -311,7 +311,7 @@ pub(super) fn events_of(
     let mut events = Vec::new();
     for number in (first..).take(count as usize) {
         if is_full(bytes) {
-            return Err(format!("more events than {ENTRY_BYTES} bytes hold"));
+            return Err(format!("more than {ENTRY_BYTES} bytes of events"));
         }
         let kind = reader.u8()?;
         let name_bytes = reader.u8()?;

@@ -112,7 +112,7 @@ impl StoreCounters {
         let Self { next_place, next_document, next_batch, .. } = *self;
         match [next_place, next_document, next_batch].into_iter().max() {
             Some(greatest) if greatest > LAST_NUMBER => {
-                Err(Fault::corrupt(format!("the counter {greatest}, where at most {LAST_NUMBER} is counted")))
+                Err(Fault::corrupt(format!("a counter of {greatest}, expected at most {LAST_NUMBER}")))
             }
             _ => Ok(()),
         }
@@ -257,10 +257,10 @@ pub(super) fn read_definition(
     let wrong = |what: &str| Fault::corrupt(format!("the definition of the catalogue {what}"));
     let text = checked(DEFINITION_SEED, bytes.value()).ok_or_else(|| wrong("has a wrong checksum"))?;
     let text = str::from_utf8(text).map_err(|_| wrong("is not UTF-8"))?;
-    let catalog = Catalog::from_own_json(text).map_err(|errors| wrong(&format!("is none: {errors}")))?;
+    let catalog = Catalog::from_own_json(text).map_err(|errors| wrong(&format!("is invalid: {errors}")))?;
     let stored = meta.get(CATALOGUE)?.ok_or_else(|| Fault::corrupt("no catalogue in it"))?;
     if stored.value() != describe(&catalog).as_bytes() {
-        return Err(wrong("is not that of its columns"));
+        return Err(wrong("does not match the fields of the file"));
     }
     Ok(Some(catalog))
 }
@@ -298,7 +298,8 @@ pub(super) fn summary_from_bytes(
     let wrong = |what: &str| Fault::corrupt(format!("summary of batch {batch}: {what}"));
     let contents = checked(batch ^ SUMMARY_SEED, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
     let summary = BatchSummary::from_bytes(catalog, contents).map_err(|fault| wrong(&fault))?;
-    if summary.rows() == rows { Ok(summary) } else { Err(wrong("that of another batch")) }
+    let found = summary.rows();
+    if found == rows { Ok(summary) } else { Err(wrong(&format!("{found} rows, expected {rows}"))) }
 }
 
 /// Decodes the live rows of a batch that has `rows` rows.
@@ -306,8 +307,9 @@ pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<B
     let wrong = |what: &str| Fault::corrupt(format!("live rows of batch {batch}: {what}"));
     let contents = checked(!batch, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
     let mut reader = ByteReader::new(contents);
-    if reader.one::<u64>()? != rows as u64 {
-        return Err(wrong("those of another batch"));
+    let found: u64 = reader.one()?;
+    if found != rows as u64 {
+        return Err(wrong(&format!("{found} rows, expected {rows}")));
     }
     let words: Vec<u64> = reader.all(rows.div_ceil(LANES))?;
     reader.finish()?;

@@ -108,7 +108,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         for entry in pieces.iter()? {
             let batch = entry?.0.value().0;
             if last != Some(batch) && numbers.binary_search(&batch).is_err() {
-                return Err(Fault::corrupt(format!("pieces of batch {batch}, which is not there")));
+                return Err(Fault::corrupt(format!("pieces of batch {batch}, which does not exist")));
             }
             last = Some(batch);
         }
@@ -136,7 +136,7 @@ fn check_filters(
         if !bytes.is_empty() && codec::read_filter(catalog, number, field, &bytes)? != KeyFilter::of(column) {
             let name = catalog.field(field).name();
             return Err(Fault::corrupt(format!(
-                "the filter of the keys of {name} in batch {number} is not that of its column"
+                "the key filter of {name} in batch {number} does not match its column"
             )));
         }
     }
@@ -164,7 +164,10 @@ fn compare(
             read_case(text, catalog, &limits, &mut values)
                 .map_err(|error| fault(format!("document {number}: {error}")))?;
             if place != batch.place(*row) {
-                return Err(fault(format!("place {}, and {place} of its document", batch.place(*row))));
+                return Err(fault(format!(
+                    "place {}, but its document has place {place}",
+                    batch.place(*row)
+                )));
             }
             builder.push(&values, Document::Number { number, size_bytes: 0 }, place);
             Ok(())

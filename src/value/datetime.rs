@@ -32,7 +32,7 @@ impl ParseTimestampError {
             Self::Shape => {
                 "`yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as `+0000` or `+00:00`"
             }
-            Self::Date => "a date that the calendar has",
+            Self::Date => "a date that exists in the calendar",
             Self::Time => "hours 00 to 23, minutes and seconds 00 to 59",
             Self::Offset => "an offset from -18:00 to +18:00",
         }

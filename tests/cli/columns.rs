@@ -178,7 +178,7 @@ fn malformed_rows_are_named_with_their_lines() {
     assert_eq!(lenient.out, "a\nc\nd\n");
     assert_eq!(
         lenient.err,
-        "2 cases left out, 1 kept with a field counted as absent
+        "2 cases left out, 1 case kept without malformed fields
   left out: t.csv:5: found 2 cells, expected 3 cells, as in the header line [syntax] (and 1 more like it)
   kept: t.csv:6: totalAmountInDefaultCurrency: found a string, expected a number [wrong_type]
 "

@@ -166,7 +166,7 @@ fn records_are_imported_leniently_with_a_report() {
         "applicants.ndjson:1: info.dob: found `1.2.1990`",
         "left out: ",
         "applicants.ndjson:2: found no `type`",
-        "took 1 time without an offset as UTC",
+        "read 1 time without an offset as UTC",
     ] {
         assert!(err.contains(expected), "{expected}: {err}");
     }

@@ -103,7 +103,7 @@ fn of_two_imports_that_create_a_database_the_later_one_waits_or_fails_at_once() 
     let import = ["import", "--db", &db, "-"];
     run_with(&import, THREE.as_bytes())
         .code(1)
-        .err_has("cases.db: another process is creating it; wait for it by --wait 30s");
+        .err_has("cases.db: this process or another process is creating it; wait for it by --wait 30s");
     run_with(&[&import[..], &["--wait", "200ms"]].concat(), THREE.as_bytes())
         .code(1)
         .err_has("; waited 0.2 s");
@@ -211,9 +211,9 @@ fn a_dash_is_standard_output_for_lines_and_rejected_elsewhere() {
     assert_eq!(run(&["generate", "--cases", "20", "-o", "-"]).code(0).out, some);
     run(&["export", "cases.ndjson", "--flat", "-o", "-"]).code(2).err_has("--flat is for files");
     run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
-    run(&["backup", "--db", "cases.db", "-o", "-"]).code(2).err_has("`-` is no file");
+    run(&["backup", "--db", "cases.db", "-o", "-"]).code(2).err_has("found `-`, expected a file");
     let report = ["search", "cases.ndjson", "--lenient", "--report", "-"];
-    run(&report).code(2).err_has("`-` is no file");
+    run(&report).code(2).err_has("found `-`, expected a file");
     let mut names = files.names();
     names.sort();
     assert_eq!(names, ["cases.db", "cases.ndjson"]);
@@ -292,7 +292,9 @@ fn a_database_is_never_overwritten() {
     let before = fs::read(&database).unwrap();
     run(&["export", &database, "-o", &database]).code(2).err_has("is a database");
     run(&["generate", "--cases", "1", "-o", &database]).code(2).err_has("is a database");
-    run(&["token", "app", "--file", "-", "--allow", "viewCases"]).code(2).err_has("`-` is no file");
+    run(&["token", "app", "--file", "-", "--allow", "viewCases"])
+        .code(2)
+        .err_has("found `-`, expected a file");
     assert!(fs::read(&database).unwrap() == before);
 }
 
@@ -484,7 +486,7 @@ fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
     let before = folder.read("share.txt");
     folder.run(&[&share[..], &["-o", "share.txt"]].concat()).code(1).err_has("share.txt");
     folder.run(&[&share[..], &["-o", "none/share.txt"]].concat()).code(1).err_has("none/share.txt");
-    folder.run(&[&share[..], &["-o", "-"]].concat()).code(2).err_has("`-` is no file");
+    folder.run(&[&share[..], &["-o", "-"]].concat()).code(2).err_has("found `-`, expected a file");
     assert_eq!(folder.read("share.txt"), before);
 }
 

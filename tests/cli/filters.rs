@@ -122,7 +122,7 @@ expected  criterion                   answered by, in how many batches
        2    caseReview.status = open  few rows 1
 
 Batches: 1, of 3 cases.
-Page: 100 cases from 0 by -createdAt; batches by their first value, 1 read in the order of sorted rows; until it is full.
+Page: 100 cases from 0 by -createdAt; batches by their first value, 1 read in the order of sorted rows; stops when the page is full.
 Total: not requested.
 ";
     assert_eq!(table, expected);
@@ -290,17 +290,17 @@ fn a_filter_that_selects_no_case_for_a_visible_reason_gets_a_hint() {
     run(&["import", "--db", &database, &cases]).code(0);
     for source in [&cases, &database] {
         for (filter, hint) in [
-            ("status = Open", "2 documents have `\"open\"`, with other capitals"),
+            ("status = Open", "2 documents have `\"open\"`, which differs in upper and lower case"),
             ("name = 'Jos\u{e9}'", "1 document has it in another form of Unicode"),
             ("name in ('Jose\u{301} ')", "has spaces around it"),
-            ("name in (garcia)", "it is a part of 1 longer one"),
+            ("name in (garcia)", "the value is a part of 1 longer string"),
             (
                 "status = open and status = blocked",
                 "its criteria on `caseReview.status` contradict each other",
             ),
-            ("name = null", "`is absent` tests for that"),
+            ("name = null", "`is absent` tests for absence"),
             ("clientId = x", "no document has a value of `clientId`"),
-            ("id = B", "1 document has `\"b\"`, with other capitals"),
+            ("id = B", "1 document has `\"b\"`, which differs in upper and lower case"),
         ] {
             for command in ["search", "explain"] {
                 run(&[command, source, "--where", filter]).code(0).err_has(hint);
@@ -330,7 +330,7 @@ fn large_files_and_searches_with_a_timeout_get_no_hints() {
     let search = |file: &str, filter: &str, more: &[&str]| {
         run(&[&["search", file, "--where", filter], more].concat()).code(0).err
     };
-    assert!(search(&few, "name = anna", &[]).contains("with other capitals"));
+    assert!(search(&few, "name = anna", &[]).contains("differs in upper and lower case"));
     assert_eq!(search(&few, "name = anna", &["--timeout", "60s"]), "");
     assert!(search(&many, "name = anna", &[]).contains(told));
     assert_eq!(search(&many, "name = Anna", &["--limit", "0"]), "");

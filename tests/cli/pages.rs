@@ -182,7 +182,7 @@ expected  criterion                             answered by, in how many batches
        0        priority = high                              few rows (no row) 1
 
 Batches: 1, of 2 cases.
-Page: 100 cases from 0 in stored order, batch by batch; until it is full.
+Page: 100 cases from 0 in stored order, batch by batch; stops when the page is full.
 Total: not requested.
 ";
 
@@ -200,7 +200,7 @@ expected  criterion         answered by, in how many batches
 
 Batches: 1, of 2 cases.
 Page: 100 cases from 0 in stored order, batch by batch;
-    until it is full.
+    stops when the page is full.
 Total: not requested.
 ";
 
@@ -296,7 +296,7 @@ fn a_long_page_has_the_notes_of_a_short_one() {
         for limit in ["5", "all"] {
             let search =
                 |filter: &str| folder.run(&["search", cases, "--limit", limit, "--where", filter]).code(0);
-            search("status = Open").err_has("hint: ").err_has("with other capitals");
+            search("status = Open").err_has("hint: ").err_has("differs in upper and lower case");
             assert_eq!(search("status = open and priority = high and name = unheard").err, "");
         }
     }

@@ -162,7 +162,7 @@ fn words_need_the_same_folded_columns_everywhere() {
         assert!(printed["sql"].as_str().unwrap().contains("contains(\"name_folded\", $1::VARCHAR)"));
     }
     sql(&["--folded=nam"]).code(2).err_has("--folded: `nam` is not a field; did you mean `name`?");
-    sql(&["--folded=createdAt"]).code(2).err_has("is for string fields");
+    sql(&["--folded=createdAt"]).code(2).err_has("is only for string fields");
 
     let script = run(&["ddl", "--dialect", "clickhouse", "--folded=tags"]).code(0).out;
     assert!(script.contains("`tags_folded` Array(LowCardinality(String))"), "{script}");

@@ -464,7 +464,7 @@ fn a_request_gives_its_answer_again_although_the_cases_have_changed() {
         for (response, text) in [
             (&refused, "it was refused"),
             (&after, "begins after a cursor"),
-            (&other, "only searches and counts by value"),
+            (&other, "it is neither a search nor a count by value"),
         ] {
             let (status, found) = replay(database, &record_of(records, response)["n"]);
             assert_eq!(status, Some(6), "{found}");

@@ -72,7 +72,7 @@ fn a_search_that_takes_too_long_gets_503_and_is_stopped() {
         let description = answer.failure(503);
         assert_eq!(
             description,
-            "the search took longer than the service allows, ask for less or try again later"
+            "the search took longer than the service allows, search for fewer cases or try again later"
         );
         assert_eq!(answer.code(), (5033, "SearchTimeoutException".to_owned()));
         assert_eq!(answer.header("retry-after"), Some("1"));

@@ -324,11 +324,12 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             Err(CatalogError::PathConflict(_)) => {
                 let other = self.taken.iter().find(|other| conflict(&self.id, other, field));
                 let other = other.map_or_else(
-                    || "those of the other fields".to_owned(),
-                    |other| format!("{} of another field", quote(other.path())),
+                    || "the paths of the other fields".to_owned(),
+                    |other| format!("the path {} of another field", quote(other.path())),
                 );
-                let expected =
-                    format!("a path that fits {other}: a key holds a value, an object or an array");
+                let expected = format!(
+                    "a path that agrees with {other}: a key holds either a value, an object or an array"
+                );
                 self.values.faults.add(place, Found::text(field.path()), expected, None)
             }
             Err(_) => {
@@ -380,13 +381,13 @@ impl<'c, 'f> FieldReader<'c, 'f> {
             let expected = match self.names.get(name) {
                 None => None,
                 Some(Owner::Implied) if key == "path" => None,
-                Some(Owner::Base) => Some("a name that the cases do not have"),
+                Some(Owner::Base) => Some("a name that no field of the cases has"),
                 Some(_) => Some("a name that no other field has"),
             };
             match expected {
                 None => drop(self.names.insert(name.to_owned(), Owner::File)),
                 Some(expected) => {
-                    let found = format!("the name {} again", quote(name));
+                    let found = format!("the name {}, which is already used", quote(name));
                     is_free = self.values.faults.add(place, found, expected, None);
                 }
             }

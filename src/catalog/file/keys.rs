@@ -27,7 +27,7 @@ pub(super) fn known_key(
         }
         _ => {
             let place = (ErrorKind::DuplicateKey, key.at, at_path(&key.name));
-            faults.add(place, format!("{} again", quote(&key.name)), "each key once", None)
+            faults.add(place, format!("a second {}", quote(&key.name)), "each key once", None)
         }
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn catalog(root: &Node<'_>, bounds: &Bounds) -> Result<Catalog, Error
         // Each field was checked separately, so this error has usually been reported already, with its offset.
         Err(error) => {
             faults.or(())?;
-            Err(Error::new(ErrorKind::BadValue, at, error.to_string(), "fields that fit each other").into())
+            Err(Error::new(ErrorKind::BadValue, at, error.to_string(), "fields without conflicts").into())
         }
     }
 }

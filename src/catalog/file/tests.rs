@@ -142,7 +142,7 @@ fn every_fault_is_reported_at_its_place() {
             "rfc3339",
             "found the string `yes`, expected `true` or `false`, without quotes",
         ),
-        (r#"{"fields":[],|"fields":[]}"#, "fields", "found `fields` again, expected each key once"),
+        (r#"{"fields":[],|"fields":[]}"#, "fields", "found a second `fields`, expected each key once"),
         (
             r#"{"fields":|{"total":"number"}}"#,
             "fields",
@@ -247,7 +247,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":"a","type":"string","known":["x",|"x"]}]"#,
             "fields[0].known[1]",
-            "found `x` again, expected each value once",
+            "found a second `x`, expected each value once",
         ),
         (
             r#"[{"path":"a","type":"number","default":|0}]"#,
@@ -257,7 +257,7 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":"a[].b","type":"string","default":|"x"}]"#,
             "fields[0].default",
-            "found `default` of `a.b`, a multi-valued string field, expected `default` only for fields that lie in no array of objects",
+            "found `default` of `a.b`, a multi-valued string field, expected `default` only for fields outside arrays of objects",
         ),
         (
             r#"[{"path":"a","type":"integer","default":|"1.5"}]"#,
@@ -292,27 +292,27 @@ fn every_fault_is_reported_at_its_place() {
         (
             r#"[{"path":"a","type":"number"},{"path":|"a","type":"string"}]"#,
             "fields[1].path",
-            "found the name `a` again, expected a name that no other field has",
+            "found the name `a`, which is already used, expected a name that no other field has",
         ),
         (
             r#"[{"path":"a","type":"number"},{"path":"b","type":"string","aliases":[|"a"]}]"#,
             "fields[1].aliases",
-            "found the name `a` again, expected a name that no other field has",
+            "found the name `a`, which is already used, expected a name that no other field has",
         ),
         (
             r#"[{"path":"b","type":"string","aliases":[|"id"]}]"#,
             "fields[0].aliases",
-            "found the name `id` again, expected a name that no other field has",
+            "found the name `id`, which is already used, expected a name that no other field has",
         ),
         (
             r#"{"extends":"cases","fields":[{"path":"x","type":"string","aliases":[|"status"]}]}"#,
             "fields[0].aliases",
-            "found the name `status` again, expected a name that the cases do not have",
+            "found the name `status`, which is already used, expected a name that no field of the cases has",
         ),
         (
             r#"[{"path":"a.b","type":"number"},{"path":|"a[].c","type":"string"}]"#,
             "fields[1].path",
-            "found `a[].c`, expected a path that fits `a.b` of another field: a key holds a value, an object or an array",
+            "found `a[].c`, expected a path that agrees with the path `a.b` of another field: a key holds either a value, an object or an array",
         ),
         (
             r#"[{"path":|"a..b","type":"number"}]"#,
@@ -390,7 +390,7 @@ fn a_hostile_file_is_refused_in_linear_time() {
             "found a file of 2899999 bytes, expected a catalogue of at most 1048576",
         ),
         (format!("[{}]", vec![one; 30_000].join(",")), "found 30000 fields, expected at most 4096"),
-        (format!("[{}]", vec![one; 4096].join(",")), "found the name `a` again"),
+        (format!("[{}]", vec![one; 4096].join(",")), "found the name `a`, which is already used"),
         (
             fields(4000, &|at| {
                 format!(r#"{{"path":"{}{at}","type":"string","x":0}}"#, "aaaaaaaaaaaaaaaaaaaaaaaa")

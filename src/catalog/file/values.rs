@@ -85,7 +85,7 @@ impl Values<'_, '_> {
             };
             if !seen.insert(text.clone()) {
                 let place = (ErrorKind::BadValue, element.at, path);
-                let found = format!("{} again", quote(&text));
+                let found = format!("a second {}", quote(&text));
                 self.faults.add::<()>(place, found, "each value once", None);
                 is_good = false;
             }

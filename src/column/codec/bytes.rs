@@ -68,7 +68,7 @@ impl<'b> ByteReader<'b> {
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'b [u8], Fault> {
         let found = self.rest.split_at_checked(count);
         let (taken, rest) =
-            found.ok_or_else(|| format!("{} bytes left where {count} belong", self.rest.len()))?;
+            found.ok_or_else(|| format!("{} bytes left, expected {count} or more", self.rest.len()))?;
         self.rest = rest;
         Ok(taken)
     }

@@ -166,7 +166,7 @@ pub(crate) fn read(field: &Field, rows: usize, has_elements: bool, bytes: &[u8])
                 &mut reader,
             )?;
             if zone.is_some_and(|(low, high)| low < kind.range().0 || high > kind.range().1) {
-                return Err("values beyond those of the field's type".to_owned());
+                return Err("values outside the range of the field's type".to_owned());
             }
             ColumnData::Ordered { kind, values, zone, sorted }
         }
@@ -219,7 +219,7 @@ fn read_layout(field: &Field, rows: usize, reader: &mut ByteReader<'_>) -> Resul
             _ => return Err("a bitmap of all rows or none".to_owned()),
         },
         (MANY, true) => ColumnLayout::many(reader.ends(rows)?),
-        (layout, _) => return Err(format!("layout {layout} where it does not belong")),
+        (layout, _) => return Err(format!("layout {layout}, which the field cannot have")),
     };
     Ok(layout)
 }
@@ -297,16 +297,16 @@ fn read_ordinals(values: usize, reader: &mut ByteReader<'_>) -> Result<Ordinals,
         STEPS => {
             let (base, step): (i64, u32) = (reader.one()?, reader.one()?);
             if ![1, 1000].contains(&step) {
-                return Err(format!("steps of {step} ms"));
+                return Err(format!("ordinals in steps of {step}, expected 1 or 1000"));
             }
             let steps: Vec<u32> = reader.all(values)?;
             let most = i64::from(steps.iter().max().copied().unwrap_or(0));
             match most.checked_mul(i64::from(step)).and_then(|most| base.checked_add(most)) {
                 Some(_) => Ok(Ordinals::Steps { base, step, steps: steps.into() }),
-                None => Err("steps beyond all timestamps".to_owned()),
+                None => Err("steps beyond the greatest 64-bit integer".to_owned()),
             }
         }
-        form => Err(format!("timestamps of form {form}")),
+        form => Err(format!("ordinals of unknown form {form}")),
     }
 }
 
@@ -331,7 +331,7 @@ fn read_sorted(
     values: usize,
     reader: &mut ByteReader<'_>,
 ) -> Result<Option<SortedRows>, Fault> {
-    let wrong = || Err("sorted rows that are not the rows in order".to_owned());
+    let wrong = || Err("sorted rows that are not the rows with values in ascending order".to_owned());
     match (reader.u8()?, layout) {
         (AS_STORED, ColumnLayout::Many(_)) => Ok(None),
         (AS_STORED, ColumnLayout::Single(present)) => {
@@ -352,7 +352,7 @@ fn read_sorted(
             }
             Ok(Some(SortedRows::new(sorted, rows, ordinal)))
         }
-        (form, _) => Err(format!("sorted rows of form {form} where they do not belong")),
+        (form, _) => Err(format!("sorted rows of form {form}, which the column cannot have")),
     }
 }
 
@@ -393,7 +393,7 @@ mod tests {
         let two = 2_f64.to_le_bytes();
         let nan = f64::NAN.to_le_bytes();
         let bit = |bits: u64| bits.to_le_bytes();
-        let disorder = "sorted rows that are not the rows in order";
+        let disorder = "sorted rows that are not the rows with values in ascending order";
         assert_refused(number, "n", 1, &[&[ALL], &nan, &[AS_STORED]], "the number NaN");
         assert_refused(number, "n", 2, &[&[BITMAP], &bit(1), &one, &nan], "the number NaN");
         assert_refused(number, "n", 1, &[&[ALL], &one, &[AS_STORED, 0]], "1 bytes after the end");
@@ -416,17 +416,23 @@ mod tests {
             "n[]",
             1,
             &[&[MANY, 1, 1], &one, &listed[2]],
-            "sorted rows of form 1 where they do not belong",
+            "sorted rows of form 1, which the column cannot have",
         );
         assert_refused(flag, "b", 2, &[&[BITMAP], &bit(7), &bit(0)], "bits after the last row");
         assert_refused(flag, "b", 2, &[&[ALL], &bit(4)], "bits after the last row");
         assert_refused(flag, "b", 2, &[&[BITMAP], &bit(3), &bit(0)], "a bitmap of all rows or none");
-        assert_refused(flag, "b[]", 2, &[&[ALL]], "layout 1 where it does not belong");
-        assert_refused(flag, "b", 2, &[&[MANY, 1, 1, 1]], "layout 3 where it does not belong");
+        assert_refused(flag, "b[]", 2, &[&[ALL]], "layout 1, which the field cannot have");
+        assert_refused(flag, "b", 2, &[&[MANY, 1, 1, 1]], "layout 3, which the field cannot have");
         let steps = |step: u32| [&[ALL, STEPS][..], &0_i64.to_le_bytes(), &step.to_le_bytes()].concat();
-        assert_refused(time, "t", 1, &[&steps(0), &[0; 4], &[AS_STORED]], "steps of 0 ms");
+        assert_refused(
+            time,
+            "t",
+            1,
+            &[&steps(0), &[0; 4], &[AS_STORED]],
+            "ordinals in steps of 0, expected 1 or 1000",
+        );
         let late = [&[ALL, STEPS][..], &i64::MAX.to_le_bytes(), &[1, 0, 0, 0]].concat();
-        assert_refused(time, "t", 1, &[&late, &[1, 0, 0, 0]], "steps beyond all timestamps");
+        assert_refused(time, "t", 1, &[&late, &[1, 0, 0, 0]], "steps beyond the greatest 64-bit integer");
         assert_refused(
             text,
             "s",
@@ -460,7 +466,7 @@ mod tests {
             "s",
             1,
             &[&[ALL], &lengths(u64::MAX, 1), b"a", &[4]],
-            &format!("0 bytes left where {} belong", usize::MAX),
+            &format!("0 bytes left, expected {} or more", usize::MAX),
         );
     }
 }

@@ -180,13 +180,8 @@ impl<'a> Parser<'a, '_> {
         let written = rest.get(..length).unwrap_or_default();
         let Some(meant) = Number::respell(written) else { return Ok(false) };
         self.report(
-            Error::new(
-                ErrorKind::BadNumber,
-                value.start,
-                quote(written),
-                "a number without marks between its digits",
-            )
-            .suggest(quote_whole(&meant)),
+            Error::new(ErrorKind::BadNumber, value.start, quote(written), "a number without commas")
+                .suggest(quote_whole(&meant)),
         );
         let end = value.start.saturating_add(length);
         while self.lexer.start < end && self.lexer.next != Token::End {

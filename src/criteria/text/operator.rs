@@ -61,7 +61,8 @@ impl<'a> Parser<'a, '_> {
                 Err(Error::new(ErrorKind::UnknownOperator, offset, quote(word), operators(self.holds)))
             }
             Token::Open => {
-                let note = "in double quotes, a shell replaces `$contains` and `$all`: write `in` or `all`";
+                let note = "in double quotes, a shell replaces `$contains` and `$all` as its variables: \
+                            write `in` or `all`";
                 Err(self.unexpected(&format!("{}; {note}", operators(self.holds))))
             }
             _ => Err(self.unexpected(&operators(self.holds))),

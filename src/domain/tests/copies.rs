@@ -306,7 +306,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     let refused = |store: &Store| {
         let (kind, told) = fault(copy(store, &["other"], &[&token], ""));
         assert_eq!(kind, DomainErrorKind::Invalid);
-        assert!(told.contains("and a copy has at most 10000 of 67108864 bytes"), "{told}");
+        assert!(told.contains("and a copy may have at most 10000 records with 67108864 bytes"), "{told}");
     };
     let own = records_of(&world, "document", "anna").len() + records_of(&world, "aml-case", "anna").len() + 1;
     let add = |numbers: std::ops::Range<usize>, rest: &str| {

@@ -237,7 +237,7 @@ fn ten_thousand_replaced_levels_are_compared_with_all_applicants_in_one_pass() {
             format!("file: line {}: docSets: found the level `l{n}` of 2 stored individuals, with", n + 1);
         assert!(note.starts_with(&start), "{note}");
     }
-    let rest = "file: line 10001: docSets: this level and 2 later ones may have steps that their stored applicants do not have: an import compares 10000 levels with them";
+    let rest = "file: line 10001: docSets: the import did not check whether the stored applicants of this level and 2 later levels can have all steps: an import checks at most 10000 levels";
     assert_eq!(notes[10_000], rest);
 }
 

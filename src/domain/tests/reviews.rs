@@ -159,7 +159,7 @@ fn an_import_keeps_a_review_unless_its_own_one_is_later() {
         assert!(
             imported.notes[0]
                 .message
-                .contains("AML case `aml-2` of `anna`: kept the review of 1 hit, `hit-1`")
+                .contains("AML case `aml-2` of `anna`: kept the client review of 1 hit, `hit-1`")
         );
         let stored = parsed(&get(&world, "aml-case", "anna\0aml-2"));
         assert_eq!(
@@ -250,7 +250,10 @@ fn a_review_does_not_make_a_record_larger_than_an_import_accepts() {
     put(&world, "aml-case", "anna\0aml-2", &case(most));
     let (kind, told) = fault(review(&world, &of_hit(r#""whitelisted":true"#)));
     assert_eq!(kind, DomainErrorKind::Invalid);
-    assert!(told.ends_with("and has at most 16777216; nothing was changed, send shorter texts"), "{told}");
+    assert!(
+        told.ends_with("and may have at most 16777216; nothing was changed, send shorter texts"),
+        "{told}"
+    );
     assert_eq!(get(&world, "aml-case", "anna\0aml-2").len(), most);
     put(&world, "aml-case", "anna\0aml-2", &case(most - 400));
     review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();

@@ -45,7 +45,7 @@ impl fmt::Display for Explanation {
             Some(analysis) => {
                 if analysis.page_by != self.page.by {
                     let page = Page { by: analysis.page_by, ..self.page.clone() };
-                    writeln!(f, "That strategy found no page, so another one was used. {page}")?;
+                    writeln!(f, "The strategy above found no page, so another strategy was used. {page}")?;
                 }
                 write!(f, "{analysis}")
             }
@@ -120,16 +120,21 @@ impl fmt::Display for Page {
             }
             PageStrategy::InsertionOrder => write!(f, "{page} in stored order, batch by batch")?,
             PageStrategy::TopRows => {
-                return write!(f, "{page} by {order}, from the top rows of all batches; until it is full.");
+                return write!(
+                    f,
+                    "{page} by {order}, from the top rows of all batches; stops when the page is full."
+                );
             }
             PageStrategy::KeyByKey => {
-                return write!(f, "{page} by {order}, one field at a time; until it is full.");
+                return write!(f, "{page} by {order}, one field at a time; stops when the page is full.");
             }
             PageStrategy::Seek | PageStrategy::Estimated | PageStrategy::Sorted => {
                 write!(f, "{page} by {order}; batches by their first value")?;
                 match self.by {
                     PageStrategy::Seek => f.write_str(", from a key shortly before the offset")?,
-                    PageStrategy::Estimated => f.write_str(", each up to its share")?,
+                    PageStrategy::Estimated => {
+                        f.write_str(", each up to the estimated last key of the page")?
+                    }
                     _ => {}
                 }
                 let ways = [
@@ -142,7 +147,11 @@ impl fmt::Display for Page {
                 }
             }
         }
-        f.write_str(if self.stops_early { "; until it is full." } else { "; every batch, for the total." })
+        f.write_str(if self.stops_early {
+            "; stops when the page is full."
+        } else {
+            "; every batch, for the total."
+        })
     }
 }
 
@@ -164,7 +173,7 @@ impl fmt::Display for Work {
             (self.batches, "batch planned", "batches planned"),
             (self.counts_known, "count known", "counts known"),
             (self.evaluations, "evaluation", "evaluations"),
-            (self.rows_evaluated, "row in it", "rows in them"),
+            (self.rows_evaluated, "row evaluated", "rows evaluated"),
             (self.strings_tested, "string tested", "strings tested"),
             (self.rows_ranked, "top row evaluated", "top rows evaluated"),
             (self.passed_over, "batch skipped", "batches skipped"),

@@ -335,7 +335,9 @@ impl View {
                 let own = (u32::try_from(number).ok(), u16::try_from(row).ok());
                 if !matches!((found.as_slice(), own), ([StoredAddr::Covered(n, r)], (Some(number), Some(row))) if (*n, *r) == (number, row))
                 {
-                    return Err(format!("the id of row {row} of batch number {number} does not lead to it"));
+                    return Err(format!(
+                        "the index does not find row {row} of batch number {number} by its id"
+                    ));
                 }
             }
         }

@@ -75,7 +75,7 @@ impl EngineBuilder {
         }
         view.settle();
         if parts.next_batch <= parts.head.0 || parts.rows.len() > sizes.head().max(64) {
-            return Err("the head has too many cases, or an id that is not taken yet".into());
+            return Err("the head has too many cases, or its id is not below the next free batch id".into());
         }
         if parts.next_batch >= MOST_BATCH_IDS || parts.next_place >= MOST_PLACES {
             return Err("batch ids or places out of range".into());

@@ -144,7 +144,10 @@ impl Writer {
                 let id = slot.batch.id(row);
                 let own = StoredAddr::Uncovered(slot.id, row_number(row));
                 if self.find(snapshot, hasher.hash_one(id), id) != Some(own) {
-                    return Err(format!("the id of row {row} of batch {} does not lead to it", slot.id.0));
+                    return Err(format!(
+                        "the table does not find row {row} of batch {} by its id",
+                        slot.id.0
+                    ));
                 }
             }
         }
@@ -152,10 +155,10 @@ impl Writer {
             return Err(format!("{} ids of {rows} uncovered rows", self.uncovered.len()));
         }
         if self.next_batch <= snapshot.head.id.0 || view.slots().any(|slot| slot.id.0 >= self.next_batch) {
-            return Err("a batch id that is not taken yet".into());
+            return Err("a batch id that is not below the next free batch id".into());
         }
         if view.slots().any(|slot| slot.batch.place_range().is_some_and(|(_, to)| to >= self.next_place)) {
-            return Err("a place that is not taken yet".into());
+            return Err("a place that is not below the next free place".into());
         }
         if self.obsolete.iter().map(|batch| batch.rows()).sum::<usize>() > MAX_ROWS {
             return Err("too many merged batches are not freed yet".into());

@@ -156,7 +156,7 @@ fn a_time_that_cannot_be_read_is_an_error_with_its_reason() {
         ("at >= now - 7d", "`now - 7d`", "the program sets no current time for `now` and `today`"),
         ("at on today", "`today`", "the program sets no current time for `now` and `today`"),
         ("at > 2025-12-01T10:00:00.1234Z", "`2025-12-01T10:00:00.1234Z`", "at most three digits"),
-        ("at > 2025-02-29", "`2025-02-29`", "a date that the calendar has"),
+        ("at > 2025-02-29", "`2025-02-29`", "a date that exists in the calendar"),
         ("at > soon", "`soon`", "`2025-12-01T10:00:00Z`, `2025-12-01`, `today` or `now - 7d`"),
     ] {
         let errors = Filter::compile_text(&catalog(), text).unwrap_err();

@@ -28,7 +28,7 @@ pub(super) fn stray(byte: u8, position: Position) -> FileFault {
 /// Returns the fault for an object that is neither a document nor a search answer within the limit. `envelope` is the name of the
 /// member that seems to contain cases.
 pub(super) fn no_items(line: u64, limit: usize, envelope: Option<&str>) -> FileFault {
-    let found = format!("an object over several lines, without `items` in its first {limit} bytes");
+    let found = format!("an object that spans several lines and has no `items` in its first {limit} bytes");
     let expected = envelope.map(expected_case);
     let expected = expected.unwrap_or_else(|| {
         "a document on each line, or a search answer whose `items` come earlier".to_owned()

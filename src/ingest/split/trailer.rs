@@ -84,12 +84,8 @@ impl Trailer {
             Ok(()) if is_all => Ok(()),
             _ => {
                 let found = format!("more than {} bytes after the array", self.limit);
-                Err(self.fault(Error::new(
-                    ErrorKind::DocumentTooLarge,
-                    0,
-                    found,
-                    "the few members of a search answer",
-                )))
+                let expected = format!("at most {} bytes until the end of its search answer", self.limit);
+                Err(self.fault(Error::new(ErrorKind::DocumentTooLarge, 0, found, expected)))
             }
         }
     }

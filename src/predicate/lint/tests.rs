@@ -135,11 +135,11 @@ fn warnings_name_the_array_in_every_catalogue() {
 #[test]
 fn unusual_values_are_reported() {
     const ABSENCE: &str =
-        "is a value like any other, and no case without `name` has it: `is absent` tests for that";
+        "is an ordinary value, which a case without `name` does not have: `is absent` tests for absence";
     let body = r#"{"criteria":[{"field":"name","op":"=","values":["null"]}]}"#;
     for (catalog, why) in [
-        (Catalog::cases(), "a test for absence is not in the language"),
-        (Catalog::cases().extended(), "`$exists` tests for that"),
+        (Catalog::cases(), "the language has no test for absence"),
+        (Catalog::cases().extended(), "`$exists` tests for absence"),
     ] {
         let warnings = Filter::compile(&catalog, body.as_bytes()).unwrap().warnings();
         assert!(warnings[0].message.ends_with(why), "{warnings:?}");
@@ -152,7 +152,7 @@ fn unusual_values_are_reported() {
     }
     warns(
         "name in (a, \"\")",
-        &[&format!("NotAbsence criteria[0].values[1]: a string without letters {ABSENCE}")],
+        &[&format!("NotAbsence criteria[0].values[1]: an empty or blank string {ABSENCE}")],
     );
     warns(
         "name = \" Ann\"",

@@ -25,15 +25,15 @@ pub(super) fn unusual(
     let trimmed = text.trim();
     if trimmed.is_empty() || ABSENT.iter().any(|word| word.eq_ignore_ascii_case(trimmed)) {
         let what = match trimmed {
-            "" => "a string without letters".to_owned(),
+            "" => "an empty or blank string".to_owned(),
             _ => format!("the string {}", quote(text)),
         };
         let why = match presence {
-            Some(test) => format!("{} tests for that", quote(test)),
-            None => "a test for absence is not in the language".to_owned(),
+            Some(test) => format!("{} tests for absence", quote(test)),
+            None => "the language has no test for absence".to_owned(),
         };
         let message = format!(
-            "{what} is a value like any other, and no case without {} has it: {why}",
+            "{what} is an ordinary value, which a case without {} does not have: {why}",
             quote(field.name())
         );
         return Some((WarningKind::NotAbsence, message));

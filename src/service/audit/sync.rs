@@ -92,7 +92,10 @@ impl SyncSlot {
     /// Notes a failed sync, and returns its error.
     pub(super) fn fail(&self, error: &io::Error) -> io::Error {
         self.has_failed.store(true, Ordering::Release);
-        io::Error::new(error.kind(), format!("a sync failed, the log goes on only after a restart: {error}"))
+        io::Error::new(
+            error.kind(),
+            format!("a sync failed, the log continues only after a restart: {error}"),
+        )
     }
 
     /// Returns true if a sync has been running for longer than `most`.

@@ -52,7 +52,7 @@ impl ServiceState {
             }
             #[cfg(feature = "postgres")]
             CaseSource::Postgres(_) => {
-                "this service searches PostgreSQL, whose writes give no events: it has no standing filters"
+                "this service searches PostgreSQL, and therefore has no standing filters and no events"
             }
         };
         Err(Failure::new(StatusCode::NOT_FOUND, description).coded(error_codes::NO_STANDING))
@@ -115,7 +115,7 @@ impl ServiceState {
         if self.store.is_sole_owner(token.owner.of_token(), token.owner.as_str())? {
             return Ok(());
         }
-        let description = "the restrictions of the token have changed, and its standing filters follow in a moment; try again then";
+        let description = "the restrictions of the token have changed, and its standing filters do not have them yet; try again in a moment";
         Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, description))
     }
 
@@ -176,7 +176,7 @@ fn present(mut found: OwnedEvents, token: &AppToken, last: u64) -> Result<OwnedE
     };
     let number = found.events.get(at).map_or(0, |event| event.number);
     if at == 0 {
-        let what = format!("the event {number} belongs to other restrictions of the token");
+        let what = format!("the restrictions of the token changed at or after the event {number}");
         return Err(gone(&what, last));
     }
     found.events.truncate(at);

@@ -140,7 +140,7 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
         owner,
         filters = count,
         last_event,
-        "the restrictions of a token have changed, and those of its standing filters"
+        "the standing filters of a token were stored with its new restrictions"
     );
     Ok(true)
 }

@@ -107,7 +107,7 @@ impl Failure {
     /// Creates a 429 error for a token that would have more than `most` bytes in flight.
     pub(in crate::service) fn too_many_bytes(most: usize) -> Self {
         let description = format!(
-            "the token has bodies of requests and answers of more than {most} bytes in flight, try again in a moment"
+            "the requests and responses of the token have more than {most} bytes in flight, try again in a moment"
         );
         Self::new(StatusCode::TOO_MANY_REQUESTS, description)
     }
@@ -157,7 +157,8 @@ impl Failure {
 
     /// Creates a 503 error for a search that took too long. Also used for a cancelled search, for which no response is sent.
     pub(in crate::service) fn stopped() -> Self {
-        let description = "the search took longer than the service allows, ask for less or try again later";
+        let description =
+            "the search took longer than the service allows, search for fewer cases or try again later";
         let code = ErrorCode::of_kind(ErrorKind::DeadlineExceeded);
         Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(code)
     }

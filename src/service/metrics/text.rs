@@ -56,7 +56,7 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         "Bytes of response bodies before compression.",
         read(&metrics.response_bytes),
     );
-    let help = "Open connections, and further requests at the same time on HTTP/2 connections.";
+    let help = "Open connections, plus each further simultaneous request on an HTTP/2 connection.";
     out.one("connections", "gauge", help, metrics.connections.load(Ordering::Relaxed));
     let help = "Requests that are running on blocking threads.";
     out.one("requests_at_work", "gauge", help, shared.at_work());
@@ -73,11 +73,11 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
 
     let help = "Rows in the batches that searches had to scan.";
     out.one("rows_examined_total", "counter", help, read(&metrics.rows_examined));
-    out.head("searches_stopped_total", "counter", "Searches that were stopped by cause.");
+    out.head("searches_stopped_total", "counter", "Stopped searches by cause.");
     for (cause, count) in ["timeout", "disconnected"].into_iter().zip(&metrics.stopped) {
         out.line("searches_stopped_total", &format!("cause=\"{cause}\""), read(count));
     }
-    out.head("compile_failures_total", "counter", "Errors in search requests by kind.");
+    out.head("compile_failures_total", "counter", "Errors in search requests by kind of error.");
     for (kind, count) in metrics.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         out.line("compile_failures_total", &format!("kind=\"{kind}\""), count);
     }
@@ -145,11 +145,11 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let (filters, last) = shared.store.standing_counts();
     out.one("standing_filters", "gauge", "Standing filters in the database.", filters);
     out.one("last_event", "gauge", "Number of the last event of standing filters.", last);
-    let help = "Number of the last event that the service has seen, to tell clients of it.";
+    let help = "Number of the last event that the service has seen and can send to clients.";
     out.one("last_event_seen", "gauge", help, shared.events.last_seen());
     let help = "Requests that read events at the moment: those that wait, and streams.";
     out.one("event_listeners", "gauge", help, shared.events.listeners());
-    out.one("events_told_total", "counter", "Events that clients were told.", shared.events.told());
+    out.one("events_told_total", "counter", "Events that were sent to clients.", shared.events.told());
 
     let memory = shared.store.memory();
     out.one("cases", "gauge", "Cases in the database.", memory.documents);

@@ -288,7 +288,7 @@ impl Syntax for ClickHouse {
                     "    casefilter ddl --dialect clickhouse{arguments} | clickhouse-client --multiquery"
                 ),
                 "",
-                "Instants are milliseconds since 1970-01-01 00:00:00 UTC, since DateTime64 starts at 1900.",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC, because DateTime64 starts in 1900.",
                 "Nullable(String) distinguishes a case without the field from one with an empty string.",
             ],
             &mut out,
@@ -346,7 +346,7 @@ impl Syntax for ClickHouse {
         let plain = table.name().join(".");
         heading(
             &[
-                "On a cluster: create the table above on every shard, ON CLUSTER c, then load and search this one.",
+                "On a cluster: create the table above with ON CLUSTER c, then load and search this table instead:",
                 &format!("CREATE TABLE {plain}_all ON CLUSTER c AS {plain}"),
                 &format!(
                     "ENGINE = Distributed(c, {}, {}, cityHash64(id));",

@@ -234,7 +234,7 @@ impl Syntax for Postgres {
         let mut out = String::new();
         heading(
             &[
-                "PostgreSQL. Export the cases, then run this script by psql:",
+                "PostgreSQL. Export the cases, then run this script with psql:",
                 "",
                 &format!("    casefilter export CASES{arguments} -o {file}"),
                 &format!(
@@ -242,7 +242,7 @@ impl Syntax for Postgres {
                 ),
                 "",
                 "Instants are milliseconds since 1970-01-01 00:00:00 UTC. A string with a zero character, which",
-                "PostgreSQL cannot hold, ends the export. The database must be of encoding UTF8.",
+                "PostgreSQL cannot store, ends the export. The database must be of encoding UTF8.",
             ],
             &mut out,
         );
@@ -313,11 +313,14 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
     }
     out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY ({id});\n"));
     out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{common}\n"));
-    heading(&["To sort ascending, or to look up single values of such a field:"], out);
+    heading(
+        &["Optional: to sort by a field in ascending order, or to look up single values of a field:"],
+        out,
+    );
     out.push_str(&optional);
     if !trigrams.is_empty() {
         out.push('\n');
-        heading(&["To search words in such a field:", "CREATE EXTENSION pg_trgm;"], out);
+        heading(&["Optional: to search words in a field:", "CREATE EXTENSION pg_trgm;"], out);
         out.push_str(&trigrams);
     }
 }

@@ -176,5 +176,5 @@ pub(super) fn read_only() -> Fault {
 }
 
 pub(super) fn closed() -> Fault {
-    Fault::new(StoreErrorKind::Failed, "closed")
+    Fault::new(StoreErrorKind::Failed, "the file is closed")
 }

@@ -28,7 +28,8 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     let gone = world.client.call(&one, "GET", &format!("{EVENTS}?after=1"), b"");
     let told = gone.failure(410);
     assert!(
-        told.contains("the event 2 belongs to other restrictions") && told.ends_with("after the event 3"),
+        told.contains("the restrictions of the token changed at or after the event 2")
+            && told.ends_with("after the event 3"),
         "{told}"
     );
     assert_eq!(gone.code().0, 4140);
@@ -38,7 +39,11 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     assert_eq!(stream.event(), None);
     // So does a client that had read all events: its filters select other cases now.
     let gone = world.client.call(&one, "GET", &format!("{EVENTS}?after=2"), b"");
-    assert!(gone.failure(410).contains("the event 3 belongs to other restrictions"), "{}", gone.text());
+    assert!(
+        gone.failure(410).contains("the restrictions of the token changed at or after the event 3"),
+        "{}",
+        gone.text()
+    );
     assert_eq!(world.events(&one, 3), (vec![], 3));
     // The filters have the new restrictions, without events for the cases that they select now.
     let start = Instant::now();

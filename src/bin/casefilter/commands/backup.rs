@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    refuse_stdout(&args.output, "a database is not written from front to end")?;
+    refuse_stdout(&args.output, "a database cannot be written as a stream")?;
     Contents::Database.check_output(&args.output)?;
     let path = args.database.path()?;
     let catalog = stored(path, &args.admin)?;

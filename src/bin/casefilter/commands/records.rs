@@ -147,9 +147,14 @@ fn report_left_out(imported: &RecordImportReport, one: &str) -> Status {
         }
     }
     let counts = [
-        (imported.kept_changes, "kept", "value", " by a client: the import has no later data"),
-        (imported.overwritten_changes, "overwrote", "value", " by a client: the import has later data"),
-        (imported.times_without_zone, "took", "time", " without an offset as UTC"),
+        (imported.kept_changes, "kept", "value", " that clients had set: the import has no later data"),
+        (
+            imported.overwritten_changes,
+            "overwrote",
+            "value",
+            " that clients had set: the import has later data",
+        ),
+        (imported.times_without_zone, "read", "time", " without an offset as UTC"),
     ];
     for (count, verb, noun, rest) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         text.push_str(&format!("{verb} {}{rest}\n", counted(count, noun)));

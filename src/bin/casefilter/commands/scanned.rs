@@ -118,8 +118,8 @@ impl ScannedFiles {
         }
         if self.answer.documents > MOST_HINTED {
             return vec![format!(
-                "the files have more than {}, so no reasons are looked for; `casefilter import` makes a database, \
-                 which has them",
+                "the files have more than {}, so hints on the filter are left out; for hints, search a \
+                 database that `casefilter import` makes",
                 counted(MOST_HINTED, "case")
             )];
         }

@@ -66,14 +66,14 @@ Examples:
 
 Filters for --where (`casefilter fields` lists the fields; README.md has the whole language):
   status = open and priority <> low       this value, or any value but this one
-  tags in (vip, cash)                     at least one of these
-  tags all (vip, cash)                    every one of these
-  totalAmountInDefaultCurrency > 10000    also >=, <, <=; of numbers and times
-  createdAt >= \"2026-01-31 00:00:00\"      a time in UTC, or with +0100 after it
-  caseReview.assignee is absent           or is present
-  name includes arc                       a part of it; also starts with, and (arc, ana) for several
-  name matches \"garcia lopez\"           every word in it; case and accents do not count
-  a = x and (b = y or not c = z)          parentheses group; not negates
+  tags in (vip, cash)                     at least one of these values
+  tags all (vip, cash)                    all of these values
+  totalAmountInDefaultCurrency > 10000    also >=, <, <=, for numbers and times
+  createdAt >= \"2026-01-31 00:00:00\"      a time in UTC; append +0100 for that offset
+  caseReview.assignee is absent           no value; is present: any value
+  name includes arc                       this text inside; also starts with; (arc, ana): any of them
+  name matches \"garcia lopez\"           all of these words, without regard to case and accents
+  a = x and (b = y or not c = z)          parentheses group criteria; not negates one
 Put values with spaces or signs in double quotes, and the whole filter in single quotes. --order takes up to 8 fields, such as
 priority,-createdAt; priority and status sort by rank, other text by code point.")]
 pub(crate) struct Args {

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let repaired = if was_clean { "" } else { ", after repairing the effects of a crash" };
             let records = match records {
                 0 => String::new(),
-                records => format!(", {} beside them", counted(records, "record")),
+                records => format!(", {}", counted(records, "record")),
             };
             let standing = match (standing_filters, events) {
                 (0, 0) => String::new(),

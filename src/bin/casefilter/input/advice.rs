@@ -99,7 +99,7 @@ const TABLE: [(&[&str], &str); 26] = [
     ),
     (
         &["upgrade", "migrate", "migration", "migrations"],
-        "an upgrade needs no command: a new version reads and writes the databases of older versions; make a backup before it",
+        "an upgrade needs no command: a new version reads and writes the databases of older versions; make a backup before the upgrade",
     ),
     (
         &["diff", "compare", "changes"],

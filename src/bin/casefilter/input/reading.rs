@@ -75,7 +75,7 @@ fn read(
         let file = File::open(path).map_err(fail)?;
         if !file.metadata().map_err(fail)?.is_file() {
             let message = format!(
-                "cannot read {}: Parquet needs random access, so that it has to be a file",
+                "cannot read {}: it must be a regular file, because Parquet needs random access",
                 escape(&name)
             );
             return Err(Failure::Failed(message));

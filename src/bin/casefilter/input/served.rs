@@ -235,7 +235,7 @@ impl Served {
                     let message = escape(&description).into_owned();
                     return Err(if is_stop { Failure::Stopped(message) } else { Failure::Failed(message) });
                 }
-                _ => return Err(strange("a frame of another sort")),
+                _ => return Err(strange("a frame of unknown type")),
             }
             Ok(())
         })?;

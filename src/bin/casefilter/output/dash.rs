@@ -12,7 +12,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 /// Rejects `-` where a file is required. `why` is the reason in the error message.
 pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     match is_stdout(path) {
-        true => Err(Failure::Usage(format!("`-` is no file: {why}"))),
+        true => Err(Failure::Usage(format!("found `-`, expected a file: {why}"))),
         false => Ok(()),
     }
 }

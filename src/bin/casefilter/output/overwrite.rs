@@ -18,7 +18,7 @@ pub(crate) fn check_report<'p>(
     used: impl IntoIterator<Item = &'p Path>,
 ) -> Result<(), Failure> {
     let Some(report) = report else { return Ok(()) };
-    refuse_stdout(report, "--report needs one, since standard output has the answer")?;
+    refuse_stdout(report, "standard output has the answer, not the report")?;
     // Writing to a terminal or a pipe does not overwrite a file.
     if fs::metadata(report).is_ok_and(|found| !found.is_file()) {
         return Ok(());

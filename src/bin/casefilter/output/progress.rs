@@ -46,7 +46,7 @@ impl Progress {
             Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {left}",
             None => "{msg} {spinner} {bytes}, {bytes_per_sec}",
         };
-        Self::new(total, template, "taking in what was read")
+        Self::new(total, template, "processing what was read")
     }
 
     /// Creates a bar for cases.

@@ -53,8 +53,8 @@ pub(crate) fn case_refused(refusal: &ImportError, mode: ImportMode) -> Failure {
     let advice = match mode {
         _ if refusal.error.kind == ErrorKind::BadFile && !is_parquet => "",
         _ if refusal.line == 0 || refusal.error.kind == ErrorKind::BadFile => {
-            "; a .parquet file has to be whole, and its columns of the types that the fields have; with --lenient, \
-             columns that are no field may have any type, and are listed"
+            "; a .parquet file must be complete, and its columns must have the types of their fields; \
+             with --lenient, columns that match no field may have any type, and are listed"
         }
         ImportMode::Lenient => "; after this place it is unknown where a case begins",
         _ => "; with --lenient such cases are left out, or kept without the field, and listed",
@@ -125,9 +125,9 @@ pub(crate) fn report_left_out(report: &ImportReport) -> Status {
         return Status::Fine;
     }
     let mut text = format!(
-        "{} left out, {} kept with a field counted as absent\n",
+        "{} left out, {} kept without malformed fields\n",
         counted(report.skipped, "case"),
-        thousands(report.incomplete)
+        counted(report.incomplete, "case")
     );
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
     let groups = grouped(&report.errors);

@@ -130,7 +130,10 @@ fn an_envelope_that_is_too_long_is_reported_as_an_envelope() {
         let errors = output.pieces.into_iter().filter_map(|(_, bytes)| bytes.err());
         let error = errors.chain(output.fault.map(|(_, error)| error)).next().unwrap();
         assert_eq!(error.kind, ErrorKind::DocumentTooLarge);
-        assert_eq!(error.expected, format!("a document; extract those in `{name}` with `jq -c '.{name}[]'`"));
+        assert_eq!(
+            error.expected,
+            format!("a document; extract the documents in `{name}` with `jq -c '.{name}[]'`")
+        );
     }
 }
 

@@ -206,7 +206,7 @@ impl Record {
         let is_page = match (self.operation.as_deref(), self.request.as_deref()) {
             (Some("casesByFilter"), _) | (None, Some("POST /searches")) => true,
             (Some("caseFacets"), _) | (None, Some("POST /facets")) => false,
-            _ => return fail("only searches and counts by value can be, and it is none"),
+            _ => return fail("it is neither a search nor a count by value"),
         };
         if self.status != Some(200) {
             return fail("it was refused");

@@ -9,7 +9,7 @@ _casefilter() {
     COMPREPLY=()
     # Files are completed by bash itself.
     [[ ${answer[0]-files} == words ]] || return 0
-    # Each word has its own space, so that a filter stays open.
+    # Each completion ends with its own space if it needs one, so that the user can continue a filter.
     compopt +o default -o nospace -o nosort 2>/dev/null
     COMPREPLY=("${answer[@]:1}")
 }

@@ -139,7 +139,7 @@ impl fmt::Display for ScanExplanation {
             write!(f, "Row groups: the filter is tested in {} of {all}", thousands(*tested))?;
             match excluded_rows {
                 0 => writeln!(f, ".")?,
-                rows => writeln!(f, ", but for {} that their pages exclude.", counted(*rows, "row"))?,
+                rows => writeln!(f, ", except for {} that page statistics exclude.", counted(*rows, "row"))?,
             }
         }
         let Page { order, offset, limit } = &self.page;

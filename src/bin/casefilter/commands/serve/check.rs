@@ -73,7 +73,7 @@ fn check_audit_log(args: &Args, is_database_in_use: bool) -> Result<(), Failure>
     let Some(path) = &args.audit else { return Ok(()) };
     match check_audit_file(path) {
         Err(error) if error.kind() == ErrorKind::WouldBlock && is_database_in_use => {
-            note(format!("{}: {error}; the rest of the file is as it must be\n", shown(path)));
+            note(format!("{}: {error}; the file has no other fault\n", shown(path)));
             Ok(())
         }
         checked => checked.map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error)),

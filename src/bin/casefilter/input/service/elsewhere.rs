@@ -19,9 +19,9 @@ pub(crate) enum Upload {}
 
 impl Service {
     pub(crate) fn connect(_database: &Path, _socket: Option<&Path>) -> Result<Self, String> {
-        match Part::Service.require("socket to ask a service by") {
+        match Part::Service.require("connection to a service") {
             Err(Failure::Failed(message)) => Err(message),
-            _ => Err("on this system commands cannot use a service".to_owned()),
+            _ => Err("on this system, commands cannot connect to a service".to_owned()),
         }
     }
 
