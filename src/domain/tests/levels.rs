@@ -251,7 +251,7 @@ fn a_level_that_was_not_compared_has_a_note_even_if_no_level_was_compared() {
     // The later records replace all levels that would have been compared.
     let replacing = levels("COMPANY", 10_001) + &levels("QUESTIONNAIRE", 10_000);
     let imported = import(&world, RecordKind::Levels, &replacing).unwrap();
-    let note = "file: line 10001: docSets: this level may have steps that their stored applicants do not have: an import compares 10000 levels with them";
+    let note = "file: line 10001: docSets: the import did not check whether the stored applicants of this level can have all steps: an import checks at most 10000 levels";
     assert_eq!(notes(&imported), [note]);
 }
 
