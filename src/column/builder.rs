@@ -103,7 +103,7 @@ impl ColumnBuilder {
         self.elements.is_wanted()
     }
 
-    /// Notes a value of a row without adding it.
+    /// Notes the array element that contains a value of a row, without adding the value itself.
     #[cfg(feature = "store")]
     pub(crate) fn note_value(&mut self, row: usize) {
         self.elements.push_value(row);

@@ -1,4 +1,4 @@
-//! Stores the ordinals of the values of a column, in full width or delta-encoded.
+//! Stores the ordinals of the values of a column, in full width or as distances from the smallest ordinal.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -11,9 +11,9 @@ use std::borrow::Cow;
 
 /// The [ordinals](crate::value::OrderedType) of a column, one ordinal for each value.
 ///
-/// `Steps` is a delta encoding. It is used if the distance of every value from the smallest value is a whole number of steps, less
-/// than 2^32. It stores this number for each value. A step is 1,000 (one second for timestamps) or 1. The timestamps of one batch
-/// are usually within a few years, and often in whole seconds.
+/// `Steps` stores each value as its distance from the smallest value, in steps. It is used if every distance is a whole number of
+/// steps, less than 2^32. A step is 1,000 (one second for timestamps) or 1. The timestamps of one batch are usually within a few
+/// years, and often in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinals {
     Wide(Slice<i64>),

@@ -203,8 +203,8 @@ fn tests_strings(node: &Node<Leaf>) -> bool {
     }
 }
 
-/// Returns true if, in the index, every row of a batch has each of these strings. Returns false if the column has only one
-/// string.
+/// Returns true if, in the index, every row of a batch has each of these strings. Returns false if the column has only one string,
+/// because the explanation then names the dictionary instead of the postings.
 fn are_in_every_row(found: &[&StringPostings], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
     let is_in_every_row =
         |string: &&StringPostings| string.bitmap(number).is_some_and(|bitmap| bitmap.words().is_none());

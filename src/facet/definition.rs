@@ -204,8 +204,8 @@ impl Facet {
         self
     }
 
-    /// Leaves out the criteria that name only this field, if `apart` is true. A dashboard shows such counts beside a chosen value.
-    /// The technique is known as multi-select or disjunctive faceting.
+    /// Counts the facet without the criteria that name only this field, if `apart` is true. With such counts, a dashboard can show
+    /// the other values of a field beside the chosen value. The technique is known as multi-select or disjunctive faceting.
     ///
     /// Only criteria that are joined by `$and` are left out. Such criteria are in the list of criteria of the [request's
     /// filter](crate::FacetsRequest::filter), or in an `$and` in this list. An `$or` or a `$not` that also names other fields stays

@@ -1,5 +1,5 @@
-//! `parse_facet`: parses a facet of a command line. Defaults give the limit and the offset from UTC if the text does not contain
-//! them. Another setting counts each facet without its own criteria.
+//! `parse_facet`: parses a facet of a command line. `FacetDefaults` contains the limit and the offset from UTC for texts that do
+//! not contain them. It also says if each facet is counted without its own criteria.
 
 use chrono::FixedOffset;
 

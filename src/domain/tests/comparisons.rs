@@ -145,7 +145,7 @@ fn unknown_fields_and_applicants_are_errors() {
     );
 }
 
-/// Compares the answers with differences that the test computes from the values in the record.
+/// Checks that the answers contain exactly the differences that the test itself computes from the values in the record.
 #[test]
 fn comparisons_agree_with_a_plain_one() {
     let world = World::new();

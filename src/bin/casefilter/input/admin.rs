@@ -95,7 +95,7 @@ impl Admin {
         Failure::Failed(format!("{who}; {}; {}", escape(why), self.waited()))
     }
 
-    /// Returns the time that the command has waited, or advice to use --wait, for a message.
+    /// Returns a part of a message: the time that the command has waited, or the advice to use --wait.
     fn waited(&self) -> String {
         match self.wait {
             None => "wait for it by --wait 30s".to_owned(),

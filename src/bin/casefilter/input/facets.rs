@@ -32,7 +32,7 @@ pub(crate) struct FacetArgs {
 
     /// Count each field without the criteria that name only this field
     ///
-    /// A dashboard shows such counts beside a chosen value.
+    /// With such counts, a dashboard can show the other values of a field beside the chosen value.
     #[arg(long)]
     own_criteria_apart: bool,
 }
@@ -61,7 +61,7 @@ pub(crate) struct FacetsQuestion {
 }
 
 impl FacetsQuestion {
-    /// Returns a copy of the question that asks about the cases of a moment, if one is given.
+    /// Returns a copy of the question that asks about the cases as of `moment`, or about the present cases if `moment` is `None`.
     pub(crate) fn as_of(&self, moment: Option<AsOf>) -> Self {
         Self { as_of: moment.map(|moment| moment.to_string()), ..self.clone() }
     }

@@ -7,7 +7,7 @@ pub(crate) enum LoadReason {
     Database,
     /// A stream cannot be copied for a second pass.
     Stream,
-    /// An import may report an error of a Parquet file or of one of its cases.
+    /// A Parquet file or one of its cases may be malformed. An import of the file reports the errors.
     MalformedParquet,
     /// An engine rejects the request, or a file cannot be opened. Loading the files or searching them then returns the error.
     Failed,

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// The time after which progress is shown for the first time. Later work is shown after [`PAUSE`].
+/// The time that work must take before its progress is shown. After progress has been shown once, further work must take only
+/// [`PAUSE`].
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// True after progress has been shown for the first time. All further work is then shown after [`PAUSE`], so that the display

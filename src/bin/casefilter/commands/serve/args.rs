@@ -50,8 +50,8 @@ pub(crate) struct Args {
     /// Check the settings and all files that they name, print the settings, and end
     ///
     /// Each line has a setting, and where it comes from: flag, environment, file or default. The exit status is 2 if something is
-    /// wrong. A database that another process has open is not checked, and an audit log that the same process writes is only noted.
-    /// Nothing is written, and no port is opened.
+    /// wrong. If another process has the database open, the database is not checked. If the audit log is then also in use, the
+    /// command prints a note, not an error. Nothing is written, and no port is opened.
     #[arg(long)]
     pub(super) check_config: bool,
 
@@ -205,15 +205,15 @@ pub(crate) struct Args {
 
     /// Maximum memory for all request bodies, in bytes; further requests get 503
     ///
-    /// A value of less than four times --max-body is raised to it, so that the largest body fits.
+    /// A value below four times --max-body is raised to four times --max-body, so that the largest body fits.
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
     pub(super) buffered_bytes: usize,
 
     /// Maximum size of all temporary files for large bodies whose signature is not verified yet, in bytes; further requests get 503
     ///
-    /// The requests of one token from one address get at most half. A value of less than twice --max-body is raised to it, so that
-    /// the largest body fits.
+    /// The requests of one token from one address get at most half. A value below twice --max-body is raised to twice --max-body,
+    /// so that the largest body fits.
     #[arg(long, value_name = "N", env = "CASEFILTER_SPOOLED_BYTES",
           default_value_t = ServiceOptions::default().spooled_bytes)]
     pub(super) spooled_bytes: usize,

@@ -105,7 +105,8 @@ pub(super) fn is_connection_string(text: &str) -> bool {
     text.contains("://") || has_password(text)
 }
 
-/// Returns true if a text has a password as the connection strings of PostgreSQL do, which permit blanks before `=`.
+/// Returns true if a text contains `password=` in any letter case. Ignores blanks, because a PostgreSQL connection string may have
+/// blanks before the `=`.
 fn has_password(text: &str) -> bool {
     text.split_whitespace().collect::<String>().to_lowercase().contains("password=")
 }
