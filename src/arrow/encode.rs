@@ -56,8 +56,8 @@ pub struct DocumentEncoder {
     schema: SchemaRef,
     members: Members,
     rows: usize,
-    /// The total size in bytes of the documents in the current batch. No column of the batch has more elements or more bytes of
-    /// text.
+    /// The total size in bytes of the documents in the current batch. In each column of the batch, the number of elements and the
+    /// bytes of text are at most this size.
     bytes: usize,
     spare: Row<'static>,
     /// For each field, by its id: true if the current document has a valid value.

@@ -112,7 +112,7 @@ impl Plan {
         Ok(Self { column_errors: plan.column_errors.into_iter().chain(aliases).collect(), ..plan })
     }
 
-    /// Returns an error for a column that is named by an alias, if the field of this alias has no column.
+    /// Returns an error if `column` is an alias of a field, and no other column contains this field.
     fn alias_error(&self, column: &str, catalog: &Catalog) -> Option<Error> {
         let id = catalog.find(column)?;
         let path = catalog.field(id).name();

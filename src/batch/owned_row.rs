@@ -39,7 +39,7 @@ const USUAL_TEXT_BYTES: usize = 16;
 /// One value of the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stored {
-    /// A range of `texts`, and the key of that string.
+    /// A string: the start and the end of its range in `texts`, and its key.
     String(u32, u32, TextKey),
     Ordered(OrderedType, i64),
     Boolean(bool),

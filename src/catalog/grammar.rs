@@ -3,7 +3,7 @@
 /// The set of operators that a filter in JSON may use. A filter in the text syntax may use every operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Grammar {
-    /// The operators of the interface document.
+    /// The operators of the interface document, which specifies the HTTP interface of the service.
     #[default]
     Interface,
     /// The operators of the interface document and the [extended](crate::Catalog::extended) operators.

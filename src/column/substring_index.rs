@@ -74,7 +74,7 @@ use crate::value::folded_starters;
 /// The number of strings of a block.
 const BLOCK: usize = 8;
 
-/// The maximum number of bytes of the bitmaps for each string of the dictionary. Short strings take fewer bytes.
+/// The maximum size of all bitmaps together, in bytes per string of the dictionary. Short strings take fewer bytes.
 pub(super) const MOST_BYTES: usize = 22;
 
 /// The minimum number of bitmaps, even if the strings are very short.

@@ -71,11 +71,11 @@ pub enum ImportNoteKind {
     KeptChanges,
     /// Members of `info` or `companyInfo` that clients had changed, and that the import replaced with later data.
     OverwrittenChanges,
-    /// Reviews of hits that clients had made, and that the import kept.
+    /// Reviews that clients had made of hits. The import kept these reviews.
     KeptReviews,
-    /// Reviews of hits that clients had made, and that the import replaced with later ones.
+    /// Reviews that clients had made of hits. The import replaced them with later reviews.
     ReplacedReviews,
-    /// Reviews of hits that clients had made, and that are gone, because the import does not have the hits.
+    /// Reviews that clients had made of hits. The import removed these reviews, because it lacks the hits.
     RemovedReviews,
     /// A kind that this version of the library does not know.
     #[serde(other)]

@@ -52,7 +52,7 @@ pub(super) struct Program<'p> {
 enum Todo {
     /// A step that is to be laid out.
     PlanStep(usize),
-    /// The end of the group that starts at this instruction.
+    /// The end of the group that starts at the instruction with this index.
     Close(usize),
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct CaseTable {
     /// The name and the type of the id.
     id: (String, IdType),
     own: Vec<OwnColumn>,
-    /// The paths of the own columns.
+    /// The paths of the fields that have their own columns.
     tree: FieldTree,
     /// True if the user chose the columns. Then there are only own columns, and all of them are shown.
     is_chosen: bool,

@@ -26,8 +26,8 @@ use crate::output::status::Status;
 /// within a file. Several commands may change the same file at the same time. A running service applies a change of the file within
 /// a second.
 ///
-/// The output contains the secret. With --output the command writes it to a new file that only its owner can read. The umask has no
-/// effect on this.
+/// The output contains the secret. With --output the command writes the output to a new file that only the owner of the file can
+/// read. The umask has no effect on this.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
