@@ -1,6 +1,6 @@
-//! Reads the rows of the statements of counts by value.
+//! Reads the rows that the statements for counts by value return.
 //!
-//! The statements are those of [`Table::facets`](crate::sql::Table::facets). Their columns are cast to types that the driver reads
+//! [`Table::facets`](crate::sql::Table::facets) creates the statements. Their columns are cast to types that the driver reads
 //! exactly: decimal numbers and sums to text, counts to 64 bits.
 
 use std::ops::ControlFlow;
@@ -61,7 +61,7 @@ impl<'f> FacetRows<'f> {
         format!("SELECT {columns} FROM ({counting}) AS _f")
     }
 
-    /// Adds a row. Breaks if more rows do not change the answer.
+    /// Adds a row. Returns `Break` if more rows do not change the answer.
     pub(super) fn add(&mut self, row: &Row) -> Result<ControlFlow<()>, PostgresError> {
         match self.form {
             FacetForm::Values(_) => {

@@ -258,7 +258,7 @@ impl<'s> Outcome<'s> {
 }
 
 /// Returns what is kept of a selected document whose id may be repeated. No document after `bound` is on the page. The bound may be
-/// a document of the same block: its id is another one, which is not repeated.
+/// a document of the same block. The id of the bound is not repeated, so no other document replaces the bound.
 pub(super) fn kept(
     settings: &Settings,
     row: &Row<'_>,

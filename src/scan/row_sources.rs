@@ -28,7 +28,7 @@ pub(super) struct RowSources {
 /// A source of rows that was scanned.
 pub(super) struct RowSource {
     pub(super) name: Arc<str>,
-    /// The numbers of its rows among the documents of all sources.
+    /// The range of the row numbers of this source. The documents of all sources are numbered consecutively, from 0.
     pub(super) range: Range<u64>,
     pub(super) documents: ReadDocuments,
 }

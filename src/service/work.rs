@@ -75,8 +75,7 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (share, turn, permit)).await
     }
 
-    /// Runs a write of the service itself or of an operator, while no other write runs. It waits for other writes without a
-    /// timeout.
+    /// Runs a write of the service itself or of an operator, while no other write runs. Waits for other writes without a timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.
@@ -88,7 +87,8 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), turn).await
     }
 
-    /// Runs work of the service itself while no other write runs. The work [tracks](Self::track_write) its writes itself.
+    /// Runs work of the service itself, while no other write runs. Waits for other writes without a timeout. The work
+    /// [tracks](Self::track_write) its writes itself.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.
@@ -100,8 +100,8 @@ impl ServiceState {
         self.spawn_blocking(work, turn).await
     }
 
-    /// Runs an import of cases for the admin socket, while no other import of cases runs. `work` [takes the write
-    /// lock](Self::wait_for_write_lock) itself, for its commit.
+    /// Runs an import of cases for the admin socket, while no other import of cases runs. Waits for another import without a
+    /// timeout. `work` [takes the write lock](Self::wait_for_write_lock) itself, for its commit.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.
@@ -114,7 +114,8 @@ impl ServiceState {
         self.spawn_blocking(work, permit).await
     }
 
-    /// Runs an erasure for the admin socket, while no write, no import of cases, no backup and no copy runs.
+    /// Runs an erasure for the admin socket, while no write, no import of cases, no backup and no copy runs. Waits for this other
+    /// work without a timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.
@@ -130,7 +131,7 @@ impl ServiceState {
         self.spawn_blocking(|shared| shared.track_write(work), (import, copies, turn)).await
     }
 
-    /// Runs a backup or a copy for the admin socket, while no erasure runs.
+    /// Runs a backup or a copy for the admin socket, while no erasure runs. Waits for an erasure without a timeout.
     ///
     /// # Errors
     /// Returns the error of `work`, or an error with status 500 if `work` panics.

@@ -60,9 +60,10 @@
 //! - **Known values.** In ascending order by a field with known values, these values come first, sorted by a `CASE` expression of
 //!   their ranks. Other values come after them, sorted by code point. Cases with the same value are sorted by `id`. A request
 //!   without an order is sorted by `place`, the insertion order, which the export contains.
-//! - **Zero characters.** PostgreSQL's `text` cannot store U+0000. If a value contains it, the export fails with an error that
-//!   names the case and the field. So the table never has such a case. A statement therefore drops such values: `=` is false and
-//!   `<>` is true. The document can be stored, because it is JSON, which escapes U+0000. The other databases can store U+0000.
+//! - **The character U+0000.** PostgreSQL's `text` cannot store this character. If a field of a case has a value with U+0000, the
+//!   export fails with an error that names the case and the field. So no column contains such a value. If a filter has a value with
+//!   U+0000, the statement omits the value: `=` is false and `<>` is true. Members of a document that have no column may contain
+//!   U+0000, because the document is JSON, which escapes the character. The other databases can store U+0000.
 //! - **Strings** are compared by code points. `starts_with` and the other functions are exact in every collation. For PostgreSQL's
 //!   `LIKE`, the characters `%`, `_` and `\` of the substring are escaped, and the pattern is bound as a parameter. Unlike
 //!   `strpos`, `LIKE` can use a trigram index. The script contains such indexes as comments.
@@ -137,9 +138,10 @@
 //! newest first is not the reverse of the key. The page reads 7 GB per shard, in 1.5 s from memory or 3 s from disk. Documents are
 //! read only for the cases of the page. A dashboard should limit its range of time.
 //!
-//! With the Bloom filter, a search for one applicant takes 10 to 100 ms: of the 122,000 granules, one in 100 is read unnecessarily.
-//! This is too slow for thousands of look-ups per second. Changed cases are inserted again; insert them in batches, not one by one.
-//! For this, use `ReplacingMergeTree` instead of `MergeTree`, sorted by `id`, and write `FINAL` after the table name.
+//! With the script's Bloom filter for applicants, a search for one applicant takes 10 to 100 ms: of the 122,000 granules, one in
+//! 100 is read unnecessarily. This is too slow for thousands of look-ups per second. Changed cases are inserted again. Insert them
+//! in batches, not one by one. If cases change, use `ReplacingMergeTree` instead of `MergeTree`, sorted by `id`, and write `FINAL`
+//! after the table name.
 //!
 //! **Spark** starts each search as a new job, which takes seconds at any size. Use it for reports over all cases, not for
 //! interactive searches.

@@ -45,7 +45,8 @@ impl WriteEvents {
         Self::of(Names::OfSet(snapshot), time, most)
     }
 
-    /// Creates an empty list for new filters with these names, which cases enter without being written.
+    /// Creates an empty list for new filters with these names. Cases enter a filter when the filter is inserted, although no case
+    /// is written.
     pub(crate) fn entering(names: Vec<Box<str>>, time: Timestamp, most: u64) -> Self {
         Self::of(Names::Own(names), time, most)
     }

@@ -29,9 +29,9 @@ pub enum StoreErrorKind {
     NotADatabase,
     /// The file has a format version that this library does not know.
     UnknownVersion,
-    /// The file has documents of another catalogue. The fields of the catalogues differ, or their order, or which fields are
-    /// hidden. Or a field has another path, type, timestamp form or default value, or is a `key` in only one catalogue. Known
-    /// values and aliases may differ.
+    /// The file has documents of another catalogue. The catalogues differ in their fields, in the order of the fields, or in the
+    /// hidden fields. The kind is the same if a field has another path, type, timestamp form or default value, or is a `key` in
+    /// only one catalogue. Known values and aliases may differ.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,
@@ -221,7 +221,7 @@ impl Fault {
         Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that do not exist") }
     }
 
-    /// Creates the fault for a moment that is not kept.
+    /// Creates the fault for a moment whose documents are not kept any more, or that has not come yet.
     pub(super) fn history_gone(gone: HistoryGoneError) -> Self {
         let gone = Some(Box::new(Gone::History(gone)));
         Self { gone, ..Self::new(StoreErrorKind::HistoryGone, "a moment that is not kept") }

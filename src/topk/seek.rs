@@ -53,7 +53,7 @@ struct OffsetSearch<'o, 'b, 's> {
 /// Returns `None` in these cases:
 ///
 /// - The offset is less than 1,024, or the row at the offset is probably in the first four batches.
-/// - A batch does not keep its rows sorted, or the key ranges of no two batches overlap.
+/// - A batch does not keep its rows sorted, or no two batches have overlapping key ranges.
 /// - The row at the offset has no value in the sort field.
 /// - Each tried key is after the row at the offset.
 /// - The search must stop.

@@ -11,8 +11,8 @@ use crate::operator::Connective;
 /// comparing all pairs takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// The maximum number of sibling leaves with a string pattern that a leaf in a branch is compared with. Further siblings with a
-/// pattern are not compared, because comparing two patterns takes much longer than comparing two lists.
+/// The maximum number of string patterns that are compared with one leaf in a branch. The patterns are those of the sibling leaves
+/// of the branch. Further siblings are not compared, because comparing two patterns takes much longer than comparing two lists.
 const PATTERNS: usize = 16;
 
 impl Builder<'_> {

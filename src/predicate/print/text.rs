@@ -97,8 +97,9 @@ pub(super) fn text_criteria(nodes: &[PrintedNode], criteria: &[NodeId], catalog:
     }
 }
 
-/// Returns the name of a field or an array as criteria on the elements of the array `scope` write it. This is the part of the name
-/// after the name of `scope`, or the whole name without `scope`.
+/// Returns the name of a field or an array in the form that is used in criteria on the elements of the array `scope`. This form is
+/// the part of the name after the name of `scope`. Returns the complete name if `scope` is `None`, or if the field or array is not
+/// below `scope`.
 fn name_within<'n>(scope: Option<ElementArray>, name: &'n str, catalog: &Catalog) -> &'n str {
     let around = scope.map(|array| catalog.array_name(array));
     let rest = around.and_then(|around| name.strip_prefix(around)?.strip_prefix('.'));

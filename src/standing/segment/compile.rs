@@ -11,7 +11,8 @@ use crate::filter::Filter;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Points, Set, Test, TextPattern, Tree};
 
-/// The largest number of steps of a rule. Nodes may have several parents, so that a rule can be larger than its tree.
+/// The largest number of steps of a rule. A node with several parents is compiled once for each parent. Therefore, a rule can have
+/// more steps than its tree has nodes.
 const MOST_STEPS: usize = 4096;
 
 /// The largest number of values of a test that is split into a step for each value.
