@@ -105,8 +105,8 @@ fn member_like_id(text: &str, name: &str) -> Option<String> {
     Some(format!("to name the member {} as the id in the catalogue", quote(&key)))
 }
 
-/// Returns true if ids of the type `id_type` have the JSON type `found`. Returns false for plain strings, which the caller reads
-/// itself.
+/// Returns true if ids of the type `id_type` have the JSON type `found`. Returns false if `id_type` is `IdType::String`, because
+/// the caller reads ids of this type itself.
 fn accepts_id(id_type: IdType, found: JsonType) -> bool {
     match id_type {
         IdType::String => false,

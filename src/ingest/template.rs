@@ -119,8 +119,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Every method returns `None` if the document does not match the template. This can have any reason, including an error in the
-/// document.
+/// Every method returns `None` if the document does not match the template. The mismatch can have any reason, including an error in
+/// the document.
 impl<'a> Walk<'a, '_> {
     fn document(mut self, text: &'a str) -> Option<()> {
         let mut rest = skip_space(text).strip_prefix('{').filter(|_| self.depth_limit > 0)?;

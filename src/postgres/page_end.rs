@@ -1,4 +1,4 @@
-//! Finds the end of a page with a cursor: whether more documents follow, and the position after the last document.
+//! Computes the cursor for the next page: detects if more documents follow the page, and takes the position of its last document.
 
 use std::ops::ControlFlow;
 

@@ -178,7 +178,7 @@ impl PostgresSource {
     /// - [`Unsupported`](PostgresErrorKind::Unsupported) if the table lacks a column that the filter needs: a folded column for
     ///   `$match`, or element columns for `$elem`.
     /// - [`Stopped`](PostgresErrorKind::Stopped) if the token or the deadline of the request has stopped the search. Both are
-    ///   tested every two milliseconds. The statement is then cancelled on the server.
+    ///   tested every two milliseconds. If the search is stopped, its statement is cancelled on the server.
     ///
     /// # Panics
     /// Panics outside a Tokio runtime.
@@ -198,7 +198,7 @@ impl PostgresSource {
     /// Calls `take` with the id and the document of each case when the case arrives. Returns the total and the cursor, if they are
     /// requested.
     ///
-    /// If `take` breaks, no more cases are read.
+    /// If `take` returns `Break`, no more cases are read.
     pub(crate) async fn search_each(
         &self,
         request: &SearchRequest,
@@ -458,7 +458,7 @@ impl PreparedStatement {
         client.query(&self.prepared, &params).await
     }
 
-    /// Calls `take` with each row of a page when the row arrives, until `take` breaks.
+    /// Calls `take` with each row of a page when the row arrives, until `take` returns `Break`.
     async fn each(
         &self,
         client: &Client,
@@ -474,7 +474,7 @@ impl PreparedStatement {
         .await
     }
 
-    /// Calls `take` with each row when the row arrives, until `take` breaks. The driver then discards the remaining rows.
+    /// Calls `take` with each row when the row arrives, until `take` returns `Break`. The driver then discards the remaining rows.
     async fn each_row(
         &self,
         client: &Client,

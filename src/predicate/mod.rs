@@ -5,9 +5,9 @@
 //!      └─ lower ────▶ Written               the criteria as written, for warnings and `why`; and the errors
 //! ```
 //!
-//! The two trees differ in their leaves, and only criteria as written contain `not`. A [`Comparison`] is a field criterion as the
-//! client wrote it: a field, an operator of the [table](crate::operator), and values. A [`Leaf`] is the meaning of such a
-//! criterion: a field and a [`Test`], which is a quantifier and a [`Set`].
+//! The normal form and the criteria as written are two trees with different leaves. Only the criteria as written contain `not`. A
+//! [`Comparison`] is a field criterion as the client wrote it: a field, an operator of the [table](crate::operator), and values. A
+//! [`Leaf`] is the meaning of such a criterion: a field and a [`Test`], which is a quantifier and a [`Set`].
 //!
 //! ```text
 //! as written                                  normal form

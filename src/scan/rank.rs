@@ -136,15 +136,15 @@ impl Ranking {
         decided.unwrap_or_else(|| a.id.cmp(&b.id))
     }
 
-    /// Returns true if a document with these keys may be on the page: it is after the position of the page, and before `bound`.
-    /// Must not be called for the insertion order, because the place of the document is not known yet.
+    /// Returns true if a document with these keys may be on the page: it is after the position where the page begins, and before
+    /// `bound`. Must not be called for the insertion order, because the place of the document is not known yet.
     pub(super) fn takes_keys(&self, keys: &[Key<'_>], id: &str, bound: Option<&Rank>) -> bool {
         let document = (keys, id, 0);
         bound.is_none_or(|bound| self.compare_keys(document, bound).is_lt())
             && self.after.as_ref().is_none_or(|after| self.compare_keys(document, after).is_gt())
     }
 
-    /// Returns true if a document may be on the page: it is after the position of the page, and before `bound`.
+    /// Returns true if a document may be on the page: it is after the position where the page begins, and before `bound`.
     pub(super) fn takes(&self, rank: &Rank, bound: Option<&Rank>) -> bool {
         bound.is_none_or(|bound| self.compare(rank, bound).is_lt())
             && self.after.as_ref().is_none_or(|after| self.compare(rank, after).is_gt())

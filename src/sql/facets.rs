@@ -324,7 +324,8 @@ impl Writer<'_> {
         ]
     }
 
-    /// Returns an ordinal of the field as a value of its column.
+    /// Converts an ordinal to a value of the field's column. An ordinal is the 64-bit integer that stands for a value of an ordered
+    /// type.
     fn datum(&self, ordinal: i64) -> Datum<'static> {
         let kind = match self.field.field_type() {
             FieldType::Integer => OrderedType::Integer,

@@ -125,7 +125,7 @@ impl Snapshot {
         reads
     }
 
-    /// Calls `found` for the place of each filter that selects a case.
+    /// Calls `found` with the place of each filter that selects the case `row`.
     pub(super) fn matching(
         &self,
         row: &OwnedRow,

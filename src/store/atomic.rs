@@ -401,7 +401,8 @@ mod tests {
         assert!(unfinished().iter().all(|name| !name.starts_with(folder.path())));
     }
 
-    /// The temporary names of all threads are removed, so this test runs in a process of its own.
+    /// `abandon_all` removes the temporary files of all threads, including the files of other tests. So this test runs in a process
+    /// of its own.
     #[test]
     fn a_signal_removes_temporary_names() {
         const ALONE: &str = "CASEFILTER_TEST_ALONE";

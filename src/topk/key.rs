@@ -17,7 +17,8 @@ use crate::value::Value;
 /// The sort order of a page, by insertion or by a field, and the position after which the page begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortBy<'c> {
-    /// The order in which the cases were first inserted, after the case with the insertion-order number `after`.
+    /// The order in which the cases were first inserted. If `after` is set, the page begins after the case with this
+    /// insertion-order number.
     Place {
         after: Option<u64>,
     },

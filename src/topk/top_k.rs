@@ -113,14 +113,14 @@ impl<'b, 's> TopK<'b, 's> {
         self.bound.is_some_and(is_behind_bound) || self.estimate.as_ref().is_some_and(is_behind)
     }
 
-    /// Returns true if rows with this key are skipped, because they come before `start` or before the position of the page.
+    /// Returns true if rows with this key are skipped, because they come before `start` or before the position where the page
+    /// begins.
     pub(super) fn is_before(&self, key: &Key<'_>) -> bool {
         self.start.is_some_and(|start| key.compare(&start, self.descending).is_lt())
             || self.by.is_behind_key(key)
     }
 
-    /// Returns true if a row has the key of the position of the page, and its id is not after the id of that position. Such a row
-    /// is skipped.
+    /// Returns true if a row has the same key and no later id than the position after which the page begins. Such a row is skipped.
     #[inline]
     fn is_passed(&self, batch: &Batch, row: usize, key: &Key<'_>) -> bool {
         self.by.id_before(key).is_some_and(|id| batch.id(row) <= id)
@@ -165,8 +165,9 @@ impl<'b, 's> TopK<'b, 's> {
         self.offer(&source, found);
     }
 
-    /// Returns all selected rows that can be on the page. Leaves out rows before `start` or the position of the page, and rows
-    /// after the bound or the estimate. For rows that are stored in insertion order, returns only the first `wanted` rows.
+    /// Returns all selected rows that can be on the page. Leaves out rows before `start`, rows before the position where the page
+    /// begins, and rows after the bound or the estimate. For rows that are stored in insertion order, returns only the first
+    /// `wanted` rows.
     fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
@@ -189,8 +190,9 @@ impl<'b, 's> TopK<'b, 's> {
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
     }
 
-    /// Returns the strings of a batch that are neither before the position of the page nor after the bound. Returns `None` unless
-    /// the codes of the sort field are in the order of its keys. Comparing codes is many times as fast as comparing strings.
+    /// Returns the strings of a batch that are neither before the position where the page begins nor after the bound. Returns
+    /// `None` unless the codes of the sort field are in the order of its keys. Comparing codes is many times as fast as comparing
+    /// strings.
     fn wanted_strings(&self, source: &SourceBatch<'b, '_, '_>) -> Option<WantedStrings<'b>> {
         let (dictionary, codes, present) = source.keys.strings_in_order()?;
         let of_key = |key: &Key<'_>| match key {

@@ -54,7 +54,7 @@ pub(super) fn check(start: &[u8]) -> Result<(), Error> {
 /// Checks the start of a text that should be JSON. Applies the same rules as for the start of a file of cases.
 ///
 /// # Errors
-/// Returns an error if the text is a compressed or Parquet file, or is recognised as an encoding other than UTF-8.
+/// Returns an error if the bytes are the start of a compressed or Parquet file, or of text in UTF-16 or UTF-32.
 pub fn check_text(text: &[u8]) -> Result<(), Error> {
     check(text.get(..LONGEST).unwrap_or(text))
 }

@@ -92,8 +92,8 @@ impl EventHub {
     /// Returns permits for a request that reads events.
     ///
     /// # Errors
-    /// Returns an error with status 429 if the token has its maximum of such requests. Returns one with status 503 if all tokens
-    /// together have the maximum of the service.
+    /// Returns an error with status 429 if the token already has its maximum number of such requests. Returns an error with status
+    /// 503 if all tokens together already have the maximum number of the service.
     pub(in crate::service) fn listen(
         &self,
         token: &AppToken,
