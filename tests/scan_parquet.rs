@@ -26,7 +26,10 @@ use casefilter::{
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 
 use world::choices::Choices;
@@ -931,6 +934,30 @@ fn columns_that_are_no_fields_are_reported() {
                 }
             }
         }
+    }
+}
+
+/// Other writers add a row group for an empty batch.
+#[test]
+fn empty_row_groups_have_no_cases() {
+    let catalog = Catalog::cases();
+    let schema = Arc::new(parse_message_type("message cases { optional binary id (UTF8); }").unwrap());
+    let request = SearchRequest::new(Filter::all(&catalog)).with_count(true);
+    for groups in [&["a", ""][..], &["", "a"], &["", ""], &["a", "", "b"]] {
+        let mut writer = SerializedFileWriter::new(Vec::new(), Arc::clone(&schema), Arc::default()).unwrap();
+        for id in groups {
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let values: Vec<ByteArray> =
+                Some(*id).filter(|id| !id.is_empty()).map(ByteArray::from).into_iter().collect();
+            let levels = vec![1; values.len()];
+            column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        let file = Bytes::from(writer.into_inner().unwrap());
+        let found = check(&catalog, ImportMode::Strict, &[file], &request, None).unwrap();
+        assert_eq!(found.documents, groups.iter().filter(|id| !id.is_empty()).count() as u64);
     }
 }
 

@@ -143,8 +143,13 @@ impl Scan {
         // If there are only few row groups, they are split, so that every thread has work.
         let is_few = groups < queue.workers().saturating_mul(2);
         let most_parts = if is_few { queue.workers() } else { 1 };
-        for number in 0..groups {
+        for (number, count) in file.group_rows().enumerate() {
             request.check_stop().map_err(Unread::Stopped)?;
+            if count == 0 {
+                // Some writers add a row group for an empty batch.
+                row_groups.skipped = row_groups.skipped.saturating_add(1);
+                continue;
+            }
             let group = file.group(number, &needs, request, &mut noted).ok_or(Unread::Unfit)?;
             let counter = if group.is_skipped { &mut row_groups.skipped } else { &mut row_groups.tested };
             *counter = counter.saturating_add(1);

@@ -459,7 +459,7 @@ mod tests {
             (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 0xff, 0xff]], "left"),
             (vec![head(1, 1), b"i".to_vec(), vec![2, 1, b'n', 2, 0, 1, 0, 1, 0]], "ascend"),
             (vec![head(1, 1_025), vec![b'i'; 1_025], entered.to_vec()], "id of 1025 bytes"),
-            (vec![head(most + 1, 1), b"i".to_vec(), entered.repeat(most as usize + 1)], "more events"),
+            (vec![head(most + 1, 1), b"i".to_vec(), entered.repeat(most as usize + 1)], "bytes of events"),
         ] {
             let parts: Vec<&[u8]> = wrong.iter().map(Vec::as_slice).collect();
             let error = check(&parts).unwrap_err();

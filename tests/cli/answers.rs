@@ -164,15 +164,23 @@ fn parquet_files_are_scanned() {
     assert_eq!(of(&mixed), of(&[&ndjson]));
     let explained = run(&[&["explain"], &mixed[..]].concat()).code(0).json();
     assert_eq!((&explained["cases"], &explained["scan"]["files"]), (&500.into(), &4.into()));
+    // The error of the first file comes first.
+    let refused = folder.write("refused.ndjson", "{\"id\":7}\n");
+    for missing in ["missing.ndjson", "missing.parquet", "missing.zip"] {
+        let files = [refused.as_str(), &folder.path(missing)];
+        let searched = run(&[&["search"], &files[..]].concat());
+        let imported = run(&[&["import", "--db", &folder.path("new.db")], &files[..]].concat());
+        assert_eq!((searched.code, searched.err), (imported.code, imported.err), "{missing}");
+    }
     // A Parquet file with a malformed value is loaded.
     let malformed = folder.write("malformed.parquet", malformed_parquet());
     let loaded = run(&["explain", &malformed, "--lenient", "--format", "table"]).code(3).out;
-    let reason = "a Parquet file has a column or a value that an import may reject";
+    let reason = format!("{malformed} may have a column or a value that an import rejects");
     assert!(
         loaded.ends_with(&format!("\nLoaded: {reason}, so the files were loaded before the search.\n")),
         "{loaded}"
     );
-    assert_eq!(run(&["explain", &malformed, "--lenient"]).code(3).json()["loaded_because"], reason);
+    assert_eq!(run(&["explain", &malformed, "--lenient"]).code(3).json()["loaded_because"], reason.as_str());
     for command in [&["explain", &parquet, "--loaded"][..], &["explain", &database]] {
         assert_eq!(run(command).code(0).json().get("loaded_because"), None);
     }

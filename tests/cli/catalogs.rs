@@ -25,6 +25,27 @@ fn ids(folder: &Folder, args: &[&str]) -> String {
     run.out.lines().collect::<Vec<_>>().join(" ")
 }
 
+/// An id in another form selects the same case, and has the same position.
+#[test]
+fn why_takes_ids_in_every_form() {
+    let folder = Folder::new();
+    folder.write(
+        "ids.toml",
+        "id = { path = \"key\", type = \"uuid\" }\n[[fields]]\npath = \"name\"\ntype = \"string\"\n",
+    );
+    let uuid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    let first = "00000000-0000-0000-0000-000000000000";
+    folder.write("cases.ndjson", format!("{{\"key\":\"{first}\"}}\n{{\"key\":\"{uuid}\",\"name\":\"x\"}}\n"));
+    folder.run(&["import", "--catalog", "ids.toml", "--db", "cases.db", "cases.ndjson"]).code(0);
+    for source in [&["cases.ndjson", "--catalog", "ids.toml"][..], &["cases.db"]] {
+        for id in [uuid, &uuid.to_uppercase()] {
+            let why =
+                folder.run(&[&["why"], source, &["--id", id, "--where", "true"]].concat()).code(0).json();
+            assert_eq!(why["page"]["position"], 2, "{source:?}");
+        }
+    }
+}
+
 #[test]
 fn documents_of_another_shape_are_searched_by_their_catalogue() {
     let folder = orders();

@@ -182,7 +182,8 @@ expected  criterion                             answered by, in how many batches
        0        priority = high                              few rows (no row) 1
 
 Batches: 1, of 2 cases.
-Page: 100 cases from 0 in stored order, batch by batch; stops when the page is full.
+Page: 100 cases from 0 in stored order, batch by batch; stops when the page is
+    full.
 Total: not requested.
 ";
 

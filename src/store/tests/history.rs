@@ -427,7 +427,12 @@ fn a_search_as_of_a_moment_has_a_limit_of_old_documents() {
     }
     let error = as_of(2, 1).unwrap_err();
     assert_eq!(error.request_error().unwrap().kind, ErrorKind::BadValue);
-    assert!(error.to_string().contains("more than 1 documents"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("too many documents that were replaced or deleted since (over 1, with 23 bytes)"),
+        "{error}"
+    );
     let held = as_of(2, 2).unwrap();
     // The guard is dropped with the snapshot.
     assert_eq!((held.len(), Arc::strong_count(&guard)), (2, 2));

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             print(args, &explained)?;
             return Ok(status);
         }
-        Err(reason) => reason.and_then(LoadReason::clause),
+        Err(reason) => reason.as_ref().and_then(LoadReason::clause),
     };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = report_left_out(&loaded.report);
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         explained = explained.with_facets(&loaded.cases.explain_facets(&facets)?)?;
     }
     if let Some(reason) = reason {
-        explained = explained.with_load_reason(reason)?;
+        explained = explained.with_load_reason(&reason)?;
     }
     // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();

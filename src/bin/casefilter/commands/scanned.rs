@@ -58,7 +58,7 @@ pub(crate) fn scan(
     facets: Option<&FacetsRequest>,
     documents: Documents,
 ) -> Result<Scanned, Failure> {
-    if let Some(reason) = cases.load_reason()? {
+    if let Some(reason) = cases.load_reason() {
         return Ok(Scanned::Loads(reason));
     }
     let sought = ids::sought(&request.filter);
@@ -74,11 +74,11 @@ pub(crate) fn scan(
         scan = scan.with_several_sources();
     }
     let start = Instant::now();
-    let mut taker = ScanTaker { scan, mode, needs_import: false };
+    let mut taker = ScanTaker { scan, mode, needs_import: None };
     loop {
         let read = cases.read_all(catalog, &mut taker);
-        if taker.needs_import {
-            return Ok(Scanned::Loads(LoadReason::MalformedParquet));
+        if let Some(name) = taker.needs_import.take() {
+            return Ok(Scanned::Loads(LoadReason::MalformedParquet(name)));
         }
         read?;
         match taker.scan.finish() {
@@ -87,7 +87,9 @@ pub(crate) fn scan(
                 return Ok(Scanned::Answered(Box::new(ScannedFiles { answer, named, took })));
             }
             Ok(ScanOutcome::ReadAgain(scan)) => taker.scan = scan,
-            Err(ScanError::ImportNeeded(_)) => return Ok(Scanned::Loads(LoadReason::MalformedParquet)),
+            Err(ScanError::ImportNeeded(name)) => {
+                return Ok(Scanned::Loads(LoadReason::MalformedParquet(name)));
+            }
             Err(ScanError::Search(error)) if !error.is_stop() => {
                 return Ok(Scanned::Loads(LoadReason::Failed));
             }
@@ -144,13 +146,15 @@ impl ScannedFiles {
 struct ScanTaker {
     scan: Scan,
     mode: ImportMode,
-    /// True if the scan has ended because a Parquet file needs an import.
-    needs_import: bool,
+    /// The name of the Parquet file that needs an import, if the scan has ended for this reason.
+    needs_import: Option<String>,
 }
 
 impl ScanTaker {
     fn note(&mut self, result: Result<(), ScanError>) -> Result<(), Failure> {
-        self.needs_import |= matches!(result, Err(ScanError::ImportNeeded(_)));
+        if let Err(ScanError::ImportNeeded(name)) = &result {
+            self.needs_import = Some(name.clone());
+        }
         result.map_err(|error| failure(error, self.mode))
     }
 }

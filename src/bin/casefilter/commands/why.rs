@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(unknown(&args.id, loaded.cases.len(), nearest_ids(&loaded.cases, &args.id)?));
     };
     let why = why(&request, document)?;
-    let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
+    let page = if why.selected { Page::of(&loaded.cases, &why.id, &request)? } else { None };
     // Close the database before printing, so that other processes can write to it.
     let closed = loaded.cases.close();
     print(args, &why, page)?;
@@ -283,7 +283,12 @@ impl Nearest {
         if is_long || other.len().abs_diff(wanted.len()) > errors.saturating_mul(4) {
             return;
         }
-        let distance = strsim::damerau_levenshtein(wanted, &other.to_lowercase());
+        let other_lower = other.to_lowercase();
+        // Counting letters is much faster than computing the distance, and rules out nearly all ids.
+        if letters_that_differ(wanted, &other_lower) > errors.saturating_mul(2) {
+            return;
+        }
+        let distance = strsim::damerau_levenshtein(wanted, &other_lower);
         let is_nearer = found.len() < Self::MOST || found.iter().any(|(most, _)| distance < *most);
         if distance <= *errors && is_nearer {
             found.push((distance, other.to_owned()));
@@ -291,6 +296,22 @@ impl Nearest {
             found.truncate(Self::MOST);
         }
     }
+}
+
+/// Returns the number of letters that only one of two texts has, counting repetitions. Letters other than ASCII are ignored. Each typing
+/// error adds at most two such letters.
+fn letters_that_differ(one: &str, other: &str) -> usize {
+    let mut counts = [0_i8; 128];
+    let mut count = |text: &str, step: i8| {
+        for byte in text.bytes() {
+            if let Some(count) = counts.get_mut(usize::from(byte)) {
+                *count = count.saturating_add(step);
+            }
+        }
+    };
+    count(one, 1);
+    count(other, -1);
+    counts.iter().map(|count| usize::from(count.unsigned_abs())).sum()
 }
 
 /// Returns the position of an id among all cases that a request selects, in the order of the request, counted from 1.
@@ -322,6 +343,26 @@ fn of_id(catalog: &Catalog, id: &str) -> Result<SearchRequest, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_typing_error_changes_at_most_two_letters() {
+        for (one, other, letters) in [
+            ("case-17", "case-17", 0),
+            ("case-17", "case-71", 0),
+            ("case-17", "case-18", 2),
+            ("case-17", "case-1", 1),
+            ("fälle", "falle", 1),
+            ("aab", "abb", 2),
+        ] {
+            assert_eq!(letters_that_differ(one, other), letters, "{one}, {other}");
+            let distance = strsim::damerau_levenshtein(one, other);
+            assert!(letters <= 2 * distance);
+        }
+        let mut nearest = Nearest::new("Case-17");
+        ["case-18", "other", "CASE-71", "case-1799"].iter().for_each(|id| nearest.take(id));
+        let found: Vec<&str> = nearest.found.iter().map(|(_, id)| id.as_str()).collect();
+        assert_eq!(found, ["CASE-71", "case-18"]);
+    }
 
     #[test]
     fn ordinals_end_as_they_are_spoken() {

@@ -145,14 +145,12 @@ impl Cases {
 
     /// Returns `None` if a request can be answered while the files are read. Streams among them will be copied when they are read,
     /// because a scan may read its files twice. Otherwise, returns the reason why the cases have to be loaded.
-    pub(crate) fn load_reason(&self) -> Result<Option<LoadReason>, Failure> {
+    pub(crate) fn load_reason(&self) -> Option<LoadReason> {
         if self.database().is_some() || self.paths.is_empty() {
-            return Ok(Some(LoadReason::Database));
+            return Some(LoadReason::Database);
         }
-        // A file of an unknown format is an error, before any file is read.
-        self.paths.iter().try_for_each(|path| FileFormat::of(path).map(drop))?;
         let are_kept = self.paths.iter().filter(|path| is_stream(path)).all(|path| self.streams.keep(path));
-        Ok((!are_kept).then_some(LoadReason::Stream))
+        (!are_kept).then_some(LoadReason::Stream)
     }
 
     /// Reads every file. `catalog` determines the fields of CSV files.

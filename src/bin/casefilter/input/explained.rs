@@ -13,7 +13,8 @@ pub(crate) struct Explained {
 impl Explained {
     /// Adds the reason why files were loaded: as the member `loaded_because`, and as a line at the end.
     pub(crate) fn with_load_reason(self, reason: &str) -> Result<Self, Failure> {
-        let json = self.json_with("loaded_because", &format!("{reason:?}"))?;
+        let quoted = serde_json::to_string(reason).map_err(|error| Failure::Failed(error.to_string()))?;
+        let json = self.json_with("loaded_because", &quoted)?;
         Ok(Self {
             json,
             text: format!("{}Loaded: {reason}, so the files were loaded before the search.\n", self.text),

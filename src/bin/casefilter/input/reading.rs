@@ -28,28 +28,23 @@ pub(super) fn read_all(
     streams: &Streams,
     taker: &mut dyn Taker,
 ) -> Result<(), Failure> {
-    let progress = Progress::of_bytes(total_bytes(paths, taker)?);
+    let progress = Progress::of_bytes(total_bytes(paths, taker));
     paths.iter().try_for_each(|path| read(path, columns, streams, taker, &progress))?;
     columns.check_found()
 }
 
 /// Returns the number of bytes that will be read. Returns `None` if it is not known, because one of the files is a stream or a
-/// database, or a Parquet file of which only a part is read.
-fn total_bytes(paths: &[PathBuf], taker: &dyn Taker) -> Result<Option<u64>, Failure> {
-    let mut total = 0_u64;
-    for path in paths {
-        let Some(file) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else { return Ok(None) };
-        let is_part_read = match FileFormat::of(path)? {
+/// database, or a Parquet file of which only a part is read. Also returns `None` if a file cannot be read.
+fn total_bytes(paths: &[PathBuf], taker: &dyn Taker) -> Option<u64> {
+    paths.iter().try_fold(0_u64, |total, path| {
+        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let is_part_read = match FileFormat::of(path).ok()? {
             FileFormat::Database => true,
             FileFormat::Parquet => taker.skips_bytes_of_parquet(),
             FileFormat::Json(_) | FileFormat::Csv(_) => false,
         };
-        if is_part_read {
-            return Ok(None);
-        }
-        total = total.saturating_add(file.len());
-    }
-    Ok(Some(total))
+        if is_part_read { None } else { total.checked_add(file.len()) }
+    })
 }
 
 fn name_of(path: &Path) -> String {
