@@ -1,6 +1,7 @@
 //! Reads case files: splits a file into documents, and parses each document into a row.
 //!
-//! A document is read by one of two readers, which give the same row: the fast path by a template, or the strict parser.
+//! A JSON document is read by one of two readers, which give the same row: the fast path by a template, or the strict parser. Two
+//! further readers read Rust values (`serialized`) and the rows of Arrow batches (`arrow/rows.rs`).
 //!
 //! | task | file |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! | find misspelt members | `members` |
 //! | find cases in objects that other systems wrote | `envelope` |
 //!
-//! A rule for documents must hold in four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`. If `template` checks a
-//! limit only while it learns a segment, `Segments::prepare` must discard the segments after a change of the limit.
+//! A rule for documents must hold in all four readers: `template`, `strict`, `serialized` and `arrow/rows.rs`. If `template` checks
+//! a limit only while it learns a segment, `Segments::prepare` must discard the segments after a change of the limit.
 //! `arrow/{read,scan_file,scan_group}.rs` pass the limits to `arrow/rows.rs`.
 
 mod envelope;

@@ -57,8 +57,8 @@ impl Places {
         Self { parents, ranks, criteria, ids }
     }
 
-    /// Returns true if a branch is a criterion of the body, or if it joins the criteria of the body. `id` must not be the leaf of
-    /// `ids`.
+    /// Returns true if a branch is a criterion of the body, or if it joins the criteria of the body. `id` must not be the leaf
+    /// of the member `ids` of the body.
     pub(super) fn is_criterion(&self, id: NodeId) -> bool {
         self.criteria.is_some_and(|criteria| id <= criteria)
     }

@@ -1,4 +1,4 @@
-//! The Parquet files of a pass: reads the documents of the rows on the page.
+//! Reads the documents of the rows on the page from the Parquet files of a pass.
 
 use std::ops::Range;
 use std::sync::Arc;

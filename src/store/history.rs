@@ -167,9 +167,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns [`HistoryGone`](StoreErrorKind::HistoryGone) if the moment is not kept, or has not come yet. This includes each time
-    /// if the store keeps no history. [`StoreError::history_gone`] names the oldest moment. Returns an error if the file cannot be
-    /// read or is damaged.
+    /// Returns [`HistoryGone`](StoreErrorKind::HistoryGone) if the moment is not kept, or has not come yet. If the store keeps no
+    /// history, it returns this error for every moment that is a time. [`StoreError::history_gone`] names the oldest moment. Returns
+    /// an error if the file cannot be read or is damaged.
     ///
     /// # Complexity
     /// Parses each document that was replaced or deleted since the moment, and keeps its columns in memory while the result exists.

@@ -99,7 +99,8 @@ fn rounded(digits: &[u32; DIGITS]) -> (f64, i32) {
     (mantissa, UNIT.saturating_add_unsigned(u32::try_from(low).unwrap_or(u32::MAX)))
 }
 
-/// Returns `number * 2^exponent`. A mantissa in units of 2^-1074 stays exact.
+/// Returns `number * 2^exponent`. The result is exact if `number` is an integer, `exponent` is at least -1074, and the result does
+/// not overflow.
 fn scaled(number: f64, exponent: i32) -> f64 {
     let power = |exponent: i32| f64::powi(2.0, exponent);
     match exponent {

@@ -98,7 +98,7 @@ fn the_number_of_share_tokens_is_limited_and_counted() {
     let server = Server::on(database, ServiceOptions::default());
     let mut client = server.client();
     let full = client.call(&key("shareApplicants"), "POST", &share_tokens_of("anna"), b"{}");
-    assert!(full.failure(429).contains("has created 1000 share tokens"), "{}", full.text());
+    assert!(full.failure(429).contains("has 1000 share tokens"), "{}", full.text());
     assert_eq!(full.header("retry-after"), None);
     share(&mut client, "all", &json!({}));
     let metrics = server.metrics().text().to_owned();

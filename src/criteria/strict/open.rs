@@ -58,7 +58,7 @@ impl OpenCriterion<'_> {
 pub(super) struct Seen {
     /// The set of known keys that were seen. Bit `i` stands for the known key with index `i`.
     pub(super) known: u8,
-    /// The set of known keys that were seen more than once, with the same bits.
+    /// The set of known keys that were seen more than once. A key has the same bit as in `known`.
     pub(super) repeated: u8,
     /// The first ten unknown keys.
     pub(super) others: Vec<String>,

@@ -7,8 +7,9 @@ use super::position::Position;
 
 /// A splitter of a text into documents, each of which may have several lines. It accepts input in chunks of any size.
 ///
-/// A document starts with an opening bracket and ends with the matching closing bracket. Line ends have no effect. Any other text
-/// between two documents is passed on as a document of its own. It ends at the next opening bracket or at the end of its line.
+/// A document starts with an opening bracket and ends with the matching closing bracket. Line ends in a document have no effect. Any
+/// other text between two documents is passed on as a document of its own. It ends at the next opening bracket or at the end of its
+/// line.
 pub(super) struct Documents {
     /// The position of the next byte.
     position: Position,

@@ -24,7 +24,7 @@ impl Lines {
         Self { held: Vec::new(), line, limit, overlong: false, envelope: None }
     }
 
-    /// Sets the name of the member that seems to contain cases in a first line that is longer than the limit.
+    /// For a first line that is longer than the limit: sets the name of the member of this line that seems to contain cases.
     pub(super) fn with_envelope(self, envelope: Option<&'static str>) -> Self {
         Self { envelope, ..self }
     }

@@ -61,7 +61,7 @@ pub(crate) fn joined<'t>(
     builder.finish(root)
 }
 
-/// Converts each comparison of a tree as written to its test, and pushes negations down to the tests. Applies no other rule of the
+/// Converts each comparison of a [`Written`] tree into a test, and pushes negations down to the tests. Applies no other rule of the
 /// optimiser.
 pub(crate) fn normalize(tree: &Written<'_>, catalog: &Catalog) -> Tree<Leaf> {
     let needed = polarities(tree);

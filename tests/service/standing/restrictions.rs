@@ -89,7 +89,7 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     assert_eq!(events, ["client entered 6", "every entered 6"]);
     // A change while the service is stopped.
     let log = world.process.terminate();
-    assert_eq!(log.matches("and those of its standing filters").count(), 3, "{log}");
+    assert_eq!(log.matches("were stored with its new restrictions").count(), 3, "{log}");
     world.process = Process::run(casefilter(), &world.database, &[], None);
     world.client = world.process.client();
     let target = format!("{EVENTS}?after={from}");
@@ -173,7 +173,7 @@ fn a_restart_gives_no_mark_to_a_restricted_token_and_a_changed_filter_of_it_does
     let (seen, _) = world.events(&one, from);
     assert_eq!(seen, ["every entered 3"]);
     let log = world.process.terminate();
-    assert_eq!(log.matches("and those of its standing filters").count(), 1, "{log}");
+    assert_eq!(log.matches("were stored with its new restrictions").count(), 1, "{log}");
 }
 
 #[test]

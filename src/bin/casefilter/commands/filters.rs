@@ -162,8 +162,9 @@ fn lines<'f>(filters: &'f [StandingFilter], catalog: &'f Catalog) -> Vec<Line<'f
     filters.iter().map(line).collect()
 }
 
-/// The routes of a service.
+/// The route of the standing filters of a service.
 const FILTERS: &str = "/standing-filters";
+/// The route that removes standing filters of a service.
 const REMOVALS: &str = "/standing-filters/removals";
 
 /// The body of a request that stores filters.

@@ -1,4 +1,5 @@
-//! Searches the loaded cases, which are in memory, in a database that this process has opened, or in the database of a service.
+//! Searches the loaded cases. They are in one of three places: in memory, in a database that this process has opened, or in the
+//! database of a service.
 
 use std::time::{Duration, Instant};
 
