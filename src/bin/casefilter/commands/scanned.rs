@@ -74,13 +74,15 @@ pub(crate) fn scan(
         scan = scan.with_several_sources();
     }
     let start = Instant::now();
-    let mut taker = ScanTaker { scan, mode, needs_import: None };
+    let mut taker = ScanTaker { scan, mode, needs_import: None, has_begun: false };
     loop {
         let read = cases.read_all(catalog, &mut taker);
         if let Some(name) = taker.needs_import.take() {
             return Ok(Scanned::Loads(LoadReason::MalformedParquet(name)));
         }
-        read?;
+        if let Err(failure) = read {
+            return Err(taker.first_failure(failure));
+        }
         match taker.scan.finish() {
             Ok(ScanOutcome::Answer(answer)) => {
                 let took = start.elapsed();
@@ -148,6 +150,8 @@ struct ScanTaker {
     mode: ImportMode,
     /// The name of the Parquet file that needs an import, if the scan has ended for this reason.
     needs_import: Option<String>,
+    /// True if the current file has been read in part.
+    has_begun: bool,
 }
 
 impl ScanTaker {
@@ -156,6 +160,20 @@ impl ScanTaker {
             self.needs_import = Some(name.clone());
         }
         result.map_err(|error| failure(error, self.mode))
+    }
+}
+
+impl ScanTaker {
+    /// Returns the error of an earlier file if there is one, otherwise `failure`, which ended the reading of the files. Other threads
+    /// may not have read the earlier files completely yet.
+    fn first_failure(self, failure: Failure) -> Failure {
+        if self.has_begun {
+            return failure;
+        }
+        match self.scan.finish() {
+            Err(ScanError::Refused(refusal)) => case_refused(&refusal, self.mode),
+            _ => failure,
+        }
     }
 }
 
@@ -168,17 +186,23 @@ impl Taker for ScanTaker {
         true
     }
 
+    fn end_source(&mut self) {
+        self.has_begun = false;
+    }
+
     fn begin_source(&mut self, name: &str) -> Result<(), Failure> {
         let begun = self.scan.begin_source(name);
         self.note(begun)
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.has_begun = true;
         let pushed = self.scan.push(bytes);
         self.note(pushed)
     }
 
     fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
+        self.has_begun = true;
         let pushed = self.scan.push_document(line, document);
         self.note(pushed)
     }

@@ -29,7 +29,10 @@ pub(super) fn read_all(
     taker: &mut dyn Taker,
 ) -> Result<(), Failure> {
     let progress = Progress::of_bytes(total_bytes(paths, taker));
-    paths.iter().try_for_each(|path| read(path, columns, streams, taker, &progress))?;
+    for path in paths {
+        read(path, columns, streams, taker, &progress)?;
+        taker.end_source();
+    }
     columns.check_found()
 }
 

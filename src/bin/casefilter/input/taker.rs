@@ -33,6 +33,9 @@ pub(crate) trait Taker {
         false
     }
 
+    /// Notes that the current file was read to its end.
+    fn end_source(&mut self) {}
+
     /// Starts a new file with this name: JSON or CSV, or a database, whose documents are passed as NDJSON.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
