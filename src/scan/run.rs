@@ -185,10 +185,23 @@ impl Scan {
 
     /// Tells the scan that several sources follow, which may have the same ids.
     ///
-    /// Without this call, the scan of a marked Parquet file (see
-    /// [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids)) does not read ids that the request does not
-    /// need. If another source follows, the scan then asks for [a second pass](ScanOutcome::ReadAgain). The answer is the same. Call
-    /// this before the first source.
+    /// Without this call, the scan of a Parquet file with the mark of `ParquetWriter::with_unique_ids` does not read ids that the
+    /// request does not need. If another source follows, the scan then asks for [a second pass](ScanOutcome::ReadAgain). The answer is
+    /// the same. Call this before the first source.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, ScanOutcome, SearchRequest};
+    /// let request = SearchRequest::new(Filter::all(&Catalog::cases()));
+    /// let scan = Scan::new(&Catalog::cases(), &Limits::default(), ImportMode::Strict, &request)?;
+    /// let mut scan = scan.with_several_sources();
+    /// for (name, text) in [("monday.ndjson", "{\"id\":\"a\"}"), ("tuesday.ndjson", "{\"id\":\"b\"}")] {
+    ///     scan.begin_source(name)?;
+    ///     scan.push(text.as_bytes())?;
+    /// }
+    /// let ScanOutcome::Answer(found) = scan.finish()? else { return Err("ids are repeated".into()) };
+    /// assert_eq!(found.documents, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_several_sources(self) -> Self {
         let settings = self.settings.again(HashSet::new()).with_several_sources();

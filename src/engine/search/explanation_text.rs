@@ -133,7 +133,7 @@ impl fmt::Display for Page {
                 match self.by {
                     PageStrategy::Seek => f.write_str(", from a key shortly before the offset")?,
                     PageStrategy::Estimated => {
-                        f.write_str(", each up to the estimated last key of the page")?
+                        f.write_str(", each up to the estimated last key of the page")?;
                     }
                     _ => {}
                 }
