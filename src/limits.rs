@@ -20,7 +20,7 @@
 ///     {"field":"name","op":"=","values":["a"]},
 ///     {"field":"name","op":"=","values":["b"]}]}"#;
 /// let errors = FilterBuilder::new(&Catalog::cases()).with_limits(limits).json(body).unwrap_err();
-/// assert!(errors.to_string().contains("at most 1 criteria"));
+/// assert!(errors.to_string().contains("too many criteria, expected at most 1"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
