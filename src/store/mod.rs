@@ -53,7 +53,7 @@
 //! only the documents of its page. The first import of at least 512 documents trains the dictionary. In a store of at least 1,024
 //! documents, [`Store::checkpoint`] or closing also does so. Before the training, all values that fewer than 20 documents share are
 //! replaced by random characters. So the dictionary contains no value of a person with fewer than 20 documents, unless other
-//! documents have it, too. It stays as it is when documents are deleted; only [`Store::erase`] makes a new one. Documents that are
+//! documents have it, too. Deletions do not change it; only [`Store::erase`] makes a new one. Documents that are
 //! read repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
 //!
 //! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents

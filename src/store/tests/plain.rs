@@ -40,7 +40,7 @@ pub(super) fn standing(key: &str, number: usize) -> StandingFilter {
     StandingFilter::of_key(key, &Filter::compile_text(&catalog, text).unwrap()).with_fields(field)
 }
 
-/// Returns the value of a field, as it is written in a document that `case` created.
+/// Returns the JSON text of the value of a field in a document that `case` created.
 pub(super) fn member<'d>(document: &'d str, field: &str) -> Option<&'d str> {
     let (_, rest) = document.split_once(&format!("\"{field}\":"))?;
     rest.split_inclusive(if rest.starts_with('[') { ']' } else { ',' }).next()

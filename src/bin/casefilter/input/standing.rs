@@ -151,7 +151,7 @@ fn fields_of(names: &RawValue, offset: usize, catalog: &Catalog) -> Result<Vec<F
     Ok(fields)
 }
 
-/// Converts an offset in the content of a JSON string to an offset in the string as it is written.
+/// Converts an offset in the content of a JSON string to an offset in its JSON text.
 fn written_offset(json: &str, content: usize) -> usize {
     let bytes = json.as_bytes();
     let (mut at, mut decoded) = (1_usize, 0_usize);
