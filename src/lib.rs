@@ -46,7 +46,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `parallel` | imports and long counts on several threads |
+//! | `parallel` | imports, scans and long counts on several threads |
 //! | `store` | `Store`: documents in one file, which survive a crash |
 //! | `arrow` | Parquet files and Arrow record batches |
 //! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |

@@ -1,6 +1,8 @@
 //! Converts the values of Arrow columns to field values, and defines which column types each field type accepts.
 //!
-//! To add a field type or a column type, change this file. For writing, also change [`leaf`](super::leaf).
+//! To add a field type, change this file. To add a column type, also change `values` and, for a new variant of [`Values`], `rows`,
+//! which writes the values of documents. For another encoding of a known type, change `types` and `cast` instead. To write columns
+//! of the new type, change [`leaf`](super::leaf).
 
 use std::borrow::Cow;
 

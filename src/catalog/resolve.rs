@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Suggestion, nearest_two, quote, quote_all};
 /// text.
 ///
 /// # Errors
-/// Returns an error if the name is not in the catalogue. If similar names exist, the error suggests up to three of them.
+/// Returns an error if the name is not in the catalogue. The error suggests up to three fields.
 pub fn resolve_field(catalog: &Catalog, name: &str, offset: usize) -> Result<FieldId, Error> {
     catalog.resolve(name, offset)
 }

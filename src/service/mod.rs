@@ -309,7 +309,8 @@
 //!
 //! # Logs and metrics
 //!
-//! Each response has an `X-Correlation-Id`, which is also in the error envelope and in the log. It is a part of a keyed hash, so it
+//! Each response has an `X-Correlation-Id`, unless its request was rejected before its head was complete. The identifier is also in
+//! the error envelope and in the log. It is a part of a keyed hash, so it
 //! does not reveal the number of requests. The [`tracing`] event of a request has the correlation id, operation, status, time and
 //! token name. Its level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for
 //! all other requests. For each pair of token and status, at most 20 lines of `info` or `warn` are logged per second. One line per

@@ -1,11 +1,15 @@
 //! The tables of the file and its counters, and the bytes of documents, records, live rows and counters. The parts of batches are
 //! written by `batch/codec.rs`, and cut into pieces by `store/batches.rs`. Standing filters and events are in
-//! `store/standing_bytes.rs`.
+//! `store/standing_bytes.rs`, and the writes and the history in `store/history_bytes.rs`.
+//!
+//! These files write the counters: `store/commit.rs`, `store/erase.rs`, `store/erase_copy.rs` and `store/file/new.rs`.
+//! `store/recover.rs` compares them.
 //!
 //! `FORMAT.md` in this folder describes all tables. A change of the format must also change `FORMAT.md`; `store/tests/format.rs`
 //! tests both. [`FORMAT_VERSION`] is the latest version in `FORMAT.md`, which new files have. Files of earlier versions keep their
-//! version; the first record turns a file of version 1 into version 2. A change of these tables needs version 4. A change of the
-//! parts of batches needs a new version in `batch/codec.rs` instead.
+//! version; the first record turns a file of version 1 into version 2. A new optional key of `meta` needs no new version if a
+//! library that ignores the key still reads the file correctly, as with `kept_events`. Every other change of these tables needs
+//! version 4. A change of the parts of batches needs a new version in `batch/codec.rs` instead.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The owner of the standing filters of a token.
+//! The owner of the standing filters of a token. Its first part identifies the token, and the rest says what the token may see.
 
 use sha2::{Digest, Sha256};
 

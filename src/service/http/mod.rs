@@ -13,7 +13,7 @@
 //! | compress responses | `encoding`, `compress` |
 //! | detect that a client has disconnected | `client_watch` |
 //! | unsigned endpoints; the separate listener for metrics | `health`; `metrics_server` |
-//! | log requests | `request_log`, with `correlation`, `trace` and `log_limit` |
+//! | headers of every response; log requests | `request_log`, with `correlation`, `trace` and `log_limit` |
 
 mod accept;
 mod background;

@@ -1,4 +1,5 @@
-//! Logs each request when it ends, and passes its status, time and response size to `metrics/counters.rs`.
+//! Ends each request: turns a failure into a response, writes the audit record, adds the headers that every response has, logs the
+//! request, and passes its status, time and response size to `metrics/counters.rs`.
 
 use std::net::IpAddr;
 use std::sync::Arc;

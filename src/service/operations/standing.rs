@@ -1,4 +1,5 @@
-//! The endpoints that store, show, list and remove the standing filters of a token.
+//! The endpoints that store, show, list and remove the standing filters of a token. They also check the limits on the number and
+//! the bytes of its filters.
 
 use axum::http::StatusCode;
 use axum::routing::MethodFilter;

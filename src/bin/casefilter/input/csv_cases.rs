@@ -1,4 +1,4 @@
-//! Converts the rows of CSV files to documents. The header line names the fields.
+//! Converts the rows of CSV files to documents, and defines the arguments for CSV files. The header line names the fields.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

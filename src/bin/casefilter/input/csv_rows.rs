@@ -1,4 +1,4 @@
-//! Splits CSV (RFC 4180) into records, each with the line at which it begins.
+//! Splits CSV (RFC 4180) into records, each with the line at which it begins. The header line shows the separator.
 
 use std::io::{self, Read};
 

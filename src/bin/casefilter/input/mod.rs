@@ -4,6 +4,7 @@
 //! |---|---|
 //! | parse the command line, and print help; advice for unknown commands | `help`; `advice` |
 //! | arguments for cases, databases, catalogues and PostgreSQL tables | `cases`, `database`, `catalog`, `source`, `kind` |
+//! | arguments for CSV files | `csv_cases` |
 //! | arguments for filters, columns, counts, moments and durations | `syntax`, `selection`, `columns`, `facets`, `as_of`, `duration` |
 //! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
 //! | read files of ids | `ids` |

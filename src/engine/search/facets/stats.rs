@@ -1,4 +1,5 @@
-//! Computes statistics of the values of a field.
+//! Passes the values of a field in the selected rows of a batch to [`StatsCounts`](crate::facet::StatsCounts), which computes the
+//! statistics.
 #![expect(clippy::arithmetic_side_effects, reason = "numbers of values of one row")]
 
 use smallvec::SmallVec;
