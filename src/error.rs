@@ -86,8 +86,9 @@ pub enum ErrorKind {
     PageTooLarge,
     /// More facets in a request than [`Limits::facets`](crate::Limits::facets).
     TooManyFacets,
-    /// A histogram of more buckets than [`Limits::facet_buckets`](crate::Limits::facet_buckets). If the number depends on the
-    /// documents, [`Engine::facets`](crate::Engine::facets) returns this error. The request is the cause, not the host program.
+    /// A histogram with more buckets than [`Limits::facet_buckets`](crate::Limits::facet_buckets). The number of buckets can depend
+    /// on the documents, so [`Engine::facets`](crate::Engine::facets) can also return this error. The cause of the error is the
+    /// request, not the host program.
     TooManyBuckets,
     /// A `countTotalItems` or a `pageCursor` that is not `true` or `false`.
     BadFlag,
@@ -185,9 +186,9 @@ impl serde::Serialize for ErrorKind {
 
 /// An error in a request or a document.
 ///
-/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. If the
-/// error is not about a part of the input, no byte offset is shown, and without a path no position. The error of a stopped search
-/// shows only the reason.
+/// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. The
+/// position is the path and the byte offset. If the error is not about a part of the input, no byte offset is shown. If it also has
+/// no path, no position is shown. The error of a stopped search shows only the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -299,6 +300,24 @@ impl From<Box<Error>> for Error {
 
 /// The maximum number of errors that one request reports. Further errors are dropped.
 pub(crate) const REPORTED_ERRORS: usize = 10;
+
+/// Appends an error to a list that needs only the first ten errors by position. If the list has become long, sorts it, keeps the
+/// first ten errors, and returns true. So the list never has more than 80 errors, and the errors may be found in any order.
+pub(crate) fn push_error(errors: &mut Vec<Error>, error: Error) -> bool {
+    errors.push(error);
+    let is_long = errors.len() > 8 * REPORTED_ERRORS;
+    if is_long {
+        errors.sort_by_key(|error| error.offset);
+        errors.truncate(REPORTED_ERRORS);
+    }
+    is_long
+}
+
+/// Returns true if an error at this offset cannot be among the first ten errors, because the list already has ten at or before it.
+pub(crate) fn is_dropped(errors: &[Error], offset: usize) -> bool {
+    errors.len() >= REPORTED_ERRORS
+        && errors.iter().filter(|error| error.offset <= offset).count() >= REPORTED_ERRORS
+}
 
 /// The errors of one request or document, in document order. There is at least one error, and at most ten.
 ///

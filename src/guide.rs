@@ -1,6 +1,6 @@
 //! A guide in chapters. Each chapter covers one task, with example programs that run.
 //!
-//! Read the [front page](crate) first. It has a first program, and a table of the five nouns. Then:
+//! Read the [front page](crate) first. It has a first program, and a table of the five main terms. Then:
 //!
 //! | chapter | read it to |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`counting`] | count documents by value, by month or by amount |
 //! | [`catalogues`] | describe documents of your own, and the formats that they must have |
 //! | [`embedding`] | put an engine into a program: threads, async, updates, tenants, saved filters, errors, a handler, tests |
-//! | [`durability`] | keep documents in a file, and know what is on disk when (feature `store`) |
+//! | [`durability`] | keep documents in a file, and know when a write is on disk (feature `store`) |
 //! | [`performance`] | know what is fast and why, and measure your own requests |
 //! | [`service`] | serve the operations of the compliance domain over HTTP (feature `service`) |
 //! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |

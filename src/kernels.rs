@@ -157,10 +157,11 @@ pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], w
     });
 }
 
-/// Sets the bit of each row of which at least one value has its bit set in `bits`. Clears the bit of every other row.
+/// Sets the bit of each row that has at least one selected value, and clears the bit of every other row. Value `i` is selected if
+/// bit `i` of `bits` is set.
 ///
-/// `ends` has the end index of each row's values. Row `r` has the values `ends[r - 1]..ends[r]`, and the values of row 0 start at
-/// index 0.
+/// `ends` contains the end index of the values of each row. Row `r` has the values `ends[r - 1]..ends[r]`. The values of row 0
+/// start at index 0.
 pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {

@@ -46,7 +46,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `parallel` | imports, scans and long counts on several threads |
+//! | `parallel` | several threads for imports, scans, and counts that take long |
 //! | `store` | `Store`: documents in one file, which survive a crash |
 //! | `arrow` | Parquet files and Arrow record batches |
 //! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |
@@ -65,7 +65,7 @@
 //! - **Types** are strings, doubles, integers of 64 bits, exact decimals, timestamps and booleans. In a field of doubles, integers
 //!   beyond 2^53 are rounded. The id is a string, an integer or a UUID.
 //! - **Arrays of objects** are flattened: each member is a set of values. Criteria on two members may be satisfied by two different
-//!   elements, except in `$elem` (in texts, `has`).
+//!   elements, except in `$elem` (`has` in the text syntax).
 //! - **Answers** are pages of documents, totals, and [counts by value](guide::counting) with sums and means of single fields. There
 //!   are no joins.
 //! - **One process** at a time writes to a file. An engine belongs to one process. For more documents than fit into one process,

@@ -3,7 +3,8 @@
 //! Stored documents are read without the limits on documents, because a host may lower a limit later.
 //! `Limits::for_stored_documents` lifts these limits. If you add a limit on documents, lift it there, too.
 //! `grep -rn 'read_case(' src` finds the code that reads documents. If `ingest/template.rs` checks the new limit, also change
-//! `ingest/segments.rs`. If you add a limit on bodies, lift it in `filter/limits.rs`, and raise it in `service/admin/search.rs`.
+//! `ingest/segments.rs`. If you add a limit on bodies, add it to `no_limits` in `filter/limits.rs`. Also add it, with a value above
+//! its default, to `limits` in `service/admin/search.rs`.
 //!
 //! A new kind of error needs a case in `tests/data/errors.txt`, or a line in `elsewhere` in `tests/errors.rs`.
 

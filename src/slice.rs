@@ -75,7 +75,7 @@ impl<T: Plain + Send> FromIterator<T> for Slice<T> {
     }
 }
 
-/// A slice of any type whose values [`pack`] can move to another memory region.
+/// A slice of plain values of any type. [`pack`] moves the values of such slices to another memory region.
 pub(crate) trait Move {
     /// Returns the values as bytes.
     fn bytes(&self) -> &[u8];

@@ -43,7 +43,8 @@ pub(super) struct BoundMember<'b> {
     pub(super) node: BoundNode<'b>,
     /// True if the member is a child of the struct column. Then the member is absent in rows in which the struct is null.
     pub(super) is_struct_child: bool,
-    /// The path and the similar fields of a member that is not a field, but looks like one.
+    /// For a member that is not a field, but looks like a field: its path, and the fields that it looks like. `None` for all other
+    /// members.
     pub(super) stray: Option<&'b Arc<Stray>>,
 }
 

@@ -11,8 +11,8 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::parquet_reader::catch_panics;
 
-/// The maximum stored size of a dictionary that is read, in bytes. Testing the texts of a larger one is likely to take longer than
-/// it saves.
+/// The maximum stored size of a dictionary that is read, in bytes. Testing the texts of a larger dictionary probably takes more
+/// time than skipping the row group saves.
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Returns the texts of a column of strings, if all of them are in a dictionary. Returns `None` if other pages may have further

@@ -62,7 +62,7 @@ pub struct DocumentEncoder {
     spare: Row<'static>,
     /// For each field, by its id: true if the current document has a valid value.
     has_value: Vec<bool>,
-    /// True if an import of a batch would note one of its values.
+    /// True if an import of the batches would make a note on a value that has been pushed so far.
     has_notes: bool,
 }
 
@@ -109,7 +109,7 @@ impl DocumentEncoder {
         self.rows == 0
     }
 
-    /// Returns true if an import of the batches would note one of the values that were pushed so far.
+    /// Returns true if an import of the batches would make a note on a value that has been pushed so far.
     pub(super) fn has_notes(&self) -> bool {
         self.has_notes
     }

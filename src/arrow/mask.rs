@@ -105,11 +105,11 @@ pub(super) fn arrays_of(tree: &Tree<Leaf>) -> Vec<ElementArray> {
     arrays
 }
 
-/// The entries that a tree is evaluated on.
+/// The entries on which a tree is evaluated.
 pub(super) enum Place<'s, 'b> {
     /// The cases of the batch.
     Case(&'s Object<'b>, usize),
-    /// The elements of a list. The bits of the buffer mark the elements that belong to a list that is not null.
+    /// The elements of all lists of a list column. A bit of the buffer is set if the list that contains the element is not null.
     Elements(&'s BoundNode<'b>, &'s BooleanBuffer),
     /// The objects of a list that is stored as parallel list columns: one column for each member of the objects.
     Lanes(&'s Lanes<'s, 'b>),
@@ -124,8 +124,8 @@ impl Place<'_, '_> {
         }
     }
 
-    /// Evaluates a search on the entries of this place. Returns the entries that the search finds. If the case has no node that the
-    /// search looks for, returns a mask without set bits.
+    /// Evaluates a search on the entries of this place. Returns a mask of the entries that the search finds. If this place has no
+    /// column of the field or array that the search looks for, no bit of the mask is set.
     pub(super) fn find(&self, search: &impl Seek) -> Result<BooleanBuffer, Error> {
         let found = match self {
             Self::Case(case, rows) => search.object(case, &BooleanBuffer::new_set(*rows), None),
@@ -142,7 +142,7 @@ pub(super) struct Lanes<'s, 'b> {
     lanes: &'s [(&'b str, BoundNode<'b>)],
     /// The rows in which the enclosing object is present.
     there: &'s BooleanBuffer,
-    /// The end of the objects of each row.
+    /// For each row, the end index of its objects.
     ends: Vec<usize>,
 }
 
@@ -278,18 +278,20 @@ impl Columns<'_> {
     }
 }
 
-/// The entries that a search found, or `None` if the search is for another node.
+/// A mask of the entries that a search found. `None` if the searched node and its descendants do not include the node that the
+/// search looks for.
 pub(super) type Found = Option<Result<BooleanBuffer, Error>>;
 
 /// A search for one node of a bound case: the values of a field, or an array of objects. It recurses once for each level of the
 /// plan, whose depth is limited.
 pub(super) trait Seek {
-    /// Evaluates the search on this node. Returns `None` if the search is for another node. The caller then searches the children
-    /// of this node. `there` contains the entries in which the node is present. The values of all other entries are undefined.
+    /// Evaluates the search on one node. Returns `None` if this is not the node that the search looks for. The caller then searches
+    /// the children of the node. `there` contains the entries in which the node is present. The values of all other entries are
+    /// undefined.
     fn hit(&self, kind: &BoundKind<'_>, there: &BooleanBuffer) -> Found;
 
     /// Searches the members of an object. `around` contains the entries in which the enclosing node is present. `own` contains the
-    /// entries in which the struct column is not null.
+    /// entries in which the struct column of the object is not null.
     fn object(&self, object: &Object<'_>, around: &BooleanBuffer, own: Option<&BooleanBuffer>) -> Found {
         object.members.iter().find_map(|entry| {
             let around = own.filter(|_| entry.is_struct_child).unwrap_or(around);

@@ -5,13 +5,14 @@ use super::values::Values;
 /// The results of tests on values of one array.
 ///
 /// Arrow describes each string of an array by a view of 128 bits. Strings with equal views are equal. If a Parquet file stores a
-/// column with a dictionary, all rows with one entry of the dictionary have the same view. So each entry is tested about once.
+/// column with a dictionary, all rows that refer to the same dictionary entry have the same view. So the test runs about once for
+/// each entry.
 pub(super) struct Memo<'b> {
     /// The views of the strings. Empty for values of other types, and after too many misses.
     views: &'b [u128],
     /// Views and their results. The bits of a view determine its slot.
     slots: Vec<Option<(u128, bool)>>,
-    /// The number of further misses, without hits, after which results are no longer remembered.
+    /// After this number of further misses, results are no longer remembered. Each hit increases the number by one.
     misses_left: usize,
 }
 
@@ -21,7 +22,8 @@ const SLOTS: usize = 1 << 8;
 /// The number of low bits of the product in [`slot_of`] that do not determine the slot.
 const SHIFT: u32 = u64::BITS - SLOTS.trailing_zeros();
 
-/// The greatest value of `misses_left`: the number of misses in an array without repeated strings.
+/// The initial and the greatest value of `misses_left`. In an array without repeated strings, only the results of this number of
+/// strings are remembered.
 const MOST_MISSES: usize = 1 << 9;
 
 impl<'b> Memo<'b> {
@@ -60,7 +62,7 @@ impl<'b> Memo<'b> {
     }
 }
 
-/// Returns the slot of a view, from all of its bits.
+/// Returns the slot of a view. It depends on all bits of the view.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the two halves of the view, and 8 bits of their product"

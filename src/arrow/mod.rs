@@ -22,17 +22,18 @@
 //! | absent, `null`, or an invalid value | null | `Null` columns |
 //!
 //! A value of a number field becomes a double. A timestamp loses its offset from UTC. An import also truncates a timestamp to the
-//! precision of its field's form, such as whole seconds. An export omits members that are not fields of the catalogue. An import
-//! adds columns that are not fields to the document. If JSON cannot represent the type of such a column, this is an error in strict
-//! mode. In an exported Parquet file, the time zone of timestamps is `UTC` instead of `+00:00`.
+//! precision of its field's form, such as whole seconds. An export omits members that are not fields of the catalogue. If a column
+//! is not a field, an import adds its values to the documents. If JSON cannot represent the type of such a column, this is an error
+//! in strict mode. In an exported Parquet file, the time zone of timestamps is `UTC` instead of `+00:00`.
 //!
 //! With the feature `parallel`, one thread decodes batches, and the other threads import them in groups. The number of groups in
-//! memory is at most the number of threads plus one. A group ends when it has 128 MiB of columns, so only its last batch can exceed
-//! this size. The result of an import, and the line of an error, do not depend on the number of threads.
+//! memory is at most the number of threads plus one. A group is complete as soon as its columns have at least 128 MiB. So it
+//! exceeds this size by less than one batch. The result of an import, and the line of an error, do not depend on the number of
+//! threads.
 //!
 //! An import copies all values into the columns of the engine, which are more compact than Arrow's.
-//! [`Filter::mask`](crate::Filter::mask) copies no values of a column of type `Utf8View`, or of a type under "exported as" except
-//! decimals.
+//! [`Filter::mask`](crate::Filter::mask) reads a column without copying its values if the type of the column is `Utf8View` or a
+//! type under "exported as". Exceptions are decimals, and `Utf8` strings of at most 12 bytes.
 
 mod bind;
 mod cast;
@@ -111,7 +112,7 @@ impl Import<'_> {
     /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
     /// The rules for documents also apply to rows. The [`line`](ImportError::line) of a rejected row is the position of the row,
-    /// counted from 1. For an error that affects the file, it is 0. A number that is not finite is an invalid value.
+    /// counted from 1. For an error about the file as a whole, it is 0. A number that is not finite is an invalid value.
     ///
     /// # Untrusted files
     ///

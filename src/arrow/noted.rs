@@ -1,4 +1,4 @@
-//! Finds the rows of a batch on which an import would make a note.
+//! Finds, in a batch, the rows on which an import would make a note.
 
 use arrow_buffer::BooleanBuffer;
 
@@ -11,7 +11,7 @@ use crate::catalog::{Field, FieldId};
 use crate::error::Error;
 use crate::value::{Number, Timestamp};
 
-/// Returns the rows in which an import would note a value of the field.
+/// Returns the rows in which an import would make a note on a value of the field.
 ///
 /// # Errors
 /// Returns an error if a value is invalid.
@@ -23,7 +23,7 @@ pub(super) fn rows_with_noted_value(
     Place::Case(case, rows).find(&NotedValues { id, field })
 }
 
-/// Returns the rows that have a [stray](crate::catalog::Stray) member, and no value of the fields that the member looks like.
+/// Returns the rows that have a [stray](crate::catalog::Stray) member, and no value of any field that the member looks like.
 ///
 /// # Errors
 /// Returns no error, because this search does not read values.
@@ -86,7 +86,7 @@ impl Seek for AnyValue {
     }
 }
 
-/// Returns the rows in which the document of the case has a node: those in which [`RowReader`](super::rows::RowReader) writes it.
+/// Returns the rows whose documents contain a node: the rows in which [`RowReader`](super::rows::RowReader) writes the node.
 /// `around` has the rows in which the enclosing object is present. Recurses as deeply as the plan nests, which is limited.
 fn presence(node: &BoundNode<'_>, around: &BooleanBuffer) -> BooleanBuffer {
     let own = node.nulls.map(|nulls| around & &nulls.inner().slice(0, around.len()));
@@ -110,7 +110,7 @@ fn presence(node: &BoundNode<'_>, around: &BooleanBuffer) -> BooleanBuffer {
     }
 }
 
-/// Returns true if JSON can represent a value that does not belong to a field.
+/// Returns true if JSON can represent the value at an index of a column that does not belong to a field.
 fn has_json(values: &Values<'_>, at: usize) -> bool {
     match values {
         Values::Instants(instants) => {

@@ -17,13 +17,14 @@ use super::zones::{Values, Zone};
 use crate::catalog::Catalog;
 use crate::filter::Filter;
 
-/// The maximum number of parts of a row group that are tested. Testing more parts takes longer than it is likely to save.
+/// The maximum number of parts of a row group that are tested. Testing more parts probably takes more time than skipping rows
+/// saves.
 const MOST_PARTS: usize = 4096;
 
 /// The maximum total size of the lists of pages in a file, in bytes.
 const MOST_INDEX_BYTES: u64 = 64 << 20;
 
-/// The writers that begin each page with a new row, each with the first version that does. The format demands this of files that
+/// The writers that begin each page with a new row, each with the first version that does so. The format demands this of files that
 /// contain the positions of pages. But other writers have begun pages of list columns within a row.
 const CAREFUL_WRITERS: [(&str, u32); 3] =
     [("parquet-rs version ", 50), ("parquet-mr version ", 1), ("parquet-cpp-arrow version ", 13)];
@@ -88,13 +89,13 @@ fn varint(bytes: &[u8]) -> Option<u64> {
 /// The pages of one column.
 struct Pages {
     leaf: usize,
-    /// The number of the first row of each page, ascending. The first one is 0.
+    /// The row number of the first row of each page, in ascending order. The first of these numbers is 0.
     first_rows: Vec<usize>,
     index: ColumnIndexMetaData,
 }
 
 /// Returns the rows whose pages may have a case that one of the filters selects, as ascending ranges that do not touch. Returns
-/// `None` if the statistics of the pages exclude only few rows. Also returns `None` if the file has no page index, or too many
+/// `None` if the statistics of the pages exclude only a few rows. Also returns `None` if the file has no page index, or too many
 /// pages.
 pub(super) fn possible_rows<'f>(
     reader: &impl ChunkReader,
@@ -167,7 +168,7 @@ impl Pages {
         (is_ascending && is_whole && is_complete).then_some(Self { leaf, first_rows, index })
     }
 
-    /// Returns the bounds of the values in the page that contains a row.
+    /// Returns the bounds of the values in the page that contains the given row.
     fn values_at(&self, row: usize) -> Values<'static> {
         let page = self.first_rows.partition_point(|first| *first <= row).saturating_sub(1);
         // The library's methods panic for a page that does not exist. This is not expected, because `read` has compared the numbers

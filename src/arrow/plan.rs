@@ -16,15 +16,15 @@ use crate::error::{Error, ErrorKind, Found, quote};
 /// The maximum nesting depth of structs and lists in a column.
 const MAX_DEPTH: usize = 64;
 
-/// The structure of a case. For each node, it states where a record batch stores the array of the node.
+/// The structure of a case. For each node, it states where a record batch stores the Arrow array of the node.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) members: Vec<Member>,
     /// The indexes of the columns that are read, in ascending order. [`Origin::Column`] is an index into this list.
     pub(super) columns: Vec<usize>,
-    /// Errors about columns. They fail a strict import, and a lenient import reports them. There are two kinds. Either JSON cannot
-    /// represent the type of the column; then the column is not read. Or the name of the column is an alias of a field. The path of
-    /// each error is the name of the column.
+    /// Errors about columns. They fail a strict import, and a lenient import reports them. There are two kinds. In the first kind,
+    /// JSON cannot represent the type of the column, and the column is not read. In the second kind, the name of the column is an
+    /// alias of a field that has no column. The path of each error is the name of the column.
     pub(super) column_errors: Vec<Error>,
 }
 
@@ -35,18 +35,19 @@ pub(super) struct Member {
     /// The key as a JSON string, followed by a colon.
     pub(super) label: Box<str>,
     pub(super) node: Node,
-    /// The path and the similar fields of a member that is not a field, but looks like one.
+    /// For a member that is not a field, but looks like a field: its path, and the fields that it looks like. `None` for all other
+    /// members.
     pub(super) stray: Option<Arc<Stray>>,
 }
 
-/// A node of the plan: one object, list or value of a case document, with the location of its array.
+/// A node of the plan: one object, list or value of a case document, with the location of its Arrow array.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) origin: Origin,
     pub(super) kind: Kind,
 }
 
-/// The location of the array that contains the values of a node.
+/// The location of the Arrow array that contains the values of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A column of the batch.
@@ -73,8 +74,8 @@ pub(super) enum Kind {
 }
 
 impl Member {
-    /// Returns the fields that the member looks like. If a row has a value of one of these fields, an import does not note the
-    /// member. Returns `None` for a member that is never noted.
+    /// Returns the fields that the member looks like. If a row has a value of one of these fields, an import makes no note on the
+    /// member in this row. Returns `None` if an import never makes a note on the member.
     pub(super) fn noted_fields(&self) -> Option<&[FieldId]> {
         let stray = self.stray.as_ref()?;
         // Every case has an id.
@@ -152,7 +153,7 @@ impl Plan {
         }
     }
 
-    /// Creates the plan for the columns of a schema that are wanted, whether the id is one of them or not.
+    /// Creates a plan for the columns for whose names `is_wanted` returns true. They need not include a column of the id.
     pub(super) fn of_columns(
         schema: &SchemaRef,
         catalog: &Catalog,
@@ -282,8 +283,11 @@ impl ColumnInserter<'_> {
         Ok(inserted)
     }
 
-    /// Adds a member. If a struct column and the flat columns of its members, such as `caseReview.status`, have the same path,
-    /// merges them.
+    /// Adds a member. Flat columns, such as `caseReview.status`, may have already created the member `caseReview`. If `node` is the
+    /// struct column `caseReview`, it is merged into this member.
+    ///
+    /// # Errors
+    /// Returns an error in all other cases if there is already a member with this key.
     fn place(&self, members: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Error> {
         let Some(found) = members.iter_mut().find(|member| *member.key == *key) else {
             members.push(member(key, node));

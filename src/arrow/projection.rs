@@ -27,8 +27,8 @@ pub(super) struct LeafColumn {
     pub(super) is_of_stray: bool,
 }
 
-/// The result of checking a column of one row group by its type and its statistics alone: may it have values that are malformed, or
-/// that an import would note?
+/// The result of checking a column of one row group by its type and its statistics alone. It says whether the column can have
+/// malformed values or *noted* values. A value is noted if an import makes a note on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnCheck {
     /// All values are valid, and none is noted.
@@ -79,7 +79,7 @@ fn count(kind: &DataType) -> usize {
 struct Walk<'p> {
     plan: &'p Plan,
     schema: &'p Schema,
-    /// The first leaf of each column.
+    /// For each column, the index of its first leaf column.
     starts: Vec<usize>,
     found: Vec<LeafColumn>,
     arrays: SmallVec<[ArrayId; 2]>,
@@ -90,8 +90,8 @@ struct Walk<'p> {
 }
 
 impl<'p> Walk<'p> {
-    /// Adds the leaf columns of a node. `around` is the first leaf and the type of the enclosing column. Recurses as deeply as the
-    /// plan nests, which is limited.
+    /// Adds the leaf columns of a node. `around` is the enclosing column: the index of its first leaf column, and its type.
+    /// Recurses as deeply as the plan nests, which is limited.
     fn node(&mut self, node: &'p Node, around: Option<(usize, &'p DataType)>) -> Option<()> {
         let own = match (node.origin, around) {
             (Origin::Members, _) => None,
@@ -139,9 +139,12 @@ impl<'p> Walk<'p> {
 }
 
 impl ColumnCheck {
-    /// Returns the check of a column in the next row group. `noted` contains the fields that have a noted value in an earlier row
-    /// group. For any other noted field, the column has to be read, because the first noted value is needed. The field is then
-    /// added to `noted`, if the number of its rows is known.
+    /// Adapts the check of a column in a row group to the checks of earlier row groups. `noted` contains the fields that have a
+    /// noted value in an earlier row group.
+    ///
+    /// If the values of the column are noted, but the field is not in `noted`, returns [`Unknown`](Self::Unknown). The column then
+    /// has to be read, because the first noted value is needed. If the number of rows with a value is known, also adds the field to
+    /// `noted`. If this number is not known, returns `Unknown` for each column with noted values.
     pub(super) fn of_group(self, field: Option<FieldId>, noted: &mut Vec<FieldId>) -> Self {
         match (self, field) {
             (Self::Noted(Some(_)), Some(field)) if noted.contains(&field) => self,
@@ -185,7 +188,7 @@ impl LeafColumn {
     }
 }
 
-/// Returns true if no value of a column of this type, which fits the field, is malformed or noted.
+/// Returns true if a column of this type cannot have malformed or noted values. The type must fit the field.
 fn is_always_plain(field: &Field, kind: &DataType) -> bool {
     match (field.field_type(), kind) {
         (_, DataType::Boolean) => true,

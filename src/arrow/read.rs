@@ -15,7 +15,7 @@ use crate::engine::{Cases, Import, ImportError, RowBound, RowGroup};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
-/// The maximum size of the buffers of a group, in bytes. The last batch of the group may exceed it.
+/// The size of the buffers of a group, in bytes, at which the group is complete. A group exceeds it by less than one batch.
 const GROUP_BYTES: usize = 1 << 27;
 
 /// The maximum size of all documents, as a multiple of the size of their file.
@@ -24,7 +24,7 @@ const MAX_EXPANSION: u64 = 1000;
 /// The total size of documents that is allowed even for the smallest file, in bytes.
 const MIN_DOCUMENT_BYTES: u64 = 64 << 20;
 
-/// The number of bytes that are added to the size of the document, for each row.
+/// The number of bytes that count towards the limit for each row, in addition to the size of its document.
 pub(super) const ROW_BYTES: u64 = 64;
 
 /// Imports a complete Parquet file.

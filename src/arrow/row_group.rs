@@ -10,7 +10,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::catalog::FieldId;
 
-/// The least number of rows of a part of a row group.
+/// The minimum number of rows of a part, if a row group has several parts.
 const LEAST_PART_ROWS: usize = 1 << 15;
 
 /// The compressed columns of a row group that a scan needs.
@@ -26,12 +26,13 @@ pub(super) struct Group {
     pub(super) possible: Option<Vec<Range<usize>>>,
     /// The leaf columns that are read.
     pub(super) leaves: Vec<usize>,
-    /// The leaf columns that are also read in the rows that the filters do not select: those of the ids, of doubtful values and of
-    /// unknown members.
+    /// The leaf columns that are also read in rows that the filters do not select: the columns of the ids, of doubtful values and
+    /// of unknown members.
     pub(super) always: Vec<usize>,
     /// The fields whose values have to be checked.
     pub(super) doubtful: Vec<FieldId>,
-    /// The fields whose values are noted without being read, each with the number of rows that have a value.
+    /// The fields on whose values an import makes notes, but whose values need not be read. Each has the number of rows with a
+    /// value.
     pub(super) noted: Vec<(FieldId, u64)>,
     /// True if the rows need no check: their ids are unique, and their values are valid.
     pub(super) is_checked: bool,
@@ -95,7 +96,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Returns the rest of the part that contains an offset.
+    /// Returns the bytes from `start`, an offset in the file, to the end of the part that contains this offset.
     fn at(&self, start: u64) -> ParquetResult<Bytes> {
         let rest = self.parts.iter().find_map(|(first, bytes)| {
             let before = usize::try_from(start.checked_sub(*first)?).ok()?;

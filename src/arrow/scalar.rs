@@ -26,8 +26,8 @@ impl<'b> Scalar<'b> {
         Self::find_in(case, field, &Nulls::new(), None)
     }
 
-    /// Finds the column in an object. `around` has the bitmaps of the enclosing node, and `own` has the bitmaps of the struct
-    /// column. Recurses as deeply as the plan nests, which is limited.
+    /// Finds the column in an object. `around` has the null bitmaps of the enclosing node, and `own` has the null bitmaps of the
+    /// struct column. Recurses as deeply as the plan nests, which is limited.
     fn find_in(
         object: &'b Object<'b>,
         field: FieldId,

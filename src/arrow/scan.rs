@@ -18,22 +18,23 @@ impl Scan {
     /// Scans a Parquet file, which has the columns of [`Import::parquet`](crate::Import::parquet). Files of other formats may come
     /// before it and after it.
     ///
-    /// Only some columns are decompressed: those of the filter, of the order, of the counts and of the ids, and those that can have
-    /// malformed values or [notes](crate::DocumentNote), such as strings that contain timestamps. The document of a case is built only
-    /// if the case is on the page, by [`finish`](Self::finish). With the feature `parallel`, other threads read row groups, or parts
-    /// of a large row group. The statistics or dictionaries of a row group may show that the filters select none of its cases. Then
-    /// only its ids and its columns that can have malformed values or notes are read.
+    /// Only some columns are decompressed: the columns of the filter, the order, the counts and the ids. Columns that can have
+    /// malformed values or [notes](crate::DocumentNote) are decompressed, too, for example strings that contain timestamps.
+    /// [`finish`](Self::finish) builds the documents of the cases on the page of results, and no other documents. With the feature
+    /// `parallel`, other threads read row groups, or parts of a large row group. The statistics or dictionaries of a row group may
+    /// show that the filters select none of its cases. Then only its ids and its columns that can have malformed values or notes
+    /// are read.
     ///
     /// The only errors in the report of a lenient scan are those about columns that are not fields.
     ///
-    /// A file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). If it is the only
-    /// source, no values are checked, and ids are read only if the request needs them.
+    /// A file may have the mark of [`ParquetWriter::with_unique_ids`](crate::arrow::ParquetWriter::with_unique_ids). If it is the
+    /// only source, no values are checked, and ids are read only if the request needs them.
     ///
     /// # What is not checked
     ///
-    /// - Damage in pages that are not read.
-    /// - The limit on the [size of a document](crate::Limits::document_bytes), and the limit on the size of all documents of a file, for
-    ///   the columns that are not read.
+    /// - Damage in Parquet pages that are not read.
+    /// - The limit on the [size of a document](crate::Limits::document_bytes), if the case is not on the page of results.
+    /// - The limit on the total size of the documents of a file: each document counts as only 64 bytes.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, ScanOutcome, SearchRequest};
@@ -60,8 +61,8 @@ impl Scan {
     ///
     /// # Errors
     /// - The errors of [`push`](Self::push), for the end of the previous source.
-    /// - [`ScanError::ImportNeeded`] if an import may report an error about the file or one of its cases, or if a report cannot list
-    ///   all notes. Then an import of all sources gives the report.
+    /// - [`ScanError::ImportNeeded`] if an import may report an error about the file or one of its cases, or if a report cannot
+    ///   list all notes. Then an import of all sources gives the report.
     /// - [`ScanError::Search`] if the request was cancelled, or if its deadline has passed.
     ///
     /// # Complexity
@@ -96,7 +97,8 @@ impl Scan {
         self.end_rows(rows, end, notes)
     }
 
-    /// Scans one Parquet file, as [`parquet`](Self::parquet) does, and returns the answer. Reads the file again if ids are repeated.
+    /// Scans one Parquet file, as [`parquet`](Self::parquet) does, and returns the answer. Reads the file again if ids are
+    /// repeated.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest};

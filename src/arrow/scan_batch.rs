@@ -24,17 +24,17 @@ pub(super) struct TestedBatch<'b> {
     pub(super) rows: usize,
     /// The rows that the filter of the search selects.
     pub(super) selected: BooleanBuffer,
-    /// For each filter of the counts, the rows that it selects.
+    /// For each filter of the counts by value, the rows that the filter selects.
     pub(super) counted: Vec<BooleanBuffer>,
 }
 
 impl TestedBatch<'_> {
-    /// Returns true if the filter of counts with this number selects a row.
+    /// Returns true if a filter of the counts by value selects row `at`. `filter` is the index of the filter.
     pub(super) fn counts(&self, filter: usize, at: usize) -> bool {
         self.counted.get(filter).is_some_and(|rows| rows.value(at))
     }
 
-    /// Makes the filters select none of these rows, which are in ascending order.
+    /// Removes rows from the selected rows of all filters. `rows` must be in ascending order.
     pub(super) fn exclude(&mut self, rows: &[usize]) {
         let mut rows = rows.iter().peekable();
         let others = BooleanBuffer::collect_bool(self.rows, |at| rows.next_if_eq(&&at).is_none());

@@ -1,7 +1,7 @@
-//! A Parquet file that is scanned. This file opens it, loads the needed columns of a row group into memory, and reads the documents
-//! of single rows.
+//! Opens a Parquet file for a scan, loads the needed columns of a row group into memory, and reads the documents of single rows.
 //!
-//! Each of these steps gives up (`None`) if an import has to read the file instead. `scan_group` evaluates the loaded row groups.
+//! Each of these steps returns `None` if the scan cannot read the file, so that an import has to read it instead. `scan_group`
+//! evaluates the loaded row groups.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -129,8 +129,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.reader.bytes.load(Ordering::Relaxed)
     }
 
-    /// Reads the columns of a row group that are needed, without decompressing them. `noted` has the fields that have a noted value
-    /// in an earlier row group. Returns `None` if an import has to read the file.
+    /// Reads the needed columns of a row group, without decompressing them. `noted` has the fields that have a noted value in an
+    /// earlier row group. Returns `None` if an import has to read the file.
     pub(super) fn group(
         &self,
         number: usize,
@@ -253,15 +253,15 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         self.with_pages.get_or_init(load).as_ref().unwrap_or(&self.metadata)
     }
 
-    /// Returns the documents of rows of the file. `rows` contains the row numbers in ascending order, counted from 0. Returns
-    /// `None` if an import has to read the file.
+    /// Returns the documents of `rows`: row numbers of the file in ascending order, counted from 0. Returns `None` if an import has
+    /// to read the file.
     pub(super) fn documents(&self, rows: &[u64], request: &RowRequest) -> Option<Vec<Box<str>>> {
         let mut documents = Vec::with_capacity(rows.len());
         self.read_rows(rows, request, |row| documents.push(row.text.as_str().into()))?;
         Some(documents)
     }
 
-    /// Adds the notes that an import makes on rows. The row numbers are as in [`documents`](Self::documents).
+    /// Adds the notes that an import makes on `rows`, which are row numbers as in [`documents`](Self::documents).
     pub(super) fn add_notes(
         &self,
         notes: &mut Vec<DocumentNote>,
@@ -275,7 +275,7 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
         })
     }
 
-    /// Reads all columns of rows.
+    /// Reads all columns of `rows`, and calls `take` for each row.
     fn read_rows(
         &self,
         rows: &[u64],

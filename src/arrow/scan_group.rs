@@ -83,7 +83,7 @@ struct GroupReader<'r> {
     numbers: RowNumbers,
 }
 
-/// Reads a part of a row group. No row after `bound` is on the page.
+/// Reads a part of a row group. No row after `bound` is on the page of results.
 pub(super) fn read_part(part: &GroupPart, request: &RowRequest, bound: RowBound) -> Result<ReadRows, Unread> {
     let Group { is_skipped, is_checked, .. } = *part.group;
     let rows = part.rows.len();
@@ -115,8 +115,8 @@ pub(super) fn read_part(part: &GroupPart, request: &RowRequest, bound: RowBound)
     Ok(block.finish())
 }
 
-/// Reads some columns of some rows of a part. The rows are ascending ranges. If `is_skipped` is true, the filters select none of
-/// them.
+/// Reads the columns `leaves` of some rows of a part. `rows` contains ascending ranges of row numbers. If `is_skipped` is true, the
+/// filters select none of these rows.
 fn read_rows(
     part: &GroupPart,
     (leaves, is_skipped): (&[usize], bool),
@@ -160,16 +160,18 @@ fn read_rows(
     if reader.rows == reader.numbers.count { Ok(()) } else { Err(Unread::Unfit) }
 }
 
-/// The numbers of the rows that are read, among the rows of the part.
+/// A map from the rows that are read to their row numbers in the part.
 struct RowNumbers {
-    /// For each range of rows: the number of rows that are read before it, and its first row in the part.
+    /// For each range of rows that is read: the number of rows that are read before it, and the row number of its first row in the
+    /// part.
     starts: Vec<(usize, usize)>,
     /// The number of all rows that are read.
     count: usize,
 }
 
 impl RowNumbers {
-    /// `start` is the first row of the part in its row group.
+    /// Creates the map. `rows` contains the ranges of rows that are read. The row numbers in these ranges, and `start`, are counted
+    /// in the row group. `start` is the first row of the part.
     fn new(rows: &[Range<usize>], start: usize) -> Self {
         let mut count = 0_usize;
         let mut starts = Vec::with_capacity(rows.len());
@@ -180,7 +182,7 @@ impl RowNumbers {
         Self { starts, count }
     }
 
-    /// Returns the number of a row. `at` is its number among those that are read.
+    /// Converts the index `at` among the rows that are read to a row number in the part.
     fn of(&self, at: usize) -> usize {
         let place = self.starts.partition_point(|(before, _)| *before <= at);
         let (before, first) =
@@ -216,7 +218,7 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Returns the number of a row of the batch among the rows of the part.
+    /// Converts the row number `at` in the batch to a row number in the part.
     fn number(&self, at: usize) -> usize {
         self.numbers.of(self.rows.saturating_add(at))
     }
@@ -323,7 +325,7 @@ impl<'r> GroupReader<'r> {
         }
     }
 
-    /// Adds the rows whose ids may be repeated.
+    /// Adds to `block` the rows whose ids may be repeated.
     fn add_repeated<'b>(
         &self,
         batch: &TestedBatch<'b>,
@@ -351,7 +353,7 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Counts the values of the rows that the filters of the counts select.
+    /// Counts the values of the rows that the filters of the counts by value select.
     fn count(&self, batch: &TestedBatch<'_>, block: &mut RowBlock<'_>) -> Result<(), Unread> {
         let mut masks = batch.counted.iter();
         let Some(first) = masks.next() else { return Ok(()) };
@@ -364,7 +366,7 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Reads the values of a row in the columns that are read.
+    /// Reads the values of a row from the columns that were read.
     fn read_values<'b>(
         &self,
         values: &mut RowReader<'b, '_>,

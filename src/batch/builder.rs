@@ -49,8 +49,8 @@ impl BatchBuilder {
         }
     }
 
-    /// Reserves capacity for `rows` rows in total in the columns that already have values, and for `document_bytes` bytes of
-    /// documents in total.
+    /// Reserves capacity for `rows` rows in each column that already has values, and for `document_bytes` bytes of documents. Both
+    /// numbers include the rows and documents that were added before.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
         self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));

@@ -66,7 +66,7 @@ impl<'b> CaseRow<'b> {
     }
 }
 
-/// Copies the values of a row from `columns`, with the elements of arrays that they belong to.
+/// Copies the values of a row from `columns`, and the elements of the arrays around the fields of these columns.
 fn copy_with_elements<'b>(
     columns: impl Iterator<Item = (FieldId, &'b Column)>,
     row: usize,

@@ -308,9 +308,9 @@ fn rows_from(contents: &[u8]) -> Result<(usize, InsertionOrder, BatchDocuments),
 /// Reads a batch from parts with arbitrary contents. Asserts that the result is an error, or a batch that satisfies every
 /// invariant. This function is for fuzzers.
 ///
-/// For each part, `bytes` has the length of its contents, a `u16`, and then the contents. This function adds the version and a
-/// valid checksum to each part. The catalogue has three fields of each type: a single-valued field, a multi-valued field, and a
-/// field below two arrays of objects.
+/// For each part, `bytes` has two items: the length of the contents of the part as a `u16`, and then the contents. This function
+/// adds the version and a valid checksum to each part. The catalogue has three fields of each type: a single-valued field, a
+/// multi-valued field, and a field below two arrays of objects.
 ///
 /// # Panics
 /// Panics if an invariant does not hold.

@@ -17,7 +17,7 @@ pub(crate) enum BatchDocuments {
     Nothing,
     /// The documents of all rows, in one concatenated text.
     Text(Arc<Texts>),
-    /// The documents of buffered rows, which still own them.
+    /// The documents of buffered rows. The rows own their documents.
     Rows(BufferedRows),
     /// The documents of merged batches. `rows` has two indexes for each row. The first is the index in `texts` of the concatenated
     /// text that contains the document. The second is the index of the document in this text.

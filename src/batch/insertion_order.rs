@@ -1,8 +1,8 @@
 //! Stores the insertion order of the rows of a batch.
 #![expect(clippy::indexing_slicing, reason = "a row of the batch")]
 
-/// The insertion order of each row, as a number. Of two cases, the case with the smaller number was inserted first. A case keeps
-/// its number when it is replaced.
+/// The insertion order of each row, as a number. A case with a smaller number was inserted before a case with a greater number. A
+/// case keeps its number when it is replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InsertionOrder {
     /// Consecutive numbers. The value is the insertion-order number of the first row.

@@ -1,4 +1,4 @@
-//! Filters of keys. A filter tells which strings a stored column may have, so that a search for one id reads the ids of few
+//! Filters of keys. A filter tells which strings a stored column may have, so that a search for one id reads the ids of only a few
 //! batches.
 #![expect(clippy::indexing_slicing, reason = "an index below the number of blocks, which is not 0")]
 
@@ -11,7 +11,8 @@ use crate::rows::MAX_ROWS;
 /// The number of words of a block.
 const WORDS: usize = 8;
 
-/// The number of bits for each string. With 10 bits, about one string in a hundred that the column does not have passes the filter.
+/// The number of bits for each string. With 10 bits, the filter accepts a string that is not in the column with a probability of
+/// about 1 %.
 const BITS: usize = 10;
 
 /// A split-block Bloom filter of the distinct strings of a column.
@@ -29,7 +30,7 @@ pub(crate) struct KeyFilter {
 const MULTIPLIERS: [u32; WORDS] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-/// Returns the number of blocks for a number of strings.
+/// Returns the number of blocks of a filter of `strings` strings.
 fn blocks_for(strings: usize) -> usize {
     strings.saturating_mul(BITS).div_ceil(WORDS * 32).max(1)
 }

@@ -26,7 +26,7 @@ impl Batch {
         matches!(self.columns, Columns::Lazy(_))
     }
 
-    /// Returns a buffered row. Returns `None` if the columns are sealed.
+    /// Returns a buffered row. Returns `None` if the columns are not lazy.
     pub(super) fn buffered_row(&self, row: usize) -> Option<&BufferedRow> {
         match &self.columns {
             Columns::Lazy(lazy) => lazy.row(row),

@@ -13,7 +13,8 @@ use crate::value::{OrderedType, Value};
 /// Unlike a [`Row`], it borrows nothing, and finds the values of a field without searching through all values.
 ///
 /// Each value and each element of an array of objects has a *place*: the number of values and elements before it in the document. A
-/// value or an element below an array belongs to the element of the array that began last before it.
+/// value or an inner element below an array belongs to one element of this array: the last element that begins before the value or
+/// inner element.
 ///
 /// Invariant after it has been [sorted](Self::sort): `starts` has one entry more than the catalogue has fields. The values of field
 /// `f` are `values[starts[f]..starts[f + 1]]`, in document order.
@@ -57,8 +58,9 @@ impl OwnedRow {
         own
     }
 
-    /// Replaces the values by the values of `row` for whose field `wanted` returns true. Reuses the memory of this row. The indexes
-    /// of all these fields must be less than `fields`. Elements of arrays of objects are copied only if `has_elements` is true.
+    /// Replaces the contents of this row by values of `row`, and reuses its memory. Copies only the values of fields for which
+    /// `wanted` returns true. The indexes of these fields must be less than `fields`. Copies the elements of arrays of objects only
+    /// if `has_elements` is true.
     pub(crate) fn refill(
         &mut self,
         row: &Row<'_>,
@@ -230,7 +232,7 @@ impl OwnedRow {
         self.values.get(range).unwrap_or_default()
     }
 
-    /// Returns the values of a field whose places are in a range. The row must be sorted.
+    /// Returns the values of a field that have a place in the range `places`. The row must be sorted.
     pub(crate) fn values_within(
         &self,
         field: FieldId,

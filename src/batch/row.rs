@@ -56,7 +56,7 @@ impl Remark<'_> {
     }
 }
 
-/// The number of values for which a row reserves memory at the start. For more values, which few cases have, the memory grows
+/// The number of values for which a row reserves memory at the start. Few cases have more values. For such a case, the memory grows
 /// later.
 const USUAL_VALUES: usize = 64;
 

@@ -95,7 +95,8 @@ impl Batch {
     }
 
     /// Sets the elements of arrays of objects in the columns of `fields`, for a batch that was stored without elements. `read`
-    /// passes the document of a row to its second argument. It returns false if the row is deleted.
+    /// takes a row number and a function. It calls the function with the document of the row, and returns true. If the row is
+    /// deleted, it returns false instead.
     #[cfg(feature = "store")]
     pub(crate) fn set_elements<E: From<String>>(
         &mut self,
@@ -190,8 +191,8 @@ impl Batch {
         }
     }
 
-    /// Calls `take` with each row that has one of `texts` in a key field. Does not read the column of a stored batch if its filter
-    /// shows that the batch has none of them. `texts` are ascending and distinct.
+    /// Calls `take` with each row that has one of `texts` in a key field. Does not read the column of a stored batch if the filter
+    /// of the field shows that the batch has none of the texts. `texts` are ascending and distinct.
     pub(crate) fn find_keys(&self, field: FieldId, texts: &[impl AsRef<str>], mut take: impl FnMut(usize)) {
         #[cfg(feature = "store")]
         if let Columns::Stored(stored) = &self.columns
@@ -357,7 +358,7 @@ impl Batch {
         self.places.size_bytes()
     }
 
-    /// Returns the size of the buffered rows in bytes, without their documents. Returns 0 if the columns are sealed.
+    /// Returns the size of the buffered rows in bytes, without their documents. Returns 0 if the columns are not lazy.
     pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
             Columns::Lazy(lazy) => lazy.size_bytes(),

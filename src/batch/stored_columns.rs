@@ -10,12 +10,12 @@ use super::summary::{BatchSummary, ColumnSummary};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 
-/// The reason why a column cannot be read. The store knows its type.
+/// An error that says why a column cannot be read. Only the store knows the type of the error.
 pub(crate) type Unreadable = Box<dyn Any + Send>;
 
 /// A reader of the columns of one batch. The store implements it.
 pub(crate) trait ColumnSource: Debug + Send + Sync {
-    /// Reads the column of a field, and checks that it agrees with its summary.
+    /// Reads the column of a field, and checks that the column agrees with `summary`.
     ///
     /// # Errors
     /// Returns an error if the column cannot be read or is damaged.

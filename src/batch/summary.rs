@@ -16,18 +16,19 @@ pub(crate) struct BatchSummary {
 /// The summary of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ColumnSummary {
-    /// A column of booleans, or a field without a column.
+    /// The summary of a column of booleans, or of a field without a column. It contains nothing.
     #[default]
     Empty,
-    /// The zone map: the smallest and the greatest value. `None` if there are no values.
+    /// The zone map of a column of an ordered type: the smallest and the greatest value. `None` if there are no values.
     Ordered(Option<OrdinalRange>),
-    /// The total size of the distinct strings in bytes.
+    /// The total size in bytes of the distinct strings of a column.
     Strings(u64),
 }
 
-/// The byte for a column of an ordered type without values.
+/// The byte that is written for a column of an ordered type if the column has no values.
 const NO_VALUES: u8 = 0;
-/// The byte before the smallest and the greatest value.
+/// The byte that is written for a column of an ordered type if the column has values. The smallest value and the greatest value
+/// follow this byte.
 const VALUES: u8 = 1;
 
 impl ColumnSummary {
@@ -58,7 +59,7 @@ impl BatchSummary {
         self.columns.get(field.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the total size of the distinct strings of all columns in bytes.
+    /// Returns the total size in bytes of the distinct strings of all columns.
     pub(crate) fn string_bytes(&self) -> usize {
         let bytes = self.columns.iter().map(|column| match column {
             ColumnSummary::Strings(bytes) => usize::try_from(*bytes).unwrap_or(usize::MAX),

@@ -12,7 +12,7 @@ pub(crate) struct TextKey {
 }
 
 impl TextKey {
-    /// The length in bytes up to which a key has the whole string.
+    /// The maximum length in bytes of a string that is completely contained in its key.
     pub(crate) const WHOLE_BYTES: usize = 16;
 
     /// Returns the key of a string. The string must be shorter than 4 GiB.

@@ -1,4 +1,5 @@
-//! The table of the fields of the Case resource: every filterable leaf of the interface document.
+//! The table of the fields of the Case resource that filters can test. They come from the interface document, which specifies the
+//! HTTP interface of the service.
 
 use super::field::Field;
 use crate::value::FieldType::{self, Boolean, Number, String, Timestamp};

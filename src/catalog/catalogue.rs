@@ -34,7 +34,7 @@ pub(super) struct Inner {
     names: Names,
     /// The paths of the visible fields in a document.
     paths: Paths,
-    /// The arrays of objects that visible fields lie below.
+    /// The arrays of objects that contain visible fields.
     pub(super) arrays: Arrays,
     /// For each field, true if requests may name it.
     pub(super) visible: Box<[bool]>,
@@ -54,8 +54,8 @@ pub(super) struct Inner {
 pub(super) const MOST_ANCESTORS: usize = 16;
 
 impl Catalog {
-    /// Returns the catalogue of compliance cases. It contains every field of the interface document's Case resource that criteria
-    /// can test.
+    /// Returns the catalogue of compliance cases. It contains every field of the Case resource that criteria can test. The
+    /// interface document, which specifies the HTTP interface of the service, defines this resource.
     ///
     /// ```
     /// let catalog = casefilter::Catalog::cases();
@@ -98,7 +98,7 @@ impl Catalog {
         Self::of_id(Self::id_field(), fields)
     }
 
-    /// Creates a catalogue like [`new`](Self::new), in which `id` is the field of the id.
+    /// Creates a catalogue as [`new`](Self::new) does, but with the given field `id` for the ids of documents.
     pub(super) fn of_id(id: Field, fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
         let mut fields: Vec<Field> = fields.into_iter().collect();
         let mut id = id;
@@ -208,8 +208,8 @@ impl Catalog {
         Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect(), self.inner.grammar)
     }
 
-    /// Returns a catalogue whose documents have their id in another member, or with another type. Without this method, the id is
-    /// the string `id`.
+    /// Returns a catalogue whose documents have their id in another member, or with another type. Without this method, the id is a
+    /// string in the member `id`.
     ///
     /// Criteria, orders and answers use `name` as the name of the field. The name `id` becomes free for another field. Ids remain
     /// strings everywhere, and are sorted as strings; see [`IdType`]. Documents are not changed. An engine of either catalogue
@@ -259,9 +259,9 @@ impl Catalog {
     }
 
     /// Returns a catalogue with the same fields, in which JSON bodies may also use the [extended](crate::Operator::is_extended)
-    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`. They may also compare known values of
-    /// strings by their order, as in `>=`. [`SearchParams`](crate::SearchParams) may then have `pageCursor`, `after` and an `order`
-    /// by several fields.
+    /// operators: `$not`, `$elem`, `$exists`, `$startsWith`, `$substring` and `$match`. They may also use `>`, `>=`, `<` and `<=`
+    /// on string fields with [known values](Field::with_known). [`SearchParams`](crate::SearchParams) may then have `pageCursor`,
+    /// `after` and an `order` by several fields.
     ///
     /// In a catalogue that is not extended, bodies may use only the operators of the interface document. Any other operator is an
     /// error. Filters in the text syntax may always use all operators. An engine of either catalogue accepts filters of both
@@ -343,8 +343,8 @@ impl Catalog {
 
     /// Returns the names and aliases that requests may use, in the order of the fields.
     ///
-    /// To [narrow](Self::allow) a catalogue to all fields but one, use [`visible_fields`](Self::visible_fields) instead. In a list
-    /// of names, an alias of the omitted field would keep that field visible.
+    /// To [narrow](Self::allow) a catalogue to all fields but one, use [`visible_fields`](Self::visible_fields) instead. The list
+    /// of names also contains the aliases of the omitted field, and an alias makes its field visible.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["status"])?;

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::quote;
 use crate::value::{FieldType, MAX_SCALE};
 
-/// An error of creating, growing or narrowing a catalogue.
+/// An error that occurs when a catalogue is created, grown or narrowed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CatalogError {

@@ -61,9 +61,11 @@ impl Field {
     /// with any other value is stored without a warning.
     ///
     /// The known values of a string field have an order: list them from the lowest to the highest. Documents are sorted by this
-    /// order, and `>`, `>=`, `<` and `<=` compare by it. On string fields, these operators are
-    /// [extended](crate::Catalog::extended). In ascending order, other strings come after the known values, sorted by code point.
-    /// These operators never select other strings. Values of other types have their own order.
+    /// order. If the sort order is ascending, all other strings come after the known values, and are sorted by code point. Values
+    /// of other types have their own order.
+    ///
+    /// On string fields, the operators `>`, `>=`, `<` and `<=` are [extended](crate::Catalog::extended). They compare by the order
+    /// of the known values, and never select a string that is not a known value.
     ///
     /// ```
     /// use casefilter::{Field, FieldType};
@@ -204,7 +206,7 @@ impl Field {
         around.split('.').filter(|segment| segment.ends_with("[]")).count()
     }
 
-    /// Returns the field without its id type. The field may have been the id of another catalogue, but is not the id of the new
+    /// Returns the field without its id type. The field was possibly the id of another catalogue, but is not the id of the new
     /// catalogue.
     pub(super) fn without_id_type(self) -> Self {
         Self { id_type: IdType::String, ..self }

@@ -6,7 +6,8 @@ use super::id::FieldId;
 
 /// A hash table that maps names and aliases to fields.
 ///
-/// The host chooses the names, so a request cannot cause collisions in the table. The table can therefore use a fast hash function.
+/// The program that uses the library chooses the names, so a request cannot cause collisions in the table. The table can therefore
+/// use a fast hash function.
 #[derive(Default)]
 pub(super) struct Names {
     table: HashTable<Entry>,
@@ -36,8 +37,8 @@ impl Names {
     }
 }
 
-/// The parts of a name that are hashed: its length, its first eight bytes and its last eight bytes. Two names with the same parts
-/// collide.
+/// The parts of a name that are hashed: its length, and two words with its first eight bytes and its last eight bytes. Two names
+/// with the same parts collide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ends {
     first: u64,
@@ -46,8 +47,8 @@ struct Ends {
 }
 
 impl Ends {
-    /// Up to this length in bytes, the parts contain the whole name. Two longer names with equal parts may differ, so they are also
-    /// compared as text.
+    /// The maximum length, in bytes, of a name that the two words contain completely. Two longer names with equal parts can differ,
+    /// so they are also compared as text.
     const WHOLE: usize = 16;
 
     fn of(name: &str) -> Self {

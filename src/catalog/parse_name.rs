@@ -8,7 +8,7 @@ use super::timestamp_form::TimestampForm;
 use crate::error::{nearest, quote, quote_all};
 use crate::value::{FieldType, IdType, MAX_SCALE};
 
-/// The error of parsing an unknown name, such as the name of a field type that does not exist.
+/// The error for an unknown name, such as the name of a field type that does not exist.
 ///
 /// Its message lists the valid names, and suggests the name that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

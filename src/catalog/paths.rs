@@ -130,7 +130,7 @@ impl Paths {
         children.iter().position(|(name, _)| **name == *key).and_then(|at| Some((at, children.get(at)?.1)))
     }
 
-    /// Finds a child like [`child`](Self::child), but tries the index `likely` first.
+    /// Finds a child as [`child`](Self::child) does, but tries the index `likely` first.
     pub(crate) fn child_near(&self, node: PathId, key: &str, likely: usize) -> Option<(usize, PathId)> {
         match self.nodes.get(node)?.children.get(likely) {
             Some((name, child)) if **name == *key => Some((likely, *child)),

@@ -7,8 +7,8 @@ use super::error::CatalogError;
 use super::id::FieldId;
 use crate::error::{Error, ErrorKind, Suggestion, nearest_two, quote, quote_all};
 
-/// Finds the field that a name or alias stands for, for commands that take the names of fields. The name is at `offset` in its
-/// text.
+/// Finds the field with this name or alias. Commands use this function for arguments that name fields. `offset` is the offset of
+/// the name in its text, for errors.
 ///
 /// # Errors
 /// Returns an error if the name is not in the catalogue. The error suggests up to three fields.
@@ -37,7 +37,8 @@ impl Catalog {
     /// its names.
     ///
     /// A request that uses a hidden field gets the same error as for a name that does not exist. Filters of a narrowed catalogue
-    /// run on engines of the original catalogue. The narrowed catalogue is extended if this catalogue is.
+    /// run on engines of the original catalogue. If this catalogue is [extended](Self::extended), the narrowed catalogue is also
+    /// extended.
     ///
     /// ```
     /// let narrow = casefilter::Catalog::cases().allow(["caseReview.status", "createdAt"])?;
@@ -61,13 +62,13 @@ impl Catalog {
         Self::assemble(fields, visible.into(), root, ancestors, self.grammar())
     }
 
-    /// Suggests at most three fields for an unknown name. Suggests at most two if the reason is a similar name.
+    /// Suggests at most three fields for an unknown name.
     ///
     /// Tries these rules in order, and stops at the first rule that finds a field:
     ///
-    /// - the fields in an object of that name;
-    /// - fields with a similar name;
-    /// - fields whose last key contains `name` as a word.
+    /// - the fields in an object of that name, but at most three of them;
+    /// - the fields with a similar name, but at most two of them;
+    /// - the fields whose last key contains `name` as a word, if there are at most three.
     fn meant_by(&self, name: &str) -> Vec<&str> {
         const MOST: usize = 3;
         let is_inside = |field: &&str| {

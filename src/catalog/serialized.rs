@@ -242,7 +242,8 @@ enum Base {
     Cases,
 }
 
-/// Serialises the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), with all fields.
+/// Serialises the catalogue in the form of a [catalogue file](crate::guide::catalogues#catalogues-from-files) that lists all
+/// fields.
 impl Serialize for Catalog {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = self.field_ids().map(|id| Form::of(self.field(id), !self.is_visible(id))).collect();
@@ -252,8 +253,8 @@ impl Serialize for Catalog {
     }
 }
 
-/// Reads the form of [catalogue files](crate::guide::catalogues#catalogues-from-files), or a list of fields alone. The rules of
-/// [`Catalog::new`] apply. Errors have no offset. [`Catalog::from_json`] returns errors with offsets.
+/// Deserialises a catalogue from the form of a [catalogue file](crate::guide::catalogues#catalogues-from-files), or from a list of
+/// fields alone. The rules of [`Catalog::new`] apply. Errors have no offset. [`Catalog::from_json`] returns errors with offsets.
 ///
 /// ```
 /// use casefilter::{Catalog, FieldType};

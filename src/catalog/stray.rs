@@ -1,5 +1,5 @@
-//! Decides if a member of documents that is not a field looks like a misspelt field of the catalogue (`Stray`). Imports ask through
-//! `ingest/members.rs`, which keeps the results.
+//! Decides if a member of documents that is not a field looks like a misspelt field of the catalogue (`Stray`). Imports call this
+//! code in `ingest/members.rs`, which caches the results.
 
 use super::catalogue::Catalog;
 use super::id::FieldId;
@@ -23,10 +23,11 @@ const MOST_MEANT: usize = 3;
 impl Catalog {
     /// Finds the fields that the member `key` of an object looks like. The member must not be a field.
     ///
-    /// A member looks like a field in these cases. The comparison ignores capitals and the punctuation between words.
+    /// A member looks like a field in each of these cases. Paths and names are compared only by their letters and digits, without
+    /// regard to capitals. So `created_at` matches `createdAt`.
     ///
-    /// - Its path is the name or an alias of the field, or the path of an object that contains the field.
-    /// - It is a member of the document itself, and its key is the last key of the field.
+    /// - Its path matches the name or an alias of the field, or the path of an object that contains the field.
+    /// - It is a member of the document itself, and its key matches the last key of the field.
     /// - Its path is one typing error away from the name or an alias of the field. This case applies only if the other cases find
     ///   no field.
     ///

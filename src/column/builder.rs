@@ -23,8 +23,9 @@ use crate::value::{OrderedType, Value, ValueClass};
 pub(crate) struct ColumnBuilder {
     many: bool,
     is_searchable: bool,
-    /// The row of each value, in ascending order. A row is stored even if every row has exactly one value. Testing for rows without
-    /// a value would need a branch, which the processor would often mispredict.
+    /// The row number of each value, in ascending order. The row numbers are stored even if every row has exactly one value. To
+    /// omit them, the builder would have to test for rows without a value. The processor would often mispredict the branch of this
+    /// test.
     rows: Vec<u16>,
     values: BuilderValues,
     elements: ElementsBuilder,

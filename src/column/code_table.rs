@@ -11,10 +11,10 @@ use std::hash::{BuildHasher, Hasher};
 /// A hash table that maps strings to codes.
 ///
 /// It uses linear probing, and at most half of its slots are used. A string that fits `N` words is stored in the slot itself. So a
-/// lookup of such a string reads only the slots, and growing the table does too.
+/// lookup of such a string reads only the slots. The table also reads only the slots when it grows.
 #[derive(Default)]
 pub(super) struct CodeTable<const N: usize> {
-    /// The slots. The table has no slots or a power of two of them.
+    /// The slots. Their number is 0 or a power of two.
     slots: Vec<CodeSlot<N>>,
     /// The number of slots minus one, or 0 if there are no slots.
     mask: usize,
@@ -27,7 +27,8 @@ pub(super) struct CodeTable<const N: usize> {
 /// The key of a string: the string itself if it fits `N` words, otherwise its length and a hash.
 #[derive(Clone, Copy)]
 pub(super) struct StringKey<const N: usize> {
-    /// For a string that fits: its bytes, some of them possibly twice. For a longer string: its hash in the first word.
+    /// For a string that fits: its bytes. If the words with its start and its end overlap, they contain some bytes twice. For a
+    /// longer string: its hash in the first word.
     pub(super) words: [u64; N],
     pub(super) len: u32,
 }

@@ -49,7 +49,7 @@ impl Dictionary {
         &self.text.as_bytes()[span(&self.ends, code)]
     }
 
-    /// Returns the byte range of the strings of a range of codes in the text of all strings.
+    /// Returns the range of bytes in [`text`](Self::text()) that contains the strings with these codes.
     pub(crate) fn span_of(&self, codes: Range<usize>) -> Range<usize> {
         let before = |code: usize| code.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
         before(codes.start)..before(codes.end)

@@ -108,9 +108,9 @@ fn is_same(one: &Range<usize>, other: &Range<usize>) -> bool {
     one == other || one.is_empty() && other.is_empty()
 }
 
-/// Returns the range of the items of a range of entries. An entry is a row or an outer element. Its items are the elements or
-/// values in it. `ends` has the end index of the items of each entry. An entry after the last entry contains no items. Such entries
-/// occur if two columns of a damaged file have different numbers of elements.
+/// Converts a range of rows or elements to the index range of the elements or values that they contain. `ends` has, for each row or
+/// element, the end index of its contents. A row or element beyond the end of `ends` contains nothing. Such rows or elements occur
+/// if two columns of a damaged file have different numbers of elements.
 #[inline]
 pub(super) fn within(ends: &[u32], range: Range<usize>) -> Range<usize> {
     let before = |at: usize| match at.min(ends.len()).checked_sub(1) {

@@ -129,8 +129,8 @@ const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
 /// Returns true if a column with these numbers of rows, values and distinct strings gets postings.
 ///
-/// If each string occurs at least twice on average, a small batch gets postings for as many strings as a full batch would. The
-/// reason: if one batch has no postings for a field, the index over all batches drops the field.
+/// If each string occurs at least twice on average, a column with up to [`MOST_STRINGS`] strings gets postings, even in a small
+/// batch. The reason: if one batch has no postings for a field, the index over all batches drops the field.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
     let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;
     are_few || (strings <= MOST_STRINGS && strings * 2 <= values)
@@ -213,7 +213,7 @@ pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [S
 /// Returns the rows of a single-valued column that have a value, sorted by value and then by row. Returns `None` if the column is
 /// multi-valued, or if every row has a value and the rows are already in this order.
 ///
-/// `order` contains the rows with a value. It consists of a small number of ascending sequences.
+/// `order` contains the rows with a value. The sort is fast if `order` consists of few sequences that are already sorted by value.
 fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;

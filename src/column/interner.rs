@@ -34,13 +34,13 @@ pub(super) struct DictionaryBuilder {
 
 /// The assumed size of a string in bytes, until the first string is known.
 const STRING_BYTES: usize = 16;
-/// The maximum size per expected string, in bytes, that [`reserve`](DictionaryBuilder::reserve) reserves. If the strings are longer
-/// on average, it reserves too little, and the buffer grows later.
+/// The maximum number of bytes that [`reserve`](DictionaryBuilder::reserve) reserves per expected string. If the strings are longer
+/// on average, the reserved memory is too small, and the buffer grows later.
 const LONGEST_EXPECTED: usize = 64;
 /// The number of new strings after which the builder checks how often strings recur.
 const LOOK_STRINGS: usize = 1 << 11;
-/// The maximum number of values per [`LOOK_STRINGS`] new strings at which the builder stops looking up strings, because they hardly
-/// ever recur. If it has read more values, it continues.
+/// The limit for the check after [`LOOK_STRINGS`] new strings. If at most this number of values have been added since the last
+/// check, strings hardly ever recur. Then the builder stops looking up strings.
 const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {
@@ -49,7 +49,8 @@ impl DictionaryBuilder {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// Expects at least `strings` strings in total. Reserves memory for them if strings hardly ever recur.
+    /// Raises the number of expected strings to `strings`, unless it is already higher. If strings hardly ever recur, also reserves
+    /// memory for `strings` strings in total.
     pub(super) fn reserve(&mut self, strings: usize) {
         self.expected = self.expected.max(strings);
         // In any other column, the number of distinct strings usually stays small.

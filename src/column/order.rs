@@ -62,8 +62,8 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
 
 /// The minimum number of strings for the radix sort. For fewer strings, the standard sort is used, because it is then faster.
 const MANY: usize = 512;
-/// The minimum average length of the ascending sequences in a list for the standard sort, which merges such sequences. For a
-/// smaller average length, the radix sort is faster.
+/// The minimum average length of ascending sequences for which the standard sort is used. The standard sort merges such sequences.
+/// If they are shorter on average, the radix sort is faster.
 const RUN: usize = 8;
 /// The number of low bits of a sort word. They contain the index of a string within its range. The other bits are the upper bits of
 /// [`Ranked::eight`].

@@ -21,10 +21,11 @@ pub(crate) enum Ordinals {
 }
 
 impl Ordinals {
-    /// Encodes `values` in the narrowest form. No value may be less than `base`. If `base` is `None`, the values are stored in full
-    /// width.
+    /// Encodes `values` in the narrowest form. Only fillers may be less than `base`. If `base` is `None`, the values are stored in
+    /// full width.
     ///
-    /// `counts` returns false for the index of a filler. A filler may have any value, and its value may change.
+    /// `counts` takes an index. It returns true if the value at this index counts, and false if it is a filler. Fillers may be any
+    /// numbers, and the encoding may change them.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
         let Some(base) = base else { return Self::Wide(values.into()) };
         // The step is a constant, so that the compiler can replace the division by a multiplication.

@@ -36,8 +36,9 @@ pub(crate) struct Postings {
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {
-    /// Creates the postings of `distinct` codes. `occurrences` is called twice. It returns pairs of a row and a code, without
-    /// duplicates and in ascending order of rows.
+    /// Creates the postings of a column. `distinct` is the number of codes, and `rows` is the number of rows of the batch.
+    /// `occurrences` is called twice. Both calls return the same pairs of a row and a code, without duplicates and in ascending
+    /// order of rows.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
         rows: usize,
         distinct: usize,
@@ -63,8 +64,8 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Creates the postings of a single-valued column with one-byte codes. Processes 64 rows at a time. `present` selects the rows
-    /// with a value.
+    /// Creates the postings of a single-valued column with one-byte codes. Processes 64 rows at a time. `distinct` is the number of
+    /// codes, and `present` selects the rows with a value.
     pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
         let rows = values.len();
         // Returns for each group of 64 rows: its index, its codes, and a word. A bit of the word is set if its row exists and has a
@@ -122,8 +123,8 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Creates the postings of a multi-valued column. A row may have the same value more than once. `ends` contains the end index
-    /// of the values of each row. `code` returns the code of a value.
+    /// Creates the postings of a multi-valued column. A row may have the same value more than once. `distinct` is the number of
+    /// codes. `ends` contains the end index of the values of each row. `code` returns the code of a value.
     pub(crate) fn of_many<C>(distinct: usize, ends: &[u32], values: &[C], code: impl Fn(&C) -> u32) -> Self {
         let mut last_rows = vec![u32::MAX; distinct];
         let occurrences = rows_of_values(ends, values.len()).into_iter().zip(values.iter().map(code));

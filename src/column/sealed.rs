@@ -163,9 +163,9 @@ impl Column {
         }
     }
 
-    /// Returns the range of the elements of `level + 1` that a range of elements of `level` contains. For innermost elements,
-    /// returns the range of their values. At level 0, the elements are the rows. The field must be below at least `level` arrays of
-    /// objects.
+    /// Returns the elements of level `level + 1` that are inside the elements `range` of level `level`. If `level` is the innermost
+    /// level, returns the values in these elements. The argument and the result are index ranges. At level 0, the elements are the
+    /// rows. The field must be below at least `level` arrays of objects.
     #[inline]
     pub(crate) fn below(&self, level: usize, range: Range<usize>) -> Range<usize> {
         match (&self.elements, &self.layout) {
@@ -186,7 +186,8 @@ impl Column {
         self.elements.as_ref().map_or(1, |elements| elements.levels())
     }
 
-    /// Replaces the elements that the values belong to. Returns a fault if the elements of a row do not contain exactly its values.
+    /// Replaces the elements that the values belong to. Returns an error if the elements of a row do not contain exactly the values
+    /// of the row.
     #[cfg(feature = "store")]
     pub(crate) fn set_elements(&mut self, elements: Option<Box<Elements>>) -> Result<(), String> {
         self.elements = elements;
@@ -208,9 +209,10 @@ impl Column {
         }
     }
 
-    /// Returns the list of ends of a level. For each element, it has the end index of its elements of the next level, or of its
-    /// values. At level 0, the elements are the rows. Returns `None` if there are no elements. Also returns `None` for the
-    /// innermost level if the column stores no elements. Then each element has one value, with the same index.
+    /// Returns the list of ends of a level, with one entry for each element. The entry is the end index of the elements of the next
+    /// level in this element. At the innermost level, it is the end index of the values in this element. At level 0, the elements
+    /// are the rows. Returns `None` if no row has an element. Also returns `None` for the innermost level if the field `elements`
+    /// is `None`, because each element has exactly one value. In this case, the index of an element is also the index of its value.
     pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
         match (&self.elements, &self.layout) {
             (Some(elements), _) => Some(elements.ends_of(level)),

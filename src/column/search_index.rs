@@ -37,8 +37,8 @@ pub(super) const FEWEST_STRINGS: usize = if cfg!(debug_assertions) { 3 } else { 
 /// take more time.
 const LISTED: usize = 1 << 7;
 
-/// The index collects the rows of the codes only if they are at most an eighth of the rows of the column: 1 / `SCANNED_FRACTION`.
-/// If there are more, a scan of the codes of all rows is faster.
+/// The index collects the rows of given codes only if these rows are at most 1/`SCANNED_FRACTION` of the rows of the column. If
+/// there are more such rows, a scan of the codes of all rows is faster.
 const SCANNED_FRACTION: usize = 8;
 
 impl SearchIndex {

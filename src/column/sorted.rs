@@ -15,8 +15,8 @@ use super::sorted_rows::{KEY_STEP, SortedRows};
 /// The rows of a single-valued column of an ordered type that have a value, sorted by value and then by row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sorted<'c> {
-    /// The rows are in order of value as they are stored. Contains the number of sorted rows: all rows of the batch, or 0 if no row
-    /// has a value.
+    /// The rows of the batch are already stored in order of value. Contains the number of sorted rows. This is the number of rows
+    /// of the batch, or 0 if no row has a value.
     AsStored(usize),
     Listed(&'c SortedRows),
 }
@@ -47,8 +47,8 @@ impl<'c> Sorted<'c> {
         }
     }
 
-    /// Converts a range of steps to an index range of the sorted rows. Step 0 is the first sorted row. If `descending`, step 0 is
-    /// the last sorted row, and steps count backwards.
+    /// Converts `steps`, a range of positions in ascending or descending order, to an index range of the sorted rows. In ascending
+    /// order, positions and indexes are equal. In descending order, position 0 is the last sorted row.
     pub(crate) fn places(self, steps: Range<usize>, descending: bool) -> Range<usize> {
         let len = self.len();
         let steps = steps.start.min(len)..steps.end.min(len);

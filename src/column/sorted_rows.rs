@@ -66,7 +66,8 @@ impl SortedRows {
         self.batch_rows.div_ceil(LANES)
     }
 
-    /// Returns the number of sorted rows before the fence nearest to the index `place` of a sorted row, and the set of these rows.
+    /// Finds the fence that is nearest to the index `place` in the sorted rows. Returns the number of sorted rows before this
+    /// fence, and the set of these rows.
     fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
         let len = self.rows.len();
         let whole = (place + FENCE / 2) / FENCE;
@@ -90,9 +91,9 @@ impl SortedRows {
     /// Returns the rows of `part`, an index range of the sorted rows, as two pieces. Each piece is a set of rows and a list of
     /// rows. To get the rows of `part`, subtract the second set from the first, then invert the bit of each listed row.
     ///
-    /// The first set contains the sorted rows before the fence nearest to the end of `part`. The second set contains the sorted
-    /// rows before the fence nearest to the start of `part`. If `part` is short, both sets are empty, and the first list contains
-    /// the rows of `part`.
+    /// The first set contains the sorted rows before the fence that is nearest to the end of `part`. The second set contains the
+    /// sorted rows before the fence that is nearest to the start of `part`. If `part` is short, both sets are empty, and the first
+    /// list contains the rows of `part`.
     pub(crate) fn pieces(&self, part: Range<usize>) -> [(RowSet<'_>, &[u16]); 2] {
         let rows = |places: Range<usize>| &self.rows[places];
         if part.len() <= Self::LISTED {

@@ -7,8 +7,8 @@
 //! blocks. The *index text* of a string is a normalised form of the string. The *windows* of an index text are short parts of it,
 //! which overlap: at most one window starts at each character. A hash function assigns each window to a bitmap. The bit of a block
 //! is set in a bitmap if a string of the block has a window of that bitmap. So the index is a Bloom filter for each block. It is
-//! stored "bit-sliced": a bitmap has the same bit of the filters of all blocks. Therefore, a search reads only a few short bitmaps,
-//! each from its start to its end.
+//! stored "bit-sliced": bitmap `i` consists of bit `i` of the filter of each block. Therefore, a search reads only a few short
+//! bitmaps, each from its start to its end.
 //!
 //! ```text
 //! code 0   García      index text garcia      windows gar arc rci cia       block 0
@@ -19,24 +19,25 @@
 //! bitmap of `pez`    0 1 …
 //! ```
 //!
-//! A search computes the windows of the searched text, and intersects their bitmaps. The blocks in the intersection are
+//! A search computes the windows of the text that it searches for, and intersects their bitmaps. The blocks in the intersection are
 //! *candidates*. The caller tests each string of these blocks exactly.
 //!
 //! # Windows
 //!
-//! A window has two characters if both are at U+0800 or above, such as two Han characters. Otherwise, it has three characters. So
-//! the characters of a part of a text decide if the part is a window. Therefore, if a text contains another text, it has all
-//! windows of the other text. A text that is too short has no window. A search for such a text tests all strings.
+//! Two adjacent characters are a window if both are at U+0800 or above, such as two Han characters. Three adjacent characters are a
+//! window unless the first two are such a pair. So the characters around a part of a text do not affect whether the part is a
+//! window. Therefore, if a text contains another text, it has all windows of the other text. A text that is too short has no
+//! window. A search for such a text tests all strings.
 //!
 //! # Soundness: each string that matches is in a candidate
 //!
 //! Let F be [`fold`](crate::value::fold) and N the function that drops all characters with a canonical combining class other than
 //! zero. The index text is I(s) = N(F(s)), computed by [`folded_starters`]. F consists of functions that replace each character,
 //! independently of the characters around it: compatibility decomposition, removal of nonspacing marks, and full case folding. The
-//! only other step is the canonical ordering after each decomposition. It only permutes adjacent characters that N drops. Each
-//! character that N drops, and that is not a nonspacing mark, folds to characters that N drops. A test in `value/fold.rs` checks
-//! this for each character of Unicode. So the permutations change nothing that remains after N, and I is computed character by
-//! character: I(ab) = I(a) I(b). There are two kinds of patterns:
+//! only other step is the canonical ordering after each decomposition. It only permutes adjacent characters with a combining class
+//! other than zero. Each of these characters disappears in I: F removes it, or folds it to characters that N drops. A test in
+//! `value/fold.rs` checks this for each character of Unicode. So the permutations change nothing that remains after N, and I is
+//! computed character by character: I(ab) = I(a) I(b). There are two kinds of patterns:
 //!
 //! - `$substring v`: if s contains v, then s = a v b, and I(s) = I(a) I(v) I(b). So I(s) contains I(v), and has all windows of
 //!   I(v).
@@ -50,11 +51,12 @@
 //!
 //! The index has one byte, 8 bits, for each window. It estimates the number of windows from the size of the strings. It has at most
 //! [`MOST_BYTES`] bytes for each string. With 8 bits for each window, about 12 % of the bits of a bitmap are set. So each window of
-//! the searched text keeps about an eighth of the blocks that do not match. A text of five letters has three windows, which keep
-//! 0.2 % of these blocks. Strings of more than 24 letters have fewer bits for each window: with 100 letters, 43 % of the bits are
-//! set. Blocks of one string would not reduce the number of tested strings. But their bitmaps would be eight times as long.
-//! Building the index takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import. `benches/peers`,
-//! requests x2 and x3, measure the gain.
+//! the text that is searched for keeps about an eighth of the blocks that do not match. A text of five letters has three windows,
+//! which keep 0.2 % of these blocks. Strings of more than 24 letters have fewer bits for each window: with 100 letters, 43 % of the
+//! bits are set. Blocks of one string would not be more precise. In an index of the same size, the same share of the bits would be
+//! set, so each window would keep the same share of the blocks. But each bitmap would be eight times as long. Building the index
+//! takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import. `benches/peers`, requests x2 and
+//! x3, measure the gain.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -80,9 +82,9 @@ pub(super) const MOST_BYTES: usize = 22;
 /// The minimum number of bitmaps, even if the strings are very short.
 const FEWEST_BITMAPS: usize = 64;
 
-/// The maximum number of windows of a searched text whose bitmaps are intersected. In an index of strings of 100 letters, about one
-/// in a million of the blocks that do not match then remains. In an index of shorter strings, fewer of these blocks remain. More
-/// windows would only take more time.
+/// The maximum number of windows of a text whose bitmaps are intersected. In an index of strings of 100 letters, this number of
+/// windows keeps about one in a million of the blocks that do not match. In an index of shorter strings, it keeps fewer of these
+/// blocks. More windows would only take more time.
 const MOST_WINDOWS: usize = 16;
 
 /// An index for substrings of the strings of a dictionary. The [module docs](self) describe it.
@@ -94,7 +96,7 @@ pub(crate) struct SubstringIndex {
     words: Slice<u64>,
 }
 
-/// The hashes of the windows of a searched text. There is at least one hash.
+/// The hashes of the windows of the texts that a search looks for. There is at least one hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Windows(SmallVec<[u32; 4]>);
 
@@ -142,8 +144,8 @@ impl SubstringIndex {
         Self { strings, words: words.into() }
     }
 
-    /// Returns the ranges of the codes of all candidates, in ascending order. A candidate may have all windows of at least one of
-    /// these texts.
+    /// Returns the ranges of the codes of all candidates, in ascending order. A block is a candidate if, for at least one item of
+    /// `texts`, the bitmaps of all windows of the item contain the block.
     pub(crate) fn candidates(&self, texts: &[Windows]) -> SmallVec<[Range<usize>; 8]> {
         let width = width(self.strings);
         let mut any: SmallVec<[u64; 128]> = SmallVec::from_elem(0, width);

@@ -1,10 +1,10 @@
 //! Recognises the operators of other query languages, and chooses what an error message advises to write instead.
 //!
 //! A *foreign operator* is the spelling of an operator in another query language, such as `$nin` or `IS NOT NULL`. The table
-//! [`FOREIGN_OPERATORS`] serves both JSON bodies and the text syntax. Plain synonyms of an operator are in the row of the
-//! [`Operator`] instead. A row of `FOREIGN_OPERATORS` maps spellings to a [`Meaning`]. [`ForeignOperator::advice`] turns the
-//! meaning into an equivalent operator, if the field allows this operator, or into an [`Unsupported`] test. The advice never
-//! contains an operator that the request may not use.
+//! [`FOREIGN_OPERATORS`] serves both JSON bodies and the text syntax. Plain synonyms of an [`Operator`], such as `eq` for `=`, are
+//! not in this table, but in the table of operators (`operator/table.rs`). A row of `FOREIGN_OPERATORS` maps spellings to a
+//! [`Meaning`]. [`ForeignOperator::advice`] turns the meaning into an equivalent operator, if the field allows this operator, or
+//! into an [`Unsupported`] test. The advice never contains an operator that the request may not use.
 
 use super::foreign_search::Search;
 use super::unsupported::{Unsupported, is_no_value, is_relative_time};
@@ -248,7 +248,7 @@ impl ForeignOperator {
         }
     }
 
-    /// Returns the test that the spelling expresses, if at least one language of requests does not support it.
+    /// Returns the test that the spelling expresses, if at least one [`Language`] does not support it.
     ///
     /// Returns `None` for any other spelling, and if the test depends on the field.
     pub(super) const fn unsupported(self) -> Option<Unsupported> {
@@ -287,8 +287,8 @@ impl ForeignOperator {
         )
     }
 
-    /// Returns the advice for this operator when `values` values follow it. `holds` has the properties of the field. It is `None`
-    /// for an unknown field.
+    /// Returns the advice for this operator. `values` is the number of values after the operator. `holds` has the properties of the
+    /// field, and is `None` for an unknown field.
     pub(super) fn advice(self, holds: Option<Holds>, values: usize, language: Language) -> Advice {
         let is_list = holds.map(|holds| holds.is_list);
         let operator = match self.meaning {
@@ -455,8 +455,10 @@ pub(super) fn is_quantifier(word: &str) -> bool {
         .any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// Returns the unsupported test that `value` expresses if it is used with `advice` on a timestamp field: a relative time, or a
-/// whole day where only an instant is allowed. Returns `None` if the language supports the value.
+/// Returns the unsupported test that `value` expresses after an operator of another language. The field is a timestamp field, and
+/// `advice` is the advice for the operator. A relative time expresses [`Unsupported::RelativeTime`]. A whole day expresses
+/// [`Unsupported::Day`] if the equivalent operator takes only instants. Returns `None` in all other cases, such as for a value that
+/// the language supports.
 pub(super) fn meant_by_time(advice: Advice, value: &str, language: Language) -> Option<Unsupported> {
     if language == Language::Text && is_moment(value) {
         return None;

@@ -1,5 +1,4 @@
-//! Finds the equivalent operator for a search inside a string that is written as in another query language, such as
-//! `like "Gar%"`.
+//! Translates searches inside strings from other query languages: finds the equivalent operator for a search such as `like "Gar%"`.
 
 use super::unsupported::Unsupported;
 use crate::operator::Operator;

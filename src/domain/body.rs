@@ -15,7 +15,8 @@ use crate::limits::Limits;
 /// The members that a body may have, and the meaning of `null`.
 pub(super) struct BodySchema {
     pub(super) members: &'static [(&'static str, ValueKind)],
-    /// True if `null` clears a member, and the body must have at least one member. If false, `null` is treated as absent.
+    /// True if `null` clears a member. In this case, the body must have at least one member. If false, `null` is treated as absent,
+    /// and the body may be empty.
     pub(super) clears: bool,
 }
 

@@ -105,16 +105,16 @@ pub(super) struct Merged {
     pub(super) by: &'static str,
 }
 
-/// Merges an imported applicant with the stored applicant. Returns an empty list if clients have changed no member of the stored
-/// applicant. Also returns an empty list if they changed only members of `companyInfo`, and the imported applicant is not a
-/// company. Clients can have changed members of both `info` and `companyInfo` only if the type of the applicant has changed. Then
-/// the result has up to two values, one for each object. The text of the last value is to be stored.
+/// Merges an imported applicant with the stored applicant. The result has a value for `info` if clients have changed members of
+/// `info` in the stored applicant. It has a value for `companyInfo` if clients have changed members of `companyInfo`, and the
+/// imported applicant is a company. Clients change `info` of individuals and `companyInfo` of companies. So the result has both
+/// values only for an applicant whose type has changed. The caller stores the text of the last value.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
-/// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. If it has a time for a member, this time is a
-/// fourth date of the member. Times are compared with a precision of one second. If the imported applicant is a company, all
-/// members of `info` but `companyInfo` are replaced. The members of `companyInfo` are merged in the same way, with
-/// `companyInfoChangedAt`, if both applicants are companies.
+/// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. If it has a later time for a member, this time is
+/// the date of this member. Times are compared with a precision of one second. If the imported applicant is a company, all members
+/// of `info` except `companyInfo` are replaced. If both applicants are companies, the members of `companyInfo` are merged in the
+/// same way, with `companyInfoChangedAt`.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.
@@ -154,7 +154,8 @@ fn merge_company(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
 }
 
 /// Merges the members of an object that clients have changed. Returns the members that were kept, and those that were overwritten.
-/// `date` is the date of the imported data, and `times` are its own times of change. With `replaces_all`, all are overwritten.
+/// `date` is the date of the imported data, and `times` contains the times of change in the imported data. If `replaces_all` is
+/// true, all members are overwritten.
 fn merge_fields(
     changed: Vec<(&'static str, String)>,
     (old, new): (&Members<'_>, &mut Members<'_>),
@@ -248,7 +249,8 @@ fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>>
 }
 
 /// Returns the record of an imported applicant with the origins ([`COPIED_FROM`]) of the stored applicant. Returns `None` if the
-/// stored applicant is no copy, or if the imported record has origins itself. An import must not hide that an applicant is a copy.
+/// stored applicant is not a copy, or if the imported record has origins itself. An import must not hide that an applicant is a
+/// copy.
 pub(super) fn with_origins(stored: &str, incoming: &str) -> json::Result<Option<String>> {
     if !stored.contains(COPIED_FROM) && !stored.contains("\\u") {
         return Ok(None);

@@ -32,14 +32,15 @@ pub(super) struct Checked<'t> {
     pub(super) faults: Vec<Error>,
     /// The number of time values that have no UTC offset, although the interface document requires an offset.
     pub(super) without_zone: u64,
-    /// The steps that the interface document does not list, each with an error that has its path.
+    /// The names of verification steps in the record that the interface document does not list. Each name has an error that
+    /// contains the path of the step.
     pub(super) unknown_steps: Vec<(String, Error)>,
 }
 
 /// Checks that a text is a valid record of a schema.
 ///
-/// Each fault removes the smallest optional part that contains it. Such a part is an optional member, or an element of a list that
-/// may be incomplete.
+/// The smallest optional part that contains a fault is left out of the text to store. An optional part is an optional member, or an
+/// element of an optional list.
 ///
 /// Complexity: linear in the length of the text.
 ///

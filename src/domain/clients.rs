@@ -1,8 +1,8 @@
 //! The applicants that a caller may see (`Clients`), and the index that finds applicants by client.
 //!
-//! The index consists of records without text. There is one for each applicant that has a client: its key has the client and the
-//! applicant. An import of applicants writes the index in its transaction. [`index_clients`] creates it for a file that an earlier
-//! version of this library has written.
+//! The index consists of records without text. There is one for each applicant that has a client. The key of the record consists of
+//! the client and the id of the applicant. An import of applicants writes the index in its transaction. [`index_clients`] creates
+//! it for a file that an earlier version of this library has written.
 
 use serde::Deserialize;
 
@@ -17,9 +17,9 @@ const IS_COMPLETE: &str = "";
 
 /// The clients whose applicants a caller may see.
 ///
-/// The lookup of an applicant uses a key that begins with a client of the caller. So for an applicant of another client it reads
-/// the same entries as for an unknown applicant, finds nothing, and continues with the same code. A lookup of the record by its id
-/// alone would read and check a record of another client. That would take longer than the lookup of an unknown applicant.
+/// The lookup of an applicant uses a key that begins with a client of the caller. So for an applicant of another client, the lookup
+/// reads the same entries as for an unknown applicant. It finds nothing, and continues with the same code. A lookup of the record
+/// by its id alone would read and check a record of another client. That would take longer than the lookup of an unknown applicant.
 ///
 /// A record that was found must still name one of the clients. So a wrong entry of the index can hide an applicant, but never show
 /// one.
@@ -32,13 +32,15 @@ pub(crate) enum Clients<'c> {
 }
 
 impl Clients<'_> {
-    /// Returns false if the index shows that the caller may not see the applicant. Must be the first access to an applicant: only
-    /// if the result is true, its records may be measured or read. For [`All`](Self::All), reads nothing and returns true.
+    /// Returns false if the index shows that the caller may not see the applicant. Call this method before any other access to the
+    /// applicant. If it returns false, do not read the records of the applicant or their sizes. For [`All`](Self::All), reads
+    /// nothing and returns true.
     pub(super) fn list(self, records: &Records<'_>, applicant_id: &str) -> Result<bool, StoreError> {
         self.is_listed(applicant_id, |key| records.get(CLIENT_APPLICANTS, key))
     }
 
-    /// Returns the record of a [listed](Self::list) applicant. Returns `None` if it is unknown or names none of the clients.
+    /// Returns the record of a [listed](Self::list) applicant. Returns `None` if the applicant is unknown, or if its record names
+    /// none of the clients.
     pub(super) fn get(self, records: &Records<'_>, applicant_id: &str) -> Result<Option<String>, StoreError> {
         Ok(records.get(APPLICANTS, applicant_id)?.filter(|text| self.include(text)))
     }
@@ -55,8 +57,8 @@ impl Clients<'_> {
         Ok(records.get(APPLICANTS, applicant_id)?.filter(|text| self.include(text)))
     }
 
-    /// Returns true if the index has an entry that joins the applicant with one of the clients. `get` reads an entry. For
-    /// [`All`](Self::All), reads nothing and returns true.
+    /// Returns true if the index has an entry for the applicant and one of the clients. The parameter `get` is a function that
+    /// reads the entry with a key. For [`All`](Self::All), reads nothing and returns true.
     fn is_listed(
         self,
         applicant_id: &str,
@@ -88,8 +90,9 @@ impl Clients<'_> {
     }
 }
 
-/// Returns the key of an index entry. Neither a client nor the id of a stored applicant contains a control character. So a key with
-/// an id of a request is equal to that of an entry only if both parts are equal.
+/// Returns the key of an index entry. In the keys of entries, neither the client nor the id of the applicant contains a control
+/// character. So a key is equal to the key of an entry only if both parts are equal, even if a request contains a hostile
+/// `applicant_id`.
 fn entry_key(client: &str, applicant_id: &str) -> String {
     format!("{client}\0{applicant_id}")
 }

@@ -64,7 +64,7 @@ static FIELDS: [Compared; 21] = {
 /// The result of a comparison.
 #[derive(Serialize)]
 struct Comparison {
-    /// The paths that were compared, also those with equal values and those without values.
+    /// All paths that were compared, including paths with equal values and paths without values.
     compared: Vec<&'static str>,
     differences: Vec<Difference>,
 }
@@ -91,13 +91,14 @@ enum DifferenceKind {
 }
 
 /// Returns the fields in which `info` and `fixedInfo` of an applicant differ, as JSON, for a caller who sees only the applicants of
-/// `clients`. `fields` are the values of the query parameter `fields`, which may occur once. A value is a list of paths, separated
-/// by commas. Without paths, all fields for the type of the applicant are compared, except for transliterations.
+/// `clients`. `fields` has one item for each occurrence of the query parameter `fields`. The parameter may occur at most once. An
+/// item is a list of paths, separated by commas. Without paths, all fields for the type of the applicant are compared, except for
+/// transliterations.
 ///
 /// The given data of a company are members of `fixedInfo.companyInfo`, or else of `fixedInfo` itself.
 ///
-/// Texts are equal if all code points are. Countries are equal, too, if both codes denote the same country: `RKS` and `XKX`. If
-/// `sees_personal_data` is false, values about persons are left out.
+/// Two texts are equal if they consist of the same code points. Two country codes are also equal if they denote the same country;
+/// only `RKS` and `XKX` do. If `sees_personal_data` is false, values about persons are left out.
 ///
 /// # Errors
 /// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an unknown path and for a repeated parameter, and
@@ -194,8 +195,8 @@ fn object(of: &Members<'_>, name: &str) -> String {
 struct Side<'t> {
     own: Members<'t>,
     company: Members<'t>,
-    /// True if members of `companyInfo` may also be members of the object itself, as in the `fixedInfo` of a company. The steps of
-    /// a level look for them there.
+    /// True if members of `companyInfo` may also be members of the object itself. This is the case for the `fixedInfo` of a
+    /// company, because a verification step can require members of `fixedInfo` only.
     is_flat: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The copy of a profile: with a share token, a client copies the profile of an applicant to a new applicant, which belongs to this
+//! Copies a profile: a client with a share token copies the profile of an applicant to a new applicant, which belongs to this
 //! client.
 
 use chrono::{DateTime, Utc};
@@ -56,17 +56,17 @@ pub(crate) struct CopyIds<'c> {
 /// The copy is an applicant with a new id. It belongs to the client that the body names, or to the only client of the caller. Its
 /// record lists its origins, which no answer shows. The documents and AML cases are copied, without the names of those who reviewed
 /// hits. The decisions on hits are copied without their `version`. So they do not count as reviews by a client, and an import can
-/// replace them. The use of the token and the copy are one transaction: both are stored, or neither. The transaction is on disk
-/// when the call returns. Of concurrent calls with one token, one succeeds. The record of the used token has the ids of the copy,
-/// so that an operator finds a copy whose answer was lost.
+/// replace them. One transaction stores the copy and marks the token as used. The transaction is on disk when the call returns. If
+/// several concurrent calls use the same token, only one of them succeeds. The record of the used token has the ids of the copy, so
+/// that an operator finds a copy whose answer was lost.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
 /// another client. Also returns this error if the applicant was moved to another client after the share token was created. The same
 /// error is returned if the app token that created the share token may no longer share the applicant. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and for a body without a client, unless the caller has only
-/// one. Also returns this error for a profile whose records are larger than [`MOST_BYTES`] or more than [`MOST_RECORDS`]. Returns
-/// an error if the store cannot be read or written, or if the system cannot provide random numbers.
+/// one client. Also returns this error for a profile whose records are larger than [`MOST_BYTES`] or more than [`MOST_RECORDS`].
+/// Returns an error if the store cannot be read or written, or if the system cannot provide random numbers.
 pub(crate) fn copy_profile_in(
     store: &Store,
     request: CopyRequest<'_>,

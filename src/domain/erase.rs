@@ -21,8 +21,8 @@ const APPLICANT_ID: &str = "applicantReference.applicantId";
 /// Returns the erasure of an applicant, for [`Store::erase`](crate::Store::erase): the record of the applicant, its documents, its
 /// AML cases, its share tokens, its entries in the indexes, and all cases whose `applicantReference.applicantId` is this id.
 ///
-/// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary. So do copies of the
-/// profile, which [`copies_of_applicant`] finds.
+/// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary. Copies of the profile
+/// stay, too; [`copies_of_applicant`] finds them.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, erasure_of_applicant, import_records};
@@ -38,8 +38,8 @@ const APPLICANT_ID: &str = "applicantReference.applicantId";
 /// ```
 ///
 /// # Errors
-/// Returns an error if the catalogue has no visible field `applicantReference.applicantId`: then nothing says which cases are those
-/// of the applicant.
+/// Returns an error if the catalogue has no visible field `applicantReference.applicantId`, because the cases of the applicant
+/// cannot be found without it.
 pub fn erasure_of_applicant(catalog: &Catalog, id: &str) -> Result<Erasure, Errors> {
     let prefix = applicant_key(id, "");
     let own = id.to_owned();

@@ -34,7 +34,8 @@ static BODY: BodySchema = BodySchema {
     clears: false,
 };
 
-/// The maximum version in a body. Every program reads integers up to it exactly.
+/// The maximum version in a body. Programs that convert JSON numbers to 64-bit floating-point numbers represent all integers up to
+/// this one exactly.
 const MOST_VERSION: u64 = (1 << 53) - 1;
 
 /// A request for a review.
@@ -53,10 +54,10 @@ pub(crate) struct ReviewRequest<'r> {
 /// Sets the review of a hit, and returns it as JSON, with the ids of the AML case and of the hit. Calls `note` with these ids.
 ///
 /// The body has `amlCaseId` and `hitId`, and at least one of `matchStatus` and `whitelisted`. If the body lacks one of the last
-/// two, the review keeps the value of this member. The review gets the time `now` and the name of the app token (`reviewedBy`). It
-/// also gets the name of the reviewer in the body, or else the name of the app token. Concurrent reviews are serialized. If the
-/// body has `ifVersion`, the review must still have this version. A hit without a review, or with a review without a version, has
-/// the version 0. The change is on disk when the call returns.
+/// two, the review keeps the value of this member. `modifiedAt` of the review becomes `now`. `reviewedBy` becomes the name of the
+/// app token. `reviewerName` becomes the name of the reviewer in the body, or the name of the app token if the body has no
+/// `reviewerName`. Concurrent reviews are serialized. If the body has `ifVersion`, the review must still have this version. A hit
+/// without a review, or with a review without a version, has the version 0. The change is on disk when the call returns.
 ///
 /// # Errors
 /// Returns [`NotFound`](super::DomainErrorKind::NotFound) if the applicant, the active AML case or the hit is unknown. Returns
@@ -151,7 +152,7 @@ pub(super) struct MergedReviews {
     pub(super) kept: Vec<String>,
     /// The ids of the hits that get the review of the import, because it is later.
     pub(super) replaced: Vec<String>,
-    /// The ids of the hits that a client had reviewed, and that are gone, because the import lacks these hits.
+    /// The ids of the hits that a client had reviewed, and that were removed, because the import lacks them.
     pub(super) removed: Vec<String>,
 }
 
@@ -159,8 +160,8 @@ pub(super) struct MergedReviews {
 struct Stored {
     text: String,
     version: u64,
-    /// True if a client has made the review. Otherwise, the review is from an import: it replaced a review by a client, or a vendor
-    /// has set its `version`.
+    /// True if a client has made the review. If false, the review is from an import. In this case, it has a `version` because it
+    /// replaced a review by a client, or because the imported data has a member `version`.
     is_of_client: bool,
 }
 

@@ -7,7 +7,8 @@ use super::schemas::REVIEW_VERSION;
 use crate::error::{Error, ErrorKind};
 use crate::json;
 
-/// The members of a review that show that a client has made it, or name the reviewer. A copy of a profile does not have them.
+/// The members of a review that name the reviewer, or that show that a client has made the review. Copies of profiles do not have
+/// these members.
 const REVIEWERS: [&str; 3] = ["reviewerName", "reviewedBy", REVIEW_VERSION];
 
 /// Returns the texts of the hits. `hits` is the text of the member `hits`.
@@ -33,7 +34,8 @@ pub(super) fn list<'t>(elements: impl IntoIterator<Item = &'t str>) -> String {
     out
 }
 
-/// Returns the hits without the members that show that a client has reviewed them, or name the reviewer.
+/// Returns a copy of the hits. Leaves out the members that name the reviewer of a hit, or that show that a client has reviewed the
+/// hit.
 ///
 /// # Errors
 /// Returns an error if the text is not a list of hits.

@@ -109,7 +109,7 @@
 //! | Russian | | `RUS`; `KGZ`, `MNG`, `TJK`, `TKM`, `UZB`, which transliterate the letters like Russia | ICAO Doc 9303 part 3, section 6 |
 //! | Ukrainian | `і ї є ґ`, `-ський` | `UKR` | Resolution 55 of the Cabinet of Ministers, 2010 |
 //! | Belarusian | `ў` | `BLR` | Instructions 288 (2008) and 200 (2010) of the Ministry of the Interior |
-//! | Serbian | `ђ ћ` | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO, with its exceptions for Serbian, except that `г` is G; `ђ` is D |
+//! | Serbian | `ђ ћ` | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO with its exceptions for Serbian, but `г` is G, not H; `ђ` is D, as in ICAO's table |
 //! | Macedonian | `ѓ ќ ѕ` | `MKD` | ICAO, with its exceptions for Macedonian |
 //! | Bulgarian | `ъ` as a vowel | `BGR` | Transliteration Act, 2009 |
 //! | Kazakh | `ә ғ қ ң ө ұ ү һ` | `KAZ` | ICAO; its own letters are written without their marks |
@@ -120,12 +120,13 @@
 //! `tests/data/domain/names` has at least ten surnames in each of these languages except Russian, and the sources of the rules. The
 //! rules of three languages are less certain than the others:
 //!
-//! - *Belarusian*: Instruction 288 governs the population register, from which passports are issued. Instruction 200 leaves out the
-//!   marks of Instruction 288, and writes `г` as H. Older passports follow ICAO's table: Maryia, not Maryja.
+//! - *Belarusian*: Instruction 288 governs the population register, from which passports are issued. Instruction 200 governs
+//!   passports. It leaves out the marks of Instruction 288, and writes `г` as H. Older passports follow ICAO's table: Maryia, not
+//!   Maryja.
 //! - *Armenian*: Regulation 220-N of the Government (3 March 2011) is for geographical names in English. Its text has `ծ` ts, `ձ`
 //!   dz, `ղ` gh, `ճ` ch, `ք` k, `փ` p, `խ` kh and `ժ` zh. The UNGEGN Working Group on Romanization Systems deduced the other
-//!   letters from its list of places (8 November 2011). Passports follow Government Decision 725-N (2017). Its table was not
-//!   available to the authors of this library.
+//!   letters from the place names in the regulation (8 November 2011). Passports follow Government Decision 725-N (2017). Its table
+//!   was not available to the authors of this library.
 //! - *Kazakh*: according to the same working group (version 4.0, 2016), Kazakhstan has no national standard. The letters that
 //!   Kazakh shares with Russian follow ICAO's table. Its own letters, which that table lacks, are written `ә` A, `ғ` G, `қ` K,
 //!   `ң` N, `ө` O, `ұ` and `ү` U, `һ` H.
@@ -150,8 +151,9 @@
 //!   step requires. This follows the wording of the interface document.
 //! - `forbidden` is true if the step does not accept the type or the country of one of its documents.
 //! - A step without documents and data is `null`. A step that has only data has no `reviewResult`.
-//! - `stepStatuses` has one entry for each part of the step `COMPANY`. A part without documents is `init`. It is `pending` if the
-//!   step is unchecked, or if one of its images or checks has no review. Otherwise, it is `completed`.
+//! - `stepStatuses` has one entry for each part of the step `COMPANY`. A part without documents is `init`. A part with documents is
+//!   `pending` if the step is unchecked, or if one of the part's images or checks has no review. In all other cases, the part is
+//!   `completed`.
 
 mod aml;
 mod body;

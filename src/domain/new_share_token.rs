@@ -1,4 +1,4 @@
-//! Creates share tokens, for the host and for clients, and removes those that have expired.
+//! Creates share tokens, for the host and for clients, and removes expired share tokens.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -20,8 +20,8 @@ const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 /// token also counts for 24 hours after its creation, even if it has expired.
 const MOST_TOKENS: usize = 1000;
 
-/// The number of share tokens that the creation of a share token checks in each record kind, to remove expired ones. The checked
-/// tokens may have been created by any app token.
+/// The number of stored share tokens that are checked in each record kind when a new share token is created. Expired share tokens
+/// are removed. The check does not depend on the app tokens that created the stored share tokens.
 const SWEPT: usize = 64;
 
 /// The body with which a client creates a share token. All members are optional.
@@ -115,8 +115,8 @@ fn store_new(
     Ok(token)
 }
 
-/// Returns the key of the index entry of a share token. The mark of an app token contains one `:`, which is its last character. So
-/// the key of an entry begins with the mark of only one app token.
+/// Returns the key of the index entry of a share token. `maker` identifies an app token. It contains one `:`, which is its last
+/// character. So the key of an entry begins with the `maker` of only one app token.
 fn entry_key(maker: &str, key: &str) -> String {
     format!("{maker}{key}")
 }

@@ -20,8 +20,8 @@ use crate::store::Store;
 /// The answer has only members that the interface document lists. If the record of the applicant has no `requiredIdDocs`, the
 /// answer has the steps of its level for this type of applicant.
 ///
-/// A share token that a client of the [service](crate::service) has created for one client only is invalid here; see
-/// [`preview_for_client`].
+/// A client of the [service](crate::service) can create a share token that only one client may use. Such a share token is invalid
+/// here; see [`preview_for_client`].
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client.

@@ -27,10 +27,10 @@ pub(super) struct Importer<'i, 's> {
     pub(super) mode: ImportMode,
     pub(super) records: &'i mut RecordWriter<'s>,
     pub(super) source: String,
-    /// The id of the applicant of the previous record. It is known to be stored, so consecutive records of one applicant need one
-    /// lookup.
+    /// The id of the applicant of the previous record. This applicant is known to be stored, so consecutive records of one
+    /// applicant need only one lookup.
     pub(super) last_applicant: Option<String>,
-    /// The level of the previous applicant. Consecutive applicants of one level need to read it only once.
+    /// The level of the previous applicant. If consecutive applicants have the same level, it is read only once.
     pub(super) last_level: Option<Level>,
     /// True if the index of applicants by client is known to be complete.
     pub(super) is_indexed: bool,
@@ -259,7 +259,7 @@ impl Importer<'_, '_> {
         Ok(record)
     }
 
-    /// Checks that the level of an applicant is stored. Adds a note if the applicant cannot have all steps of the level.
+    /// Checks that the level of an applicant is stored. Adds a note if the level has steps that the applicant cannot have.
     fn check_level_of(&mut self, applicant: &Applicant, name: &str, lines: &Lines<'_>) -> Result<(), Fault> {
         if self.last_level.as_ref().is_none_or(|level| level.name != name) {
             let Some(text) = self.records.get(LEVELS, name)? else {

@@ -29,11 +29,12 @@ pub(super) const DOCUMENTS: &str = "document";
 pub(super) const AML_CASES: &str = "aml-case";
 /// The record kind of share tokens that the host or an operator has created. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
-/// The record kind of share tokens that clients have created. They have a kind of their own, because earlier versions of this
-/// library would ignore their restrictions. The key of a record is the hash of the token.
+/// The record kind of share tokens that clients have created. Earlier versions of this library do not read this record kind. If
+/// they found these share tokens in the record kind [`SHARE_TOKENS`], they would accept them without checking their restrictions.
+/// The key of a record is the hash of the token.
 pub(super) const CLIENT_SHARE_TOKENS: &str = "client-share-token";
-/// The record kind of an index: the share tokens that clients have created, by app token. The key of a record is the mark of the
-/// app token, followed by the hash of the share token. Its text is the id of the applicant.
+/// The record kind of an index: the share tokens that clients have created, by app token. The key of a record is the text that
+/// identifies the app token, followed by the hash of the share token. The text of a record is the id of the applicant.
 pub(super) const SHARE_TOKENS_BY_MAKER: &str = "share-token-by-maker";
 
 /// The number of records that are read from the store at a time.
@@ -75,8 +76,8 @@ struct Questionnaire {
     id: String,
 }
 
-/// Stores a record that an operation has changed or copied. Its text must not be larger than an import accepts, because the export
-/// of the record could not be imported otherwise.
+/// Stores a record that an operation has changed or copied. The text must not be larger than an import accepts, so that the record
+/// can be exported and imported again.
 ///
 /// # Errors
 /// Returns [`Invalid`](super::DomainErrorKind::Invalid) for a text that is too large. Returns an error if the file cannot be
@@ -205,7 +206,7 @@ pub(super) struct LevelStep {
     pub(super) questionnaire_id: Option<String>,
 }
 
-/// A document that an applicant provided for a step, with its images. Or the result of a check, which has no images.
+/// A document that an applicant provided for a step, with its images; or the result of a check, which has no images.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {

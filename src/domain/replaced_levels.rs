@@ -1,7 +1,7 @@
-//! Compares the levels that an import replaces with the stored applicants of these levels.
+//! Checks the levels that an import replaces: compares the stored applicants that have a replaced level with the new level.
 //!
 //! The import of an applicant compares the applicant with its level, which must be stored already. If a later import replaces the
-//! level, the new level must be compared with the applicants that are stored.
+//! level, the stored applicants must be compared with the new level.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const COMPARED: usize = 10_000;
 /// The types of applicants, in the order in which the notes on a level list them.
 const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Company];
 
-/// The levels of an import that replaced stored levels, and have a step that one type of applicants cannot have.
+/// The levels of an import that replaced stored levels, and that have a step that applicants of one type cannot have.
 ///
 /// Contains at most [`COMPARED`] levels. The comparison reads each stored applicant once.
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct Replaced {
 }
 
 impl ReplacedLevels {
-    /// Adds a level that replaced a stored level, or an earlier level of this import.
+    /// Adds a level of the import. This level has replaced another level: a stored level, or an earlier level of the same import.
     pub(super) fn add(&mut self, level: &Level, source: &str, line: u64, rank: u64) {
         let excluded_steps = KINDS.map(|kind| (excluded_steps(level, kind), 0));
         if excluded_steps.iter().all(|(steps, _)| steps.is_none()) {
@@ -63,8 +63,8 @@ impl ReplacedLevels {
         }
     }
 
-    /// For each level and applicant type, returns a note if stored applicants of the type cannot have all steps. If some levels
-    /// were not compared, returns one more note about these levels.
+    /// For each level and applicant type, returns a note if the level has stored applicants of this type, and has steps that they
+    /// cannot have. If some levels were not compared, returns one more note about these levels.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a stored applicant is damaged.

@@ -1,5 +1,5 @@
-//! The memory budget of one answer (`Room`). It is checked before the records of the answer are read. Here, *room* means memory,
-//! not a room of ARCHITECTURE.md.
+//! The memory budget of one answer (`Room`). It is checked before the records of the answer are read. In ARCHITECTURE.md, *room* is
+//! a term for a part of the source. Here, *room* means memory.
 
 use super::error::DomainError;
 

@@ -9,14 +9,14 @@ use super::error::DomainError;
 use super::records::{APPLICANTS, CLIENT_SHARE_TOKENS, SHARE_TOKENS, read};
 use crate::store::{RecordWriter, Store, StoreError};
 
-/// The time for which a used share token counts towards the maximum number of share tokens, even if it has expired. The time begins
-/// with the creation of the share token, and is a day, in milliseconds. Without this time, an app token could make any number of
+/// The time for which a used share token counts towards the maximum number of share tokens, even if it has expired. The value is a
+/// day, in milliseconds, counted from the creation of the share token. Without this time, an app token could make any number of
 /// copies with short-lived share tokens.
 const USED_COUNTS_MS: i64 = 24 * 3600 * 1000;
 
-/// A function that gets the mark of an app token and a client. It returns true if the app token may still share the applicants of
-/// the client. Share tokens that the app token has created are valid only as long as the function returns true. The client is empty
-/// for an applicant without a client.
+/// A function that takes two texts: the [`maker`](ShareToken::maker) of a share token, and a client. It returns true if the app
+/// token that `maker` identifies may still share the applicants of the client. Share tokens that the app token has created are
+/// valid only as long as the function returns true. The client is empty for an applicant without a client.
 pub(crate) type MayShare<'f> = dyn Fn(&str, &str) -> bool + 'f;
 
 /// The stored record of a share token. A client with the token can preview the profile of one applicant until the token expires or
@@ -31,8 +31,8 @@ pub(super) struct ShareToken {
     /// The only client that may use the token. `None` if every client may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) for_client: Option<String>,
-    /// The mark of the app token that created the share token: a text that identifies the app token. `None` if the host or an
-    /// operator has created the share token.
+    /// A text that identifies the app token that created the share token. `None` if the host or an operator has created the share
+    /// token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) maker: Option<String>,
     /// The client of the applicant when the token was created, or an empty text if the applicant had none. `None` in records of
@@ -62,7 +62,7 @@ pub(super) struct Found {
     key: String,
 }
 
-/// Finds the record of a share token. `get` reads the record of a kind with a key.
+/// Finds the record of a share token. `get` takes a record kind and a key, and reads the record.
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) for an unknown token. Returns an error if the store cannot be
@@ -86,7 +86,7 @@ impl ShareToken {
         !self.is_used && now.timestamp_millis() < self.expires_at_ms
     }
 
-    /// Returns true if the token counts for the limit of its maker. Otherwise, its record is no longer needed.
+    /// Returns true if the token counts for the limit of its maker. If false, the record of the token is no longer needed.
     pub(super) fn counts(&self, now: DateTime<Utc>) -> bool {
         let now = now.timestamp_millis();
         let counts_until = self.made_at_ms.filter(|_| self.is_used && self.maker.is_some());
@@ -95,9 +95,9 @@ impl ShareToken {
     }
 
     /// Returns true if the token still gives access to the applicant with this record. The applicant must still belong to the
-    /// client to which it belonged when the token was created. If an app token created the token, it must still be allowed to share
-    /// the applicant. Without these conditions, a client would keep access to an applicant that was moved to another client. The
-    /// holder of a revoked app token would keep access, too.
+    /// client to which it belonged when the token was created. If an app token created the share token, this app token must still
+    /// be allowed to share the applicant. Without these conditions, a client would keep access to an applicant that was moved to
+    /// another client. The holder of a revoked app token would keep access, too.
     pub(super) fn gives_access_to(&self, applicant: &str, may_share: &MayShare<'_>) -> bool {
         let client = client_of(applicant).unwrap_or_default();
         self.of_client.as_deref().is_none_or(|own| own == client)
@@ -153,8 +153,8 @@ pub(super) fn write(store: &Store, value: &impl Serialize) -> Result<String, Dom
 /// Marks a share token as used, on disk, and returns the id of its applicant. The host program calls this when it copies the
 /// profile.
 ///
-/// A share token that a client of the [service](crate::service) has created for one client only is invalid here; see
-/// [`redeem_share_token_for_client`].
+/// A client of the [service](crate::service) can create a share token that only one client may use. Such a share token is invalid
+/// here; see [`redeem_share_token_for_client`].
 ///
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the token is empty, unknown, expired, used or for one client.

@@ -111,8 +111,8 @@ fn statuses<'d>(
     level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind)).map(status).collect()
 }
 
-/// Computes the status of a step from its documents. For each part, the newest document comes first. Returns `None` if the step has
-/// neither documents nor data.
+/// Computes the status of a step from its documents. `given` must be sorted by part, and within each part from the newest to the
+/// oldest document. Returns `None` if the step has neither documents nor data.
 fn status<'d>(
     step: &LevelStep,
     applicant: &Applicant,

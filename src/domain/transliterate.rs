@@ -2,9 +2,8 @@
 //!
 //! The rules for each script:
 //!
-//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. Where ICAO allows a choice: Ä is AE,
-//!   Å is AA, Ö and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] describe the exceptions for each
-//!   language.
+//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. If ICAO allows a choice: Ä is AE, Å
+//!   is AA, Ö and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] describe the exceptions for each language.
 //! - *Greek*: ELOT 743, which Greek passports follow. *Georgian and Armenian*: see the docs of [`crate::domain`].
 //! - *Kana*: the Hepburn romanisation that Japanese passports use. It does not mark long o and u.
 //! - *Hangul*: the revised romanisation of Korean, syllable by syllable.
@@ -13,7 +12,7 @@
 //! Some results differ from the spelling in the person's documents, because the text alone does not determine the spelling:
 //!
 //! - The language of a Cyrillic text is not known. [`Evidence`] collects evidence for it.
-//! - Some languages write Ä, Ö, Ü and Å as A, O, U and A in passports, such as Turkish and Spanish.
+//! - Some languages, such as Turkish and Spanish, write Ä, Ö, Ü and Å as A, O, U and A in passports.
 //! - Arabic and Hebrew do not write short vowels. The result has the consonants, and the vowels that are marked. ICAO's own scheme
 //!   for Arabic encodes letters for machines, and is not meant for people.
 //! - A Han character can have several readings. The result has its most frequent Mandarin reading. This is wrong for surnames with

@@ -12,17 +12,18 @@ use crate::standing::{Event, EventRing, EventsGoneError, FilterSet, StandingFilt
 use crate::value::Timestamp;
 
 impl EngineBuilder {
-    /// Lets the writes of the engine give [events](Event), which say which of these standing filters a document enters and leaves.
-    /// The engine keeps the latest `most` events in memory. `clock` returns the time of a write.
+    /// Makes each write of the engine produce [events](Event) for these standing filters. A document *enters* a filter if the
+    /// filter selects it only after the write. The document *leaves* a filter if the filter selects it only before the write. The
+    /// engine keeps the latest `most` events in memory. `clock` returns the time of a write.
     ///
     /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted
-    /// and removed at any time. To give a new filter the events of all writes that later searches see, use
-    /// [`Engine::insert_standing`], which waits for the write in progress. Inserting into the set does not wait. A new filter gives
-    /// no events for the documents that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter
-    /// gives no events. Several engines may share one set.
+    /// and removed at any time. But a filter that is inserted into the set misses the events of a write in progress, even if this
+    /// write becomes visible later. [`Engine::insert_standing`] waits for the write in progress. A new filter gets no events for
+    /// the documents that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter produces no
+    /// events. Several engines may share one set.
     ///
-    /// `clock` runs while the engine is locked for writing. So a clock that writes to the engine waits for itself for ever. While a
-    /// write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.
+    /// `clock` runs while the engine is locked for writing. So a clock must not write to the engine: this would be a deadlock.
+    /// While a write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -59,8 +60,8 @@ impl EngineBuilder {
         Ok(self)
     }
 
-    /// Lets the writes of the engine find events, of which a store keeps the last `most`. The filters must have the catalogue of
-    /// the engine.
+    /// Makes each write of the engine produce events for a store, which keeps the latest `most` events. The filters must have the
+    /// catalogue of the engine.
     #[cfg(feature = "store")]
     #[must_use]
     pub(crate) fn watch_for_store(mut self, filters: &Arc<FilterSet>, most: u64, clock: Clock) -> Self {
@@ -82,8 +83,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if an event with a number greater than `after` is not kept any more. Also returns an error if the event
-    /// `after` has not happened yet.
+    /// Returns an error if an event with a number greater than `after` is not kept any more. Also returns an error if `after` is
+    /// greater than the number of the last event.
     pub fn events_after(&self, after: u64, most: usize) -> Result<Vec<Event>, EventsGoneError> {
         match self.ring() {
             Some(ring) => ring.after(after, most, &self.catalog),
@@ -116,10 +117,10 @@ impl Engine {
         self.watching.as_ref().map(|watching| &watching.filters)
     }
 
-    /// Inserts standing filters after the write in progress. So a search after this call and the events together miss no document:
-    /// each later write gives its events, and the search sees all earlier writes. Gives no events for the documents that the
-    /// filters select already. Each filter replaces the filter of the set that has the same name. Returns the number of filters
-    /// that were replaced.
+    /// Inserts standing filters when the write in progress has ended. A search that starts after this call sees all earlier writes,
+    /// and each later write produces its events. So the search and the events together miss no document. Produces no events for the
+    /// documents that the filters select already. Each filter replaces the filter of the set that has the same name. Returns the
+    /// number of filters that were replaced.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -144,9 +145,9 @@ impl Engine {
         watching.filters.insert_many(filters)
     }
 
-    /// Removes the standing filter of this name after the write in progress. Gives no events, not even for the documents that the
-    /// filter selects. When the call has returned, the filter gives no events any more. Returns false if the engine has no such
-    /// filter.
+    /// Removes the standing filter of this name when the write in progress has ended. Produces no events, not even for the
+    /// documents that the filter selects. After this call, writes produce no events for the filter. Returns false if the engine has
+    /// no such filter.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -159,13 +160,13 @@ impl Engine {
         watching.filters.remove(name)
     }
 
-    /// Inserts standing filters, and gives an event [`Entered`](crate::EventKind::Entered) for each document that one of them
-    /// selects now. Each filter replaces the filter of the set that has the same name. Returns the number of filters that were
-    /// replaced.
+    /// Inserts standing filters, and produces an event [`Entered`](crate::EventKind::Entered) for each pair of a new filter and a
+    /// document that it selects now. Each filter replaces the filter of the set that has the same name. Returns the number of
+    /// filters that were replaced.
     ///
-    /// Writes wait meanwhile, so that no write comes between the filters and their events. A filter that replaces another filter
-    /// gives `Entered` even for the documents that the replaced filter selected. It gives no `Left`. To insert filters without such
-    /// events, call [`insert_standing`](Self::insert_standing).
+    /// Writes wait until this call has ended, so that no write comes between the insertion and the events. A filter that replaces
+    /// another filter gets `Entered` even for the documents that the replaced filter selected. It gets no `Left`. To insert filters
+    /// without such events, call [`insert_standing`](Self::insert_standing).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -196,8 +197,8 @@ impl Engine {
         Ok(replaced)
     }
 
-    /// Returns an `Entered` event for each document that these filters select: by filter, and then in insertion order. May leave
-    /// out events before the last `most`.
+    /// Returns an `Entered` event for each document that these filters select, ordered by filter, and then in insertion order. If
+    /// there are more than `most` events, the result contains at least the last `most`.
     pub(crate) fn find_entering(
         &self,
         filters: &[StandingFilter],

@@ -71,7 +71,7 @@ impl EngineBuilder {
         Self { limits, ..self }
     }
 
-    /// Sets that the engine does not keep documents. Answers then contain only ids, and the engine takes less memory.
+    /// Turns off the storage of documents. Without documents, answers contain only ids, and the engine takes less memory.
     #[must_use]
     pub fn without_documents(self) -> Self {
         Self { keep: Keep::Nothing, ..self }

@@ -12,7 +12,7 @@ use crate::error::{Error, quote};
 use crate::filter::{Asked, Filter, SearchRequest, Warning, WarningKind};
 use crate::stop::Pace;
 
-/// The maximum number of values of one filter for which hints are searched. Further values get no hint.
+/// The maximum number of values of one filter that are checked for hints. Further values get no hint.
 const MOST_VALUES: usize = 20;
 
 /// The difference between a stored string and a string of the filter. The first variants make the most useful hints.
@@ -29,11 +29,11 @@ impl Engine {
     /// Returns hints that explain why a filter may select no document. Checks the first 20 values of the filter.
     ///
     /// A hint names a value of the filter that no document has, and a similar value that documents have. The stored value differs
-    /// in one of four ways. It differs by its form of Unicode, by surrounding white space, or by upper and lower case. Or it is a
-    /// longer string that contains the value. Other hints name fields of the filter that have no values.
+    /// by its Unicode normalisation form, by surrounding white space, or by upper and lower case. It can also be a longer string
+    /// that contains the value. Other hints name fields of the filter that have no values.
     ///
-    /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. For this
-    /// reason, a filter made by [`Filter::and`] gets no hints.
+    /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. A host uses
+    /// [`Filter::and`] to restrict a client to its own documents. So a filter made by this method gets no hints.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, WarningKind};

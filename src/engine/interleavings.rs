@@ -34,8 +34,8 @@ fn pair(round: usize) -> String {
     format!("{{\"id\":\"a\",\"name\":\"{round}\"}}\n{{\"id\":\"b\",\"name\":\"{round}\"}}\n")
 }
 
-/// Runs a search. Returns the name of each of the two cases of `pair`: the number of the round that stored the case. Also returns
-/// the number of other cases.
+/// Runs a search. For each of the two cases of `pair`, returns the number of the round that stored the case. The case has this
+/// number as its name. Also returns the number of other cases.
 fn observe(engine: &Engine) -> (Vec<usize>, usize) {
     let all = SearchRequest::new(Filter::all(engine.catalog())).with_limit(10_000).with_count(true);
     let answer = engine.search(&all).unwrap();

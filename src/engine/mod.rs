@@ -32,7 +32,9 @@
 //! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the write that seals the
 //! next head installs the merged batch, and copies the index except its keys. Keys are stored in *runs*, which are sorted arrays of
 //! keys. The keys of a new batch are a new run. Each write moves a few keys of runs that are being merged, or removes keys of
-//! dropped batches. Texts of documents are shared, not copied, as long as at least half of a text belongs to live documents.
+//! dropped batches. The documents of a new batch are concatenated to one text. A merged batch shares the texts of the batches that
+//! it replaces. A merge copies documents only from small texts, and from texts of which more than half belongs to deleted
+//! documents.
 //!
 //! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline
 //! (`write/pipeline`). First the transaction is staged: this step does everything that can fail or take time. Then it is published.

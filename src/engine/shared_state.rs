@@ -1,12 +1,12 @@
 //! The state that threads share: the current snapshot, which is swapped atomically, and the writer lock.
 //!
 //! All other state that affects answers never changes, or is initialised once (`OnceLock`). Caches and counters that do not affect
-//! answers have their own locks or atomics. These are the document template and the writer's size in [`Engine`](super::Engine), and
-//! the usage counts of lazy columns. A store attaches its reader of documents to a snapshot. It may replace this reader in place,
-//! also by an atomic swap, because the new reader returns the same documents.
+//! answers have their own locks or atomics. These are the document template and the last measured memory of the writer in
+//! [`Engine`](super::Engine), and the usage counts of lazy columns. A store attaches its reader of documents to a snapshot. It may
+//! replace this reader in place, also by an atomic swap, because the new reader returns the same documents.
 //!
 //! Unit tests replace the swap and the lock by a model that `shuttle` schedules, and run whole engines on it (`interleavings.rs`).
-//! The crates `arc-swap` and `parking_lot` test the real swap and the real lock.
+//! The real swap is in the crate `arc-swap`, and the mutex of the real lock is in `parking_lot`. Both crates have their own tests.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

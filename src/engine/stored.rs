@@ -52,8 +52,9 @@ impl Engine {
         (numbers, snapshot.attachment.load_full())
     }
 
-    /// Returns the snapshot after an earlier write, made from the snapshot `later`. It does not have the documents of `later` whose
-    /// numbers are `next_document` or greater. It has the batches `old`, with the documents that `later` no longer has.
+    /// Returns the snapshot of the cases after the earlier write number `write`. Builds it from `later`, a snapshot after a later
+    /// write. Hides the documents of `later` whose numbers are `next_document` or greater. Adds the batches `old`, which have the
+    /// documents that `later` no longer has.
     ///
     /// The earlier snapshot shares its other batches with `later`. So it takes memory only for the batches `old` and for the
     /// changed sets of live rows.
@@ -102,11 +103,13 @@ impl Engine {
         writing.publish(snapshot);
     }
 
-    /// Reads all columns of the current snapshot, and builds all indexes. Returns false if it stopped because `goes_on` returned
-    /// false. `goes_on` is called before each column and each index. Does not unwind because of a column that cannot be read.
+    /// Reads all columns of the current snapshot, and builds all indexes. Calls `goes_on` before each column and each index, and
+    /// stops if it returns false. Returns true if everything was read and built, and false if the method stopped. If a column
+    /// cannot be read, returns an error and does not unwind.
     ///
     /// # Errors
-    /// Returns the first error of a column. The other columns are read nevertheless, and the indexes of their fields are built.
+    /// Returns the first error of a column. The other columns are read nevertheless. The index of a field is not built if one of
+    /// its columns cannot be read.
     pub(crate) fn warm(&self, goes_on: &dyn Fn() -> bool) -> Result<bool, Unreadable> {
         let snapshot = self.current_snapshot();
         let view = self.view_of(&snapshot);
@@ -142,7 +145,7 @@ impl Engine {
         self.current_snapshot().base.index().field(FieldId::ID);
     }
 
-    /// Gives up the merge in progress, and with it the batches that it reads. A later write begins it again.
+    /// Discards the merge in progress, and releases its references to the source batches. A later write begins this merge again.
     pub(crate) fn stop_merging(&self) {
         self.current.write().merge = None;
     }

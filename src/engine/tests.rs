@@ -501,7 +501,7 @@ fn memory_waits_for_no_write() {
     drop(txn);
 }
 
-/// An index over all batches knows values of documents, but not of elements.
+/// The index over all batches knows which values a document has, but not which element of an array has which value.
 #[test]
 fn tests_of_elements_skip_the_batches_that_cannot_have_such_an_element() {
     use crate::catalog::{Field, FieldType};

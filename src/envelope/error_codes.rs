@@ -1,5 +1,5 @@
-//! The table of error codes. Every error response of the service has an entry in the table, except some on the admin socket. The
-//! `type` of these exceptions is another name, such as the `code` of a `StoreErrorKind`.
+//! The table of error codes. Every error response of the service has an entry in the table, except some responses on the admin
+//! socket. The `type` of a response without an entry is another name, such as the `code` of a `StoreErrorKind`.
 //!
 //! Tests compare the table with the responses, with the docs of the module `service`, and with the schema in the OpenAPI document.
 

@@ -26,7 +26,7 @@ pub(super) const COST_OF_A_ROW: Cost = Cost(60);
 pub(super) const COST_OF_A_TESTED_BIT: Cost = Cost(6);
 /// The approximate cost of listing the rows of a bitmap.
 pub(super) const COST_OF_LISTING: Cost = Cost(256);
-/// The cost of searching a range in sorted values.
+/// The cost of finding the start and the end of a range in sorted values.
 pub(super) const COST_OF_SEEKING: Cost = Cost(512);
 
 impl Cost {

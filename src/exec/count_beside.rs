@@ -62,8 +62,9 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
 
 /// Counts the rows that are in `part` of the sorted rows, and whose bit in `words` is set.
 ///
-/// Uses the two prefix bitmaps that end nearest to the start and to the end of the part. Corrects the count by the rows between
-/// each of these positions and the end of its bitmap. `rows` is the number of rows of the batch.
+/// A prefix bitmap contains the sorted rows before a *fence*, which is a position in the sorted rows. Uses the prefix bitmaps of
+/// two fences: the fence nearest to the start of the part, and the fence nearest to its end. Corrects the count by the rows between
+/// each fence and the start or the end of the part. `rows` is the number of rows of the batch.
 pub(crate) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);

@@ -159,7 +159,7 @@ impl<'q> Selected<'q> {
         self.likely
     }
 
-    /// Returns the number of rows that can be [tested](Self::retain) one by one at the cost of collecting all selected rows.
+    /// Returns the number of rows that can be [tested](Self::retain) one by one for the same cost as collecting all selected rows.
     pub(crate) fn questions(&self) -> usize {
         let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<Cost>();
         self.effort.pays(each)
@@ -171,7 +171,7 @@ impl<'q> Selected<'q> {
         std::iter::successors(Some(0), |at| Some(self.program.after(*at))).take_while(move |at| *at < ops)
     }
 
-    /// Retains the rows of the list that are selected. The list has rows of the batch in any order.
+    /// Retains the rows of the list that are selected. The list may be in any order.
     pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
         self.note(|work| work.rows_asked += rows.len() as u64);
         for at in self.members() {

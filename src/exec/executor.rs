@@ -3,7 +3,8 @@
 //! A bitmap of a full batch has 8 KiB. A *group* is a branch of the predicate. Its *members* are the children of the branch, and
 //! their sets of rows are combined. Each set of an index is read once, sequentially, and combined into the bitmap of its group.
 //! This bitmap stays in the L1 cache. Combining smaller pieces (1/16 to 1/2 of a bitmap) was slower, both with data in the cache
-//! and with data in memory. The hardware prefetcher works along 8 KiB, and each piece costs an iteration of the loop.
+//! and with data in memory. The hardware prefetcher loads data in advance over the 8 KiB of a whole bitmap. Also, each smaller
+//! piece costs an iteration of the loop.
 //!
 //! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
 //! two groups of two sets. If few rows of an `and` group remain, they become a list. The remaining members of the group then test
@@ -205,8 +206,9 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Counts the selected rows from the set of instruction `at` and the sets of the open groups. Returns `None` if the set is
-    /// not the last set, or if there are too many sets. At most four sets can be counted together: two groups of two sets.
+    /// Counts the selected rows from the set of instruction `at` and the sets of the open groups. Returns `None` if the set is not
+    /// the last set of the program, or if there are too many sets. At most four sets can be counted together: two groups of two
+    /// sets.
     fn count_together(&self, at: usize, words: &[u64], negated: bool) -> Option<usize> {
         if self.last != Some(at) {
             return None;
@@ -226,9 +228,12 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Counts the selected rows without a bitmap of the rows of instruction `at`. Returns `None` if the count needs such a bitmap.
-    /// Also returns `None` if the instruction is negated or is not the last set. The rows before it must be one bitmap of the
-    /// outermost group, with no other open group.
+    /// Counts the selected rows without a bitmap of the rows of `path`, the access path of instruction `at`. Returns `None` unless
+    /// all of these conditions hold:
+    ///
+    /// - The instruction adds the last set of the program, and is not negated.
+    /// - Only the outermost group is open. The rows that its earlier members select are one bitmap.
+    /// - The rows that are in both this bitmap and the access path can be counted without another bitmap.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
             [

@@ -95,7 +95,7 @@ pub(crate) struct Explained {
     pub(crate) exact: u64,
     /// The estimated cost. The unit is the time to process one 64-row word.
     pub(crate) cost: u64,
-    /// For each child, the sum over the batches of its position in the order of evaluation.
+    /// For each child, the sum of its positions in the order of evaluation, over all batches.
     pub(crate) places: BTreeMap<usize, u64>,
 }
 

@@ -11,7 +11,7 @@ use crate::operator::Connective;
 use crate::rows::{RowSet, list_bits, set_rows};
 
 impl<'q> Executor<'_, 'q> {
-    /// Adds the listed rows, in any order, to the innermost group. If `negated`, adds all other rows.
+    /// Adds the listed rows to the innermost group. If `negated`, adds all other rows. The list may be in any order.
     pub(super) fn list(&mut self, rows: &[u16], negated: bool) {
         self.combine_pending();
         let Some(connective) = self.groups.last().map(|group| group.connective) else { return };

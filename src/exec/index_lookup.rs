@@ -168,8 +168,8 @@ const KEYS_OF_A_CHECK: usize = 1 << 12;
 /// The number of rows whose strings are compared together.
 const TOGETHER: usize = 32;
 
-/// Calls `take` for each row of covered batches that has one of `texts` in a key field. Passes it the index of the string in
-/// `texts`. Deleted rows are included. `batch` returns the covered batch with the given batch number.
+/// Calls `take` for each row of covered batches that has one of `texts` in a key field. Passes the row, and the index of its string
+/// in `texts`. Deleted rows are included. `batch` returns the covered batch with the given batch number.
 ///
 /// For each row, three loads depend on each other: the code, the end of the string, and the string. Each loop over the rows
 /// prefetches one of these loads for all rows, so that the cache misses of the rows overlap.

@@ -1,8 +1,9 @@
 //! Finds the strings of a dictionary that match a pattern of strings, such as all strings with a given prefix.
 //!
-//! A dictionary stores its strings as one text, in ascending order. Prefixes are looked up in this order. For substrings and words,
-//! the column of a searchable field has an index that excludes most strings. Without it, all strings are candidates. Adjacent
-//! candidates are searched at once, which takes about as long as reading their text.
+//! A dictionary stores its strings as one text, in ascending order. The strings with a given prefix are next to each other, and are
+//! found by binary search. For substrings and words, the column of a searchable field has an index that excludes most strings.
+//! Without this index, all strings are candidates. The text of adjacent candidates is searched as one text. This takes about as
+//! long as reading the text.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "positions in a text and codes of a dictionary, which are within both"
@@ -21,8 +22,8 @@ use crate::stop::Pace;
 /// values.
 const FEW: usize = 4;
 
-/// Up to this number of windows, the values are looked up in the index of substrings. Above it, looking them up could take as long
-/// as testing all strings.
+/// The maximum number of windows for which the values are looked up in the index of substrings. A *window* is a part of a value, of
+/// two or three characters. Looking up more windows could take as long as testing all strings.
 const MOST_WINDOWS: usize = 1 << 10;
 
 /// A pattern that is prepared for the dictionaries of many batches.

@@ -36,7 +36,8 @@ pub(super) fn needed_steps<'p>(
     (steps(root, &query.settled_by_zones(number), query, number, batch), root)
 }
 
-/// Returns the steps of the nodes up to the node `root`. Nodes with a value in `settled` get that value.
+/// Returns the steps of all nodes whose ids are at most `root`. These include all nodes below `root`. Nodes with a value in
+/// `settled` get that value.
 fn steps<'p>(
     root: usize,
     settled: &[Option<bool>],

@@ -95,7 +95,7 @@ pub(super) fn plan_leaf<'p>(
     }
 }
 
-/// The rows of a batch that have a value of a set.
+/// The rows of a batch that have at least one value in a given set.
 struct Matching<'p> {
     path: AccessPath<'p>,
     /// The estimated number of rows.
@@ -182,7 +182,7 @@ fn codes(
     }
 }
 
-/// Returns the rows that have a value of a set.
+/// Returns the rows that have at least one value in `set`.
 fn matching_set<'p>(
     column: &'p Column,
     set: &'p Set,

@@ -36,7 +36,7 @@ pub(super) enum Op<'p> {
     Close { negated: bool },
     /// An existing set of rows.
     Rows { rows: RowSet<'p>, negated: bool },
-    /// The rows of the access path of a step, which must be computed first.
+    /// The rows of the access path of a step. These rows must be computed first.
     Computed { step: usize, effort: Cost, negated: bool },
 }
 
@@ -138,7 +138,7 @@ impl<'p> Program<'p> {
         true
     }
 
-    /// Retains the rows of the list, in any order, that the member at instruction `at` selects.
+    /// Retains the rows of the list that the member at instruction `at` selects. The list may be in any order.
     pub(super) fn filter_rows(&self, at: usize, rows: &mut Vec<u16>) {
         if let Op::Rows { rows: set @ RowSet::Bitmap(_), negated } = &self.ops[at] {
             return set.retain_unless(*negated, rows);
@@ -290,7 +290,9 @@ fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     ops.push(Op::Close { negated });
 }
 
-/// Appends the rows of a leaf as members of the group `outer`, or as a new group.
+/// Appends the operands of a leaf: one if its rows must be computed, or one for each of its existing sets of rows. `outer` is the
+/// connective of the enclosing group. If this connective can combine the operands, they become members of the enclosing group. If
+/// it cannot, they become members of a new group.
 fn push_path<'p>(
     ops: &mut Vec<Op<'p>>,
     path: &AccessPath<'p>,

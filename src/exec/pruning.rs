@@ -1,5 +1,5 @@
-//! Decides leaves by zone maps (pruning). Excludes batches without a selected row. Finds tests that have the same result for every
-//! row of a batch, including deleted rows.
+//! Uses zone maps to exclude batches in which no row can be selected (pruning). Also uses them to find leaves that have the same
+//! result for every row of a batch, including deleted rows.
 #![expect(clippy::indexing_slicing, reason = "a value for each node, children before their parents")]
 
 use smallvec::{SmallVec, smallvec};
@@ -12,11 +12,11 @@ use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::OrdinalRange;
 
 impl<'q> Query<'q> {
-    /// Returns the leaves, in ascending order of node, that zone maps may make constant in some of the [remaining
-    /// batches](Self::batches).
+    /// Returns the leaves that may be constant in some of the [remaining batches](Self::batches), in ascending order of node id. A
+    /// leaf is constant in a batch if the zone map of the batch overlaps none of the leaf's ranges.
     ///
-    /// Returns no leaves if all such leaves are conjuncts, because these leaves have already excluded all batches in which they are
-    /// constant.
+    /// Returns no leaves if the predicate has only one node, or if all such leaves are conjuncts that are not negated. In a batch
+    /// in which it is constant, such a conjunct is false, so this batch has already been excluded.
     pub(super) fn zoned_leaves(&self) -> Vec<ZonedLeaf<'q>> {
         let nodes = self.predicate.nodes();
         let zoned: SmallVec<[ZonedLeaf<'q>; 4]> =
@@ -44,8 +44,8 @@ impl<'q> Query<'q> {
     /// selects no row, and `true` selects every row. A branch is constant if its children determine its value. A node that is not
     /// needed also counts as constant. Returns an empty list if no node is constant.
     ///
-    /// The zone maps of all batches are contiguous in memory. If they exclude a batch, the other leaves usually do not read this
-    /// batch.
+    /// The zone maps of all batches are contiguous in memory, so reading them is fast. If they determine the result for the root,
+    /// no leaf reads the batch.
     pub(super) fn settled_by_zones(&self, number: usize) -> SmallVec<[Option<bool>; 32]> {
         let mut settled: SmallVec<[Option<bool>; 32]> = SmallVec::new();
         let is_settled = |leaf: &ZonedLeaf<'_>| !meets(leaf.zones, number, leaf.ranges);

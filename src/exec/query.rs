@@ -1,5 +1,5 @@
-//! Prepares a predicate for a snapshot. Looks it up once in the index over all batches, and finds the rows that are known from the
-//! index alone.
+//! Prepares a predicate for a snapshot. Looks up its leaves once in the index over all batches, and finds the rows that are known
+//! from the index alone.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -39,10 +39,10 @@ pub(crate) struct Query<'q> {
     pub(super) pace: Pace<'q>,
 }
 
-/// Branches of a top-level `or` that the key index answers. They are counted from the index, not per batch.
+/// Branches of a top-level `or` whose rows the key index lists. These rows are counted from the index, not per batch.
 struct IndexedBranches {
-    /// The node ids of the branches. On a covered batch, they evaluate to false. Small lazy batches still evaluate them, and the
-    /// caller subtracts the rows that are then counted twice.
+    /// The node ids of the branches. On a covered batch, these nodes are evaluated as false. Small batches with lazy columns are an
+    /// exception: there, all nodes are evaluated. The caller subtracts the rows that are then counted twice.
     nodes: SmallVec<[usize; 2]>,
     /// The root of the predicate without the left-out branches. `None` if no other branch remains.
     root: Option<usize>,
@@ -113,10 +113,9 @@ impl<'q> Query<'q> {
     /// Returns true if the key index lists the rows of some branches of a top-level `or`, and these rows are few. It is then
     /// faster to count the other branches [separately](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// The maximum number of rows that the key index lists, per batch on average. Up to this number, the search counts the
-        /// listed rows, and evaluates only the other branches in each batch. It also tests each listed row against the other
-        /// branches, so that no row is counted twice. With more listed rows, these tests take longer than evaluating all branches
-        /// in each batch.
+        /// Up to this average number of listed rows per batch, the search counts the listed rows, and evaluates only the other
+        /// branches in each batch. It also tests each listed row against the other branches, so that no row is counted twice. With
+        /// more listed rows, these tests take longer than evaluating all branches in each batch.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
@@ -124,8 +123,8 @@ impl<'q> Query<'q> {
         alternatives > 0 && rows <= self.index.numbers() * MOST_PER_BATCH
     }
 
-    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches outside the index, the
-    /// query is unchanged.
+    /// Returns this query without the branches of a top-level `or` whose rows the key index lists. On batches outside the index,
+    /// the query is unchanged.
     pub(crate) fn without_indexed_branches(&self) -> Self {
         let mut left_out = IndexedBranches { nodes: SmallVec::new(), root: None, rows: Vec::new() };
         for (node, rows) in self.listed_alternatives() {
@@ -161,7 +160,7 @@ impl<'q> Query<'q> {
         self.left_out.as_ref().map_or(&[], |left_out| &left_out.rows)
     }
 
-    /// Returns the branches of a top-level `or` that the key index answers, with their rows.
+    /// Returns the branches of a top-level `or` whose rows the key index lists, each with these rows.
     fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows<'q>)> {
         let children = match self.predicate.node(self.predicate.root()) {
             Node::Branch(Connective::Or, children) => &children[..],

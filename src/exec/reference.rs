@@ -89,7 +89,7 @@ fn compare(catalog: &Catalog, keys: &[SortKey], a: &Row<'_>, b: &Row<'_>) -> Ord
     by_value.find(|ordering| ordering.is_ne()).unwrap_or_else(|| a.id().cmp(b.id()))
 }
 
-/// Returns a value with its rank. Known values come in the order of the catalogue, before other strings.
+/// Returns a value with its rank. Known values come before other strings, in the order in which the catalogue lists them.
 fn ranked(catalog: &Catalog, key: SortKey, value: &Value<'_>) -> (usize, Value<'static>) {
     let rank = match value {
         Value::String(text) => catalog.field(key.field).known_rank(text).unwrap_or(usize::MAX),

@@ -12,20 +12,22 @@ use std::time::Duration;
 pub struct Work {
     /// The number of batches that were planned. A batch that is planned several times counts once.
     pub batches: u64,
-    /// The number of counts, each of one batch, that indexes answered without combining rows.
+    /// The number of times that the selected rows of a batch were counted from indexes alone, without combining sets of rows.
     pub counts_known: u64,
-    /// The number of evaluations of all rows of a batch, by combining bitmaps and lists or by reading columns.
+    /// The number of times that all rows of a batch were evaluated, by combining bitmaps and lists or by reading columns.
     pub evaluations: u64,
     /// The number of rows in these evaluations. If a short list was tested row by row, only the rows of the list are included.
     pub rows_evaluated: u64,
-    /// The number of rows that were tested one by one within a batch, most of them in the order of the page.
+    /// The number of rows that were tested one by one within a batch. Most of these rows are tested in the sort order of the
+    /// search.
     pub rows_asked: u64,
-    /// The number of distinct strings of batches that were searched for a substring or for words. Strings that an index of
-    /// substrings excluded are not included.
+    /// The number of strings that were searched for a substring or for words. A string counts once for each batch that contains it.
+    /// Strings that an index of substrings excluded are not included.
     pub strings_tested: u64,
-    /// The number of top rows over all batches that were tested one by one.
+    /// The number of top rows that were tested one by one. Top rows are the first or the last rows of all batches in the sort order
+    /// of one field.
     pub rows_ranked: u64,
-    /// The number of batches that an offset skipped by counting their rows.
+    /// The number of batches whose selected rows were only counted, because the offset of the page skips all of them.
     pub passed_over: u64,
     /// The number of batches whose rows were read in the order of their values until the page was full.
     pub walked_sorted: u64,

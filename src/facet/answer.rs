@@ -25,9 +25,9 @@ pub struct FacetAnswer {
     pub total: u64,
     /// The number of counted documents that have no value of the field.
     pub absent: u64,
-    /// True if the facet was requested without [its own criteria](crate::Facet::with_own_criteria_apart), but some criteria on the
-    /// field had to be applied. Such a criterion also names other fields, belongs to a joined filter, or is the list `ids` of a
-    /// body.
+    /// True if the facet was requested without [the criteria on its field](crate::Facet::with_own_criteria_apart), but some of
+    /// these criteria had to be applied. Such a criterion also names other fields, belongs to a joined filter, or is the list `ids`
+    /// of a body.
     pub with_own_criteria: bool,
     /// The counts.
     pub counts: FacetCounts,
@@ -53,8 +53,8 @@ pub enum FacetCounts {
 #[non_exhaustive]
 pub struct ValueCounts {
     /// The values with their counts, the greatest count first. Among equal counts, the known values of a string field come first,
-    /// in their own order. Other values with equal counts follow in ascending order. Known values without a document are at the end
-    /// with a count of 0, if the limit allows.
+    /// in the order in which the catalogue lists them. Other values with equal counts follow in ascending order. Known values
+    /// without a document are at the end with a count of 0, if the limit allows.
     pub values: Vec<(Value<'static>, u64)>,
     /// The number of values that documents have, but the list does not contain.
     pub other_values: u64,

@@ -7,8 +7,9 @@ use super::answer::ValueCounts;
 use crate::catalog::Field;
 use crate::value::Value;
 
-/// Returns the counts by value: most documents first, ties in the order of the field. Known values without a document follow, if
-/// the limit allows.
+/// Returns the counts by value, the greatest count first. Among equal counts, known strings come first, in the order in which the
+/// catalogue lists them. Other values with equal counts follow in ascending order. Known values without a document are at the end,
+/// if the limit allows.
 ///
 /// `counted` has each value once, in any order, with a count above 0.
 pub(crate) fn ranked<'v>(

@@ -26,7 +26,8 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FacetsRequest {
-    /// The filter of the client. A facet may be counted without [its own criteria](Facet::with_own_criteria_apart) in this filter.
+    /// The filter of the client. A facet can be counted without [the criteria on its field](Facet::with_own_criteria_apart) in this
+    /// filter.
     pub filter: Filter,
     /// A filter of the host that always applies, such as that of a tenant. Each facet is counted with all criteria of this filter.
     /// The answer does not mention them.
@@ -40,7 +41,7 @@ pub struct FacetsRequest {
 /// The filter that selects the documents of a facet.
 pub(crate) struct FacetSelection {
     pub(crate) filter: Filter,
-    /// True if the facet should leave its own criteria out, but some criteria on its field stay.
+    /// True if the facet should be counted without the criteria on its field, but some of these criteria are still applied.
     pub(crate) with_own_criteria: bool,
 }
 
@@ -74,8 +75,8 @@ impl FacetsRequest {
 
     /// Sets a filter of the host that always applies.
     ///
-    /// [`Filter::and`] also restricts a client to its documents. But no facet leaves criteria of a joined filter out. The request
-    /// cannot tell the criteria of the client from those of the host.
+    /// [`Filter::and`] also restricts a client to its documents. But then each facet is counted with all criteria, because the
+    /// request cannot tell which criteria of the joined filter are the client's.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Facet, FacetsRequest, Filter};

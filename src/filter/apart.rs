@@ -1,5 +1,5 @@
-//! `Filter::apart_from`: a filter without the criteria on one field, for facets that are counted without their own criteria. Joined
-//! filters stay whole. `predicate/apart.rs` finds the criteria.
+//! `Filter::apart_from`: a filter without the criteria on one field, for facets that are counted without the criteria on their
+//! field. A joined filter stays unchanged. `predicate/apart.rs` finds the criteria.
 
 use super::compiled::{Filter, Origin};
 use crate::catalog::FieldId;
@@ -9,7 +9,7 @@ use crate::predicate;
 /// A filter without the criteria that name only a given field.
 pub(crate) struct FilterApart {
     pub(crate) filter: Filter,
-    /// True if the filter still has criteria on the field.
+    /// True if criteria on the field could not be removed from the filter, for example because they also name other fields.
     pub(crate) has_others: bool,
 }
 

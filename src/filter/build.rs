@@ -13,8 +13,9 @@ impl Filter {
     /// Creates the filter that tests one field: `field operator values`, like a field criterion of a body.
     ///
     /// Values are not parsed as part of a text, so they cannot change the structure of the filter. A string can stand for a value
-    /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. Only numbers, integers and
-    /// decimals can stand for each other, and integers can stand for integer ids. No [`Limits`](crate::Limits) apply.
+    /// of any type, in the spelling of JSON bodies. Any other value must have the type of the field. There are two exceptions:
+    /// numbers, integers and decimals can stand for each other, and integers can stand for integer ids. No
+    /// [`Limits`](crate::Limits) apply.
     ///
     /// Strings, booleans, `i32`, `u32`, `i64` and timestamps convert to values. Doubles, `u64` and `usize` convert by
     /// `Value::try_from`.

@@ -84,8 +84,8 @@ impl FilterCache {
         }
     }
 
-    /// Returns an empty cache with the same settings that restricts its filters by `bound`. Each filter from the cache is the
-    /// compiled body *and* `bound`, joined by [`Filter::and`].
+    /// Returns an empty cache with the same settings. The new cache restricts each compiled filter by `bound`: it joins the two by
+    /// [`Filter::and`].
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, FilterBuilder, FilterCache, Operator};
@@ -225,13 +225,14 @@ struct Entry {
     hash: u64,
     filter: Filter,
     size_bytes: usize,
-    /// True if the filter was used since it was inserted, or since the hand last passed it.
+    /// True if the filter was used since it was inserted, or since an eviction last skipped it.
     used: bool,
 }
 
 /// The filters of a shard, as a ring for the second-chance (clock) algorithm.
 ///
-/// A hand moves around the ring. It clears the flag `used` of a used filter, and evicts a filter without the flag.
+/// An eviction moves the index `hand` around the ring. It clears the flag `used` of each filter that it skips, and evicts the first
+/// filter without the flag.
 #[derive(Default)]
 struct Entries {
     /// The index of the slot of each body, by the hash of the body.

@@ -37,7 +37,8 @@ pub struct Filter {
     pub(super) inner: Arc<Inner>,
     /// The criteria as written, one entry for each filter that was joined into this filter. Parsed on first use.
     ///
-    /// Each `Filter` has its own cell. Cloning copies a parsed value. The cache only clones its filters, so their cells stay empty.
+    /// Each `Filter` has its own cell. A clone starts with the content of the cell of the original. A `FilterCache` returns clones
+    /// and never parses the criteria of its own filters, so their cells stay empty.
     pub(super) written: OnceLock<Arc<[Arc<Written>]>>,
 }
 
@@ -53,7 +54,7 @@ pub(super) struct Inner {
     /// The program of the normal form, which tests parsed documents. The first such test compiles it. `None` if it would be too
     /// large.
     pub(super) program: OnceLock<Option<Program>>,
-    /// The members of an audit record that contain the printed filter. The first record of this filter makes them.
+    /// The members of an audit record that contain the printed filter. They are made for the first record of this filter.
     #[cfg(feature = "service")]
     pub(super) printed: OnceLock<Box<str>>,
 }

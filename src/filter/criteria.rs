@@ -128,7 +128,7 @@ impl FieldName<'_> {
     /// Tests that at least one element of an array of objects passes these criteria: `$elem`.
     ///
     /// The name is the path of the array without `[]`. The criteria use the full names of fields below the array. They test only
-    /// the values of the element, also within [`negated`](Criteria::negated). They may contain `has_element` for an array below
+    /// the values of the element, even within [`negated`](Criteria::negated). They may contain `has_element` for an array below
     /// this array.
     ///
     /// ```

@@ -9,9 +9,20 @@
 //! | 8 | fingerprint of the order |
 //! | rest | the position |
 //!
-//! A position in insertion order is `0` and the insertion-order number (8 bytes). A position in another order is `1`, the number of
-//! values (1 byte), the values, and the id. A value is `0` (absent), `1` and an ordinal (8 bytes), `2` (false), `3` (true), or `4`
-//! and a text. A text is its length in bytes (4 bytes) and its bytes. Numbers are big-endian.
+//! A position begins with the byte `0` in insertion order, and with the byte `1` in any other order:
+//!
+//! - After `0`, the insertion-order number follows (8 bytes).
+//! - After `1`, the number of values (1 byte), the values and the id follow. The id is a text.
+//!
+//! A value begins with a byte for its kind:
+//!
+//! - `0`: the value is absent.
+//! - `1`: an ordinal follows (8 bytes).
+//! - `2`: the value is false.
+//! - `3`: the value is true.
+//! - `4`: a text follows.
+//!
+//! A text is its length in bytes (4 bytes), followed by its bytes. Numbers are big-endian.
 //!
 //! The cursor contains the values, not only the id, because the document may be deleted before the next page is read. The checksum
 //! detects damage, not attacks. A client may construct a cursor, but it can only choose where a page begins. The filter decides
@@ -126,7 +137,8 @@ impl Cursor {
     /// Checks that the cursor belongs to the order of these keys.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::BadCursor`] if it belongs to another order, or to a catalogue whose sort fields differ.
+    /// Returns [`ErrorKind::BadCursor`] if it belongs to another order, or to a catalogue that defines a sort field or the id
+    /// differently.
     pub(crate) fn check(&self, catalog: &Catalog, keys: &[SortKey]) -> Result<(), Error> {
         let is_of_type = |(key, value): (&SortKey, &SortValue)| {
             let class = ValueClass::of_field(catalog.field(key.field).field_type());
@@ -195,7 +207,7 @@ impl Cursor {
     }
 }
 
-/// Returns the checksum of the bytes that follow the checksum.
+/// Returns the checksum of `body`: all bytes of a cursor that follow its checksum.
 fn checksum(body: &[u8]) -> [u8; 8] {
     Sha256::digest(body).first_chunk().copied().unwrap_or_default()
 }

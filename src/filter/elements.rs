@@ -28,8 +28,8 @@ fn matches<'v, V: Borrow<Value<'v>>>(
     values.any(is_match) != leaf.test.is_negated()
 }
 
-/// Returns true if the values and elements in a range of [places](OwnedRow) pass a leaf. The depth of the recursion is the depth of
-/// nested arrays in the catalogue.
+/// Returns true if the values and elements in a range of [places](OwnedRow) pass a leaf. The recursion is at most as deep as the
+/// nesting of arrays in the catalogue.
 fn passes_within(
     leaf: &Leaf,
     row: &OwnedRow,

@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(filters.iter().map(Filter::fingerprint).collect::<HashSet<_>>().len(), 1);
     }
 
-    /// Filters with their fingerprints, which hosts have stored.
+    /// Filters with their fingerprints. Hosts store fingerprints, so the fingerprints must not change.
     const GOLDEN: [(&str, &str); 12] = [
         ("true", "d15bbec4db449385b7fb4429715295dd"),
         ("ids (a, b) or count in (1, 9007199254740993)", "1e4425f9dc6684571d613aeffb1a06ce"),

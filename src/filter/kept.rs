@@ -63,8 +63,8 @@ impl Filter {
         of_text(catalog, Clock::default(), &no_limits(), text)
     }
 
-    /// Returns the error of a part of the filter that depends on the current time: `now` or `today` in a filter text. Its offset is
-    /// that in the text.
+    /// Returns an error if the filter text contains a time that depends on the current time: `now` or `today`. The offset of the
+    /// error is the position of this time in the text. Returns `None` for any other filter.
     pub(crate) fn relative_time(&self) -> Option<Error> {
         let of_part = |part: &Self| match &part.inner.origin {
             Origin::Text(text, clock) if clock.now.is_some() => {

@@ -114,7 +114,7 @@ impl Order {
     /// [extended](Catalog::extended) catalogue, it can be a list of fields, as in [`parse_list`](Self::parse_list).
     ///
     /// Returns `None` for an empty text. If the name itself begins with `-`, `+-` or `++`, ascending order needs the prefix `+`.
-    /// Otherwise the first character of the name would be the direction.
+    /// Without this prefix, the first character of the name would be read as the direction.
     ///
     /// ```
     /// use casefilter::{Catalog, Direction, Field, FieldType, Order};

@@ -70,7 +70,7 @@ pub struct Paging {
 }
 
 impl<'a> SearchParams<'a> {
-    /// Returns parameters that are all absent. They request the first [`DEFAULT_PAGE`] documents in insertion order, without a
+    /// Creates parameters, none of which is set. They request the first [`DEFAULT_PAGE`] documents in insertion order, without a
     /// count.
     ///
     /// If [`Limits::page`] is smaller than [`DEFAULT_PAGE`], they request [`Limits::page`] documents.
@@ -141,8 +141,8 @@ impl<'a> SearchParams<'a> {
         Self { order: text.into().map(Cow::Borrowed), ..self }
     }
 
-    /// Sets `countTotalItems`, `true` or `false`. An answer has the count as [`total`](crate::SearchAnswer::total), and
-    /// `totalItems` in JSON.
+    /// Sets `countTotalItems`, `true` or `false`. The answer has the count as [`total`](crate::SearchAnswer::total), in JSON as
+    /// `totalItems`.
     #[must_use]
     pub fn count(self, text: impl Into<Option<&'a str>>) -> Self {
         Self { count: text.into().map(Cow::Borrowed), ..self }
@@ -217,7 +217,8 @@ impl<'a> SearchParams<'a> {
         }
     }
 
-    /// Parses `after`, and checks that it belongs to the order. `None` for the order stands for an order with an error.
+    /// Parses `after`, and checks that the cursor belongs to the order. If the parameter `order` has an error, the argument `order`
+    /// is `None`, and this check is left out.
     fn parsed_after(
         &self,
         catalog: &Catalog,
@@ -253,7 +254,7 @@ fn unknown_name(name: &str, names: &[&'static str]) -> Error {
     Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(near)
 }
 
-/// Returns the parameter for a name that other interfaces use for it.
+/// Returns the parameter that has this name in other interfaces. For example, `skip` is a name of `offset`.
 fn other_name(name: &str) -> Option<&'static str> {
     match name.to_lowercase().replace(['_', '-', '$'], "").as_str() {
         "count" | "total" | "totalcount" | "withtotal" | "totalitems" => Some("countTotalItems"),

@@ -1,8 +1,8 @@
-//! The searchers of the patterns of a filter.
+//! The searchers for the patterns of a filter. A searcher ([`Matcher`]) is a pattern that is prepared for many strings.
 
 use crate::predicate::{Leaf, Matcher, Node, Set, Test, Tree};
 
-/// The searchers of the patterns of a tree, also of the trees in tests of elements.
+/// The searchers for all patterns of a tree, including the patterns in tests of elements.
 #[derive(Default)]
 pub(super) struct Patterns {
     /// The address of each leaf with a pattern, ascending, and its searcher.

@@ -13,7 +13,8 @@ use crate::predicate::{Leaf, Node};
 /// pattern has more than a few values, the time for a document does not depend on their number.
 pub(crate) struct PreparedFilter {
     filter: Filter,
-    /// The patterns of the filter. They belong to the leaves of this filter, which are not moved while it exists.
+    /// The searchers for the patterns of the filter. They are found by the addresses of the leaves, which are not moved while the
+    /// filter exists.
     patterns: Patterns,
 }
 

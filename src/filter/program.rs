@@ -59,7 +59,7 @@ enum StepTest {
 /// tree.
 const FEW_TEXTS: usize = 8;
 
-/// The largest number of steps. Nodes may have several parents, so that a program can be larger than its tree.
+/// The largest number of steps. A node can have several parents, so a program can be larger than its tree.
 const MOST_STEPS: usize = 4096;
 
 /// A branch whose children are being compiled, from the last to the first.
@@ -69,8 +69,8 @@ struct OpenBranch<'t> {
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
-    /// The target of the next child to compile, for a result that does not decide the branch. This target is the first step of the
-    /// following child. For the last child, it is the target of the whole branch.
+    /// The target of the child that is compiled next, for a result that does not decide the branch. This is the first step of the
+    /// child that was compiled before. For the child that is compiled first, it is a target of the whole branch.
     next: Target,
 }
 
@@ -224,7 +224,8 @@ impl StepTest {
     }
 }
 
-/// Returns true if a step can compare a value with the keys of these strings.
+/// Returns true if these strings are few, and each is short enough to be contained in its [`TextKey`]. A step can then compare the
+/// key of a value with the keys of these strings.
 fn are_few_and_short<'t>(mut texts: impl ExactSizeIterator<Item = &'t str>) -> bool {
     texts.len() <= FEW_TEXTS && texts.all(|text| text.len() <= TextKey::WHOLE_BYTES)
 }

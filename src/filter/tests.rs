@@ -175,7 +175,7 @@ fn joined_filters_have_each_warning_of_their_parts_once() {
     assert_eq!(Filter::any_of(&cases(), many).unwrap().warnings().len(), predicate::MOST_WARNINGS);
 }
 
-/// Runs on a small stack: recursion by the depth of a filter would overflow it.
+/// Runs on a small stack. The stack would overflow if a function recursed once for each level of a filter.
 #[test]
 fn filters_joined_ever_deeper_neither_overflow_nor_explode() {
     let work = || {

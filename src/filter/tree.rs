@@ -40,8 +40,8 @@ use crate::value::{Operand, Timestamp, Value};
 /// # Ok::<(), casefilter::Errors>(())
 /// ```
 ///
-/// Filters of clients are nested at most as deep as [`Limits::depth`](crate::Limits::depth) allows, and a few levels more. A host
-/// that [joins](Filter::and) filters itself may nest them deeper. A recursive walk then needs its own limit on the depth.
+/// The tree of a client's filter has at most a few more levels than [`Limits::depth`](crate::Limits::depth). If a host
+/// [joins](Filter::and) filters itself, the tree can be deeper. A recursive walk then needs its own limit on the depth.
 #[derive(Clone)]
 pub struct FilterTree {
     catalog: Catalog,
@@ -179,8 +179,8 @@ impl<'t> TestValue<'t> {
 }
 
 impl fmt::Display for TestValue<'_> {
-    /// Prints the value as in criteria. A span is printed as an interval, from its first instant to the instant after its last
-    /// instant.
+    /// Prints the value as in criteria. [`Between`](Self::Between) is printed as an interval whose end is not included, so the end
+    /// is the instant after the last instant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::One(value) => Operand::from(value.as_borrowed()).fmt(f),

@@ -28,7 +28,8 @@ impl Origin {
         }
     }
 
-    /// Parses the criteria of an origin that is not joined.
+    /// Parses the input that a filter was created from, and returns its criteria as written. The input must not be a
+    /// [join](Self::Joined) of filters.
     fn parse(&self, catalog: &Catalog) -> Written {
         let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
         let body = match self {
@@ -117,14 +118,15 @@ impl Filter {
         parts
     }
 
-    /// Returns the parts that are not joined, each with its criteria as written.
+    /// Returns the [parts](Self::parts) that are not themselves joined, each with its criteria as written.
     pub(super) fn written_parts(&self) -> impl Iterator<Item = (&Self, &Written)> {
         let parts: Vec<&Self> = self.parts().into_iter().filter(|part| !part.is_joined()).collect();
         let written = self.written.get_or_init(|| parts.iter().map(|part| part.own_written()).collect());
         parts.into_iter().zip(written.iter().map(|written| &**written))
     }
 
-    /// Returns the criteria as written of a filter that is not joined. Parses them unless the filter already has them.
+    /// Returns the criteria of this filter as written. Parses them unless the filter already has them. The filter must not be
+    /// joined.
     fn own_written(&self) -> Arc<Written> {
         let kept = self.written.get().and_then(|written| written.first());
         kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
@@ -181,7 +183,8 @@ impl Filter {
         own.saturating_add(program)
     }
 
-    /// Returns the maximum memory of the [tree of searches](Self::searched), in bytes. The first search creates this tree.
+    /// Returns the maximum memory of the [tree that searches evaluate](Self::searched), in bytes. The first search creates this
+    /// tree.
     fn searched_bytes(&self) -> usize {
         let nodes = self.predicate().nodes();
         let has_elements =
@@ -193,8 +196,8 @@ impl Filter {
         if nodes.iter().any(has_elements) { copies } else { 0 }
     }
 
-    /// Returns the part of [`size_bytes`](Self::size_bytes) of this filter alone. Leaves out the filters that it was joined from,
-    /// its program, and its tree of searches.
+    /// Returns the memory of this filter alone, which is a part of [`size_bytes`](Self::size_bytes). Leaves out the filters that it
+    /// was joined from, its program, and the tree that searches evaluate.
     fn own_bytes(&self) -> usize {
         let origin = match &self.inner.origin {
             Origin::Json(text) | Origin::Text(text, _) => text.len(),

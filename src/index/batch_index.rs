@@ -179,8 +179,8 @@ impl BatchIndex {
         })
     }
 
-    /// Returns the next work on a key index after `writes` writes. This is a merge of two runs, or a sweep of the entries of
-    /// retired batches. Returns `None` if no work is due.
+    /// Returns the next work on a key index: a merge of two runs, or a sweep of the entries of retired batches. `writes` is the
+    /// count of recent writes. Returns `None` if no work is due.
     pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
         let merge = self
             .keys()
@@ -239,10 +239,11 @@ impl BatchIndex {
     /// Returns the rows of covered batches that have one of a few strings in a key field. Does not use the index of the field.
     /// Returns `None` if the index is built or should be built, or if the strings are many.
     ///
-    /// An unbuilt index would be built from the columns of all batches. Batches of a store have filters of their keys, so this
-    /// method reads the columns of few batches. Deleted rows are included. `texts` are ascending and distinct.
+    /// An unbuilt index would be built from the columns of all batches. A batch of a store has a Bloom filter for the strings of
+    /// each key field, so this method reads the columns of few batches. Deleted rows are included. `texts` are ascending and
+    /// distinct.
     pub(crate) fn find_unindexed(&self, field: FieldId, texts: &[impl AsRef<str>]) -> Option<Vec<GlobalRow>> {
-        /// The maximum number of strings. The more strings there are, the more batches have a filter that lets one of them pass.
+        /// The maximum number of strings. With more strings, the Bloom filters exclude fewer batches, so more columns are read.
         const MOST: usize = 8;
         if texts.len() > MOST || !self.fields.get(field.index())?.can_do_without() {
             return None;
@@ -268,16 +269,16 @@ impl BatchIndex {
         self.first(field, true);
     }
 
-    /// Returns all batch numbers in the order of the first value that each batch has in the field. Returns `None` if the order is
-    /// not known.
+    /// Returns all batch numbers in ascending order of the smallest value that each batch has in the field. If `descending`,
+    /// returns them in descending order of the greatest value. Returns `None` if the order is not known.
     pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
         let FieldIndex::Ordered(zones) = self.field(field) else { return None };
         let order = zones.in_order(descending);
         (order.len() == self.numbers()).then_some(order)
     }
 
-    /// Returns the first rows in the order of a field, or with `descending` the first rows in the reverse order. Rows without a
-    /// value are never among them.
+    /// Returns the first rows in ascending order of the values of a field. If `descending`, returns the first rows in descending
+    /// order. Rows without a value are never among them.
     pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
         let rows = self.top_rows.get(field.index())?;
         Some(rows.first(descending, || {
@@ -292,8 +293,8 @@ impl BatchIndex {
         }))
     }
 
-    /// Returns the [numbers](super::StringPostings::number) of the strings in `field` of the 64 top rows of chunk `chunk`. The
-    /// number is 0 for a row without a string.
+    /// Returns the [numbers](super::StringPostings::number) of the strings that the 64 top rows of chunk `chunk` have in `field`.
+    /// The number is 0 for a row without a string.
     ///
     /// Returns `None` if the field has no string index, or if a row can have several strings. `batch` returns the covered batch
     /// with a batch number.

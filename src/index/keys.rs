@@ -60,8 +60,8 @@ impl BatchKeys {
     }
 }
 
-/// Up to this total number of entries, runs are merged completely when a batch is added. Larger merges are done in steps. The
-/// number is that of the entries of a full batch.
+/// Up to this total number of entries, runs are merged completely when a batch is added. Larger merges are done in steps. A full
+/// batch has this number of entries.
 const AT_ONCE: usize = 1 << 16;
 
 /// The number of memory prefetches that are issued before the first result is read.

@@ -4,8 +4,9 @@
 //! the batch number with the index of a row in the batch.
 //!
 //! Rows and counts of the string index and the key index include deleted rows. `View::known_count` in `engine/snapshot/view.rs`
-//! subtracts the deleted rows. The zone index has no counts: it only excludes batches, or makes a test constant in a batch
-//! (`exec/pruning.rs`). The program of a batch removes the deleted rows of the batch (`exec/program.rs`).
+//! subtracts the deleted rows. The zone index has no counts: it only excludes batches, or shows that a test has the same result for
+//! all rows of a batch (`exec/pruning.rs`). The evaluation of a batch excludes the deleted rows from its result
+//! (`exec/program.rs`).
 //!
 //! | fields | index | file |
 //! |---|---|---|

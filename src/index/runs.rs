@@ -66,8 +66,8 @@ impl RunBuilder {
         self.entries.push(entry);
     }
 
-    /// Records the count of entries as the start of `bucket`, and of all buckets before it that have no start. All later entries
-    /// belong to this bucket or to a later bucket.
+    /// Sets the start of `bucket` to the current count of entries. Earlier buckets whose start is not set get the same start. All
+    /// later entries belong to `bucket` or to a later bucket.
     #[inline]
     fn fence(&mut self, bucket: usize) {
         // The number of entries fits, because the rows of the entries are distinct and have 32 bits.

@@ -25,24 +25,24 @@ pub(crate) struct StringIndex {
     is_single: bool,
 }
 
-/// The batches and rows that have one string.
+/// The batches and rows that have a given string.
 #[derive(Clone, Debug)]
 pub(crate) struct StringPostings {
     /// The string number, an identifier. It is not 0, and does not change while a covered batch has the string.
     pub(crate) number: u32,
     /// For each covered batch that has the string: the batch number, and the code of the string in that batch. Ascending by batch
-    /// number.
+    /// number. For example, `[(0, 3), (2, 0)]` if the string has code 3 in batch 0 and code 0 in batch 2.
     pub(crate) codes: Vec<(u32, u32)>,
     /// One entry for each batch in which the postings of the string are a bitmap, because many rows have the string. Also one entry
     /// for each batch in which every row has the string. Ascending by batch number.
     bitmaps: Vec<BatchBitmap>,
-    /// The count of rows in all covered batches that have the string, deleted rows included.
+    /// The count of rows that have the string, over all covered batches, deleted rows included.
     pub(crate) rows: u64,
 }
 
-/// The rows of a batch that have a string, if they are many.
+/// The rows of a batch that have a given string, if these rows are many.
 ///
-/// The bits are those of the postings of the batch, in the same memory. The index lists the addresses of these bits for all
+/// The bitmap is not a copy: it shares the memory of the batch's postings. The index has the addresses of the bitmaps of all
 /// batches. So a search over all batches finds a bitmap without cache misses for the column, its postings and their table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BatchBitmap {
@@ -103,8 +103,7 @@ impl StringPostings {
 }
 
 impl StringIndex {
-    /// Creates an empty index of a field. For example, if the string `open` has code 3 in batch 0 and code 0 in batch 2, its
-    /// postings have the codes `[(0, 3), (2, 0)]`.
+    /// Creates an empty index of a field.
     pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }

@@ -1,4 +1,4 @@
-//! The top rows of a field: the first and the last rows in the order of the field, over all covered batches.
+//! The top rows of a field: the first and the last rows in ascending order of its values, over all covered batches.
 #![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ pub(crate) struct TopRow {
     pub(crate) row: GlobalRow,
 }
 
-/// The first rows in one order of a field, deleted rows included.
+/// The first rows in ascending or in descending order of the values of a field, deleted rows included.
 ///
 /// Invariant: `rows` has every row of the covered batches whose rank is smaller than `until`, and no other row.
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ type StringNumbers = Box<[OnceLock<Box<[u32; LANES]>>]>;
 /// The rows with the first values of a field, and the rows with the last values.
 ///
 /// If a filter selects many cases, these rows usually include all rows of the first page in ascending or descending order. Then no
-/// covered batch is searched. Memory: 16 bytes per row for at most 8,192 rows. In addition, 4 bytes per row for each string field
-/// that the filters of searches in these rows test.
+/// covered batch is searched. Memory: 16 bytes per row for at most 8,192 rows. If searches test a string field on these rows, this
+/// field takes 4 more bytes per row.
 ///
 /// Each of the two lists is built when it is first read. Clones share the lists that are built, and copy a list only before a
 /// change.
@@ -61,7 +61,7 @@ fn unknown_strings(fields: usize) -> Box<[OnceLock<StringNumbers>]> {
 }
 
 impl TopRows {
-    /// Creates a list without rows. Rows are then added in the order of the field. For example, if the rows 0, 1, 2 have the values
+    /// Creates a list without rows. Rows that are added later are sorted by rank. For example, if the rows 0, 1, 2 have the values
     /// 3, 1, 1, the ascending list is row 1, row 2, row 0.
     fn new(fields: usize) -> Self {
         Self { rows: Vec::new(), until: None, strings: unknown_strings(fields) }
@@ -155,8 +155,8 @@ impl TopRows {
         &self.rows
     }
 
-    /// Returns the string numbers in `field` of the 64 rows of chunk `chunk`. They are 0 after the last row. Calls `number` for
-    /// each row on first use. Returns `None` if there is no such chunk.
+    /// Returns the numbers of the strings that the 64 rows of chunk `chunk` have in `field`. They are 0 after the last row. Calls
+    /// `number` for each row on first use. Returns `None` if there is no such chunk.
     pub(super) fn strings(
         &self,
         field: FieldId,

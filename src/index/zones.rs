@@ -1,5 +1,5 @@
 //! The zone index: the zone map (the minimum and the maximum) of one field in each batch, deleted rows included. It has no counts.
-//! `exec/pruning.rs` excludes batches with it, and sorted pages visit batches in its order.
+//! `exec/pruning.rs` uses it to exclude batches, and sorted pages visit the batches in the order of their zone maps.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -12,8 +12,8 @@ use crate::value::OrdinalRange;
 
 /// The zone maps of one field: the smallest and the greatest value of each batch, by batch number.
 ///
-/// `[Some((1, 9)), None, Some((4, 4))]`: batch 0 has values from 1 to 9, and batch 2 only the value 4. Invariant: a batch number
-/// without a zone map is that of a batch without values, or of a retired batch, or is free.
+/// `[Some((1, 9)), None, Some((4, 4))]`: batch 0 has values from 1 to 9, and batch 2 only the value 4. Invariant: if a batch number
+/// has no zone map, its batch has no values, or its batch is retired, or the number is free.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ZoneIndex {
     zones: Vec<Option<OrdinalRange>>,
@@ -51,8 +51,8 @@ impl ZoneIndex {
         self.zones.len()
     }
 
-    /// Returns all batch numbers in the order of the first value of each batch in the given direction. Batches without values
-    /// come last.
+    /// Returns all batch numbers in ascending order of the smallest value of each batch. If `descending`, returns them in
+    /// descending order of the greatest value. Batches without values come last.
     pub(super) fn in_order(&self, descending: bool) -> &[u32] {
         let [ascending_order, descending_order] = &self.orders;
         let order = if descending { descending_order } else { ascending_order };

@@ -2,11 +2,11 @@
 
 use crate::json::{JsonType, Reader};
 
-/// Member names under which the paged API responses of other systems contain their array of records.
+/// The names of members that contain the array of records in the paged API responses of other systems.
 const NAMES: [&str; 7] = ["items", "data", "results", "cases", "records", "value", "list"];
 
-/// Returns the name of the first member that has a common name and contains an array of objects. `text` may be only the start of an
-/// object.
+/// Returns the name of the first member whose name is in [`NAMES`] and whose value is an array that starts with an object. `text`
+/// may be only the start of an object.
 pub(crate) fn member_with_cases(text: &str) -> Option<&'static str> {
     if !text.trim_start().starts_with('{') {
         return None;

@@ -1,5 +1,5 @@
-//! Records, for one import, the unknown members of documents that resemble fields (`catalog/stray.rs` decides). With this record,
-//! imports and hints warn about misspelt fields.
+//! Finds unknown members whose names resemble fields, and remembers the results during one import. `catalog/stray.rs` compares the
+//! names. Imports and hints use the results to warn about misspelt fields.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -59,8 +59,8 @@ pub(super) struct Segment {
     pub(super) len: usize,
     /// The keys in the text.
     pub(super) keys: Keys,
-    /// The keys that can be in objects that begin in the text as array elements. An earlier element may have had the same keys, so
-    /// the reader forgets that it has read them.
+    /// All keys that can occur in the array elements that begin in the text. An earlier element of the array may have had the same
+    /// keys. So the reader removes these keys from the set of keys that it has read.
     pub(super) ended: Option<Keys>,
     /// For each element that begins in the text: the array of objects that it belongs to.
     pub(super) begun: Box<[ArrayId]>,

@@ -17,8 +17,8 @@ const MAX_TEXT_BYTES: usize = 256;
 /// one.
 const MAX_SEGMENTS: usize = 16;
 
-/// The number of keys without a slot after which the template is discarded. A template with this number of such keys was probably
-/// learned from documents of another source.
+/// The maximum number of keys that have no slot. When it is reached, the template is discarded, because it was probably learned
+/// from documents of another source.
 const MANY_STRAYS: u32 = 1 << 10;
 
 /// A position at which documents can have a value, and the text segments that came after this value in earlier documents.
@@ -174,7 +174,8 @@ impl Segments {
     }
 }
 
-/// Finds the segment among those after the first segment of a slot. Counts the match.
+/// Returns the segment that is a prefix of `text`, if the first segment is not. Counts the match. If the segment before it has
+/// fewer matches, the two segments change places.
 #[inline(never)]
 fn find_later<'l>(segments: &'l mut [Segment], text: &[u8]) -> Option<&'l Segment> {
     let at = segments.iter().position(|segment| segment.is_prefix_of(text))?;

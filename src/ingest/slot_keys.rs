@@ -36,6 +36,7 @@ impl Keys {
     }
 }
 
-/// The maximum number of slots that have a key. A further unknown key gets no slot, and the slot of a further field has no key. The
-/// fast path finds a repetition of such a key by comparing it with the earlier ones.
+/// The maximum number of slots that have a key, which is a bit in [`Keys`]. If the catalogue's paths have more member names, the
+/// slots of the other names have no key. Above the maximum, an unknown name in a document gets no slot. To detect a repetition of a
+/// name without a bit, the fast path compares it with the earlier names.
 pub(super) const MAX_KEYS: usize = 128;

@@ -32,8 +32,8 @@ pub use start::check_text;
 
 /// A splitter of files into documents. It accepts input in chunks of any size.
 ///
-/// A file has one of three layouts. The first line of the file determines the layout. If the first line is longer than a case may
-/// be, only its start is used. If the first line ends inside an object, the rest of the object determines the layout:
+/// A file has one of three layouts. The first line of the file determines the layout. If the first line exceeds the maximum length
+/// of a document, only its start is used. If the first line ends inside an object, the rest of the object determines the layout:
 ///
 /// - NDJSON: each line is a document. It is passed on at the end of the line.
 /// - Documents over several lines, one after another. Each is passed on at its end.
@@ -78,8 +78,8 @@ enum Layout {
     NextObject { look: usize },
 }
 
-/// The number of bytes of an object after an array or a search answer that are buffered before the splitter first looks for
-/// `list.items`.
+/// The number of bytes that are buffered before the splitter first looks for `list.items`. It applies to an object that follows an
+/// array or a search answer.
 const FIRST_LOOK: usize = 64;
 
 impl Splitter {

@@ -46,8 +46,8 @@ struct PathWalk<'a, I: Iterator<Item = usize>> {
     wanted: std::iter::Peekable<I>,
     paths: Vec<String>,
     open: Brackets,
-    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. Members and elements at a greater depth have no
-    /// segment. The path of such a member or element is cut anyway, because each segment except the first adds at least one byte.
+    /// The segments of the current path, at most [`LONGEST_PATH_BYTES`] of them. A path is cut after that number of bytes, and each
+    /// segment except the first adds at least one byte. So members and elements at a greater depth need no segment.
     segments: Vec<Segment<'a>>,
 }
 
@@ -158,6 +158,6 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
     }
 }
 
-/// The length in bytes after which a path is cut. The segment that exceeds it is the last one. This constant also limits the number
-/// of segments. Each segment except the first adds at least one byte to the path.
+/// The length in bytes after which a path is cut. The segment that exceeds this length is the last segment of the path. This
+/// constant also limits the number of segments, because each segment except the first adds at least one byte to the path.
 const LONGEST_PATH_BYTES: usize = 2000;

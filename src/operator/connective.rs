@@ -23,7 +23,8 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Returns the language of a request: its syntax, and for JSON also `grammar`. The text syntax ignores `grammar`.
+    /// Returns the language of requests in this syntax. For JSON, `grammar` determines which operators the language has. The text
+    /// syntax always has all operators.
     pub(crate) const fn new(syntax: Syntax, grammar: Grammar) -> Self {
         match (syntax, grammar) {
             (Syntax::Text, _) => Self::Text,
@@ -117,8 +118,8 @@ impl Connective {
 
 /// The operator of a complex criterion, which joins its children, negates its only child, or tests single elements of an array.
 ///
-/// Only criteria as written contain negations. Conversion to the normal form pushes each negation down to the tests. In the normal
-/// form, a test of elements is a leaf.
+/// Negations occur only in the tree of the criteria as the client wrote them. The conversion to the normal form pushes each
+/// negation down to the tests. In the normal form, a test of elements is a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Complex {
     Join(Connective),
@@ -183,7 +184,8 @@ impl Complex {
         matches!(self, Self::Not)
     }
 
-    /// Evaluates the operator for the truths of its children. For `$elem`, the truths must all be for the same element.
+    /// Evaluates the operator. `children` contains the results of its children. For `$elem`, all results must be for the same
+    /// element.
     pub(crate) fn evaluate(self, mut children: impl Iterator<Item = bool>) -> bool {
         match self {
             Self::Join(Connective::And) | Self::Elem(_) => children.all(|truth| truth),

@@ -43,7 +43,7 @@ impl Operator {
     }
 
     /// Returns true if the operator applies to the values of a field. Does not check that `grammar` allows the operator: `grammar`
-    /// only decides if the field [compares by rank](Field::is_ranked).
+    /// only determines whether the field [compares by rank](Field::is_ranked).
     pub(crate) fn applies_to(self, field: &Field, grammar: Grammar) -> bool {
         self.fits(ValueClass::of_field(field.field_type()), field.is_ranked(grammar))
     }
@@ -101,7 +101,8 @@ impl Operator {
         self.row().shape
     }
 
-    /// Returns the operator whose pattern is this ray. For example, the ray above its end point without that point gives `>`.
+    /// Returns the operator whose pattern is this ray. For example, the pattern of `>` is the ray of all values above the end
+    /// point. This ray does not include the end point.
     pub(crate) const fn of_ray(ray: Ray) -> Self {
         match ray {
             Ray { side: Side::Above, inclusive: false } => Self::Greater,
@@ -111,8 +112,8 @@ impl Operator {
         }
     }
 
-    /// Returns the ray of an order comparison such as `>`: the side of the operand on which the selected values lie, and if the
-    /// operand itself is included. Returns `None` for any other operator.
+    /// Returns the ray of an order comparison such as `>`. The ray says on which side of the operand the selected values lie, and
+    /// whether the operand itself is included. Returns `None` for any other operator.
     pub(crate) fn ray(self) -> Option<Ray> {
         match self.shape().pattern {
             Pattern::Ray(ray) => Some(ray),

@@ -75,8 +75,8 @@
 //! - `exec/pattern_codes.rs`, which finds the matching strings of a column's dictionary, and `column/dictionary.rs` if the order of
 //!   the strings helps. The head of `column/substring_index.rs` proves that its index finds every match: extend the proof;
 //! - `standing/segment/atoms.rs` and `standing/segment/patterns.rs`, which index the patterns of standing filters;
-//! - `sql/pattern.rs`, `sql/statement.rs` (`OperandTest`), and a method in `sql/dialect/syntax.rs`; the files of the dialects for
-//!   which its default does not fit.
+//! - `sql/pattern.rs`, `sql/statement.rs` (`OperandTest`), and a method with a default implementation in `sql/dialect/syntax.rs`.
+//!   Override the method in the file of each dialect that needs other SQL.
 //!
 //! **A new kind of set**, that is, a variant of [`Set`](crate::predicate::Set). Also change these files:
 //!

@@ -11,8 +11,8 @@ pub(crate) enum Arity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     All,
-    /// The types of ordered values: numbers, integers, decimals and timestamps. Also strings that compare by the rank of their
-    /// known values.
+    /// The types of ordered values: numbers, integers, decimals and timestamps. Also strings, if their field compares by the rank
+    /// of its known values.
     Ordered,
     /// Strings only.
     Strings,

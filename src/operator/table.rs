@@ -15,14 +15,14 @@ pub enum Operator {
     Equal,
     /// `<>`: the operand is not in V.
     NotEqual,
-    /// `>`: V has a value greater than the operand. `>`, `>=`, `<` and `<=` are only for numbers, integers, decimals, timestamps,
-    /// and strings that have known values.
+    /// `>`: V contains a value greater than the operand. `>`, `>=`, `<` and `<=` are only for numbers, integers, decimals,
+    /// timestamps, and strings of fields with known values.
     Greater,
-    /// `>=`: V has the operand or a greater value.
+    /// `>=`: V contains the operand or a greater value.
     GreaterOrEqual,
-    /// `<`: V has a value smaller than the operand.
+    /// `<`: V contains a value smaller than the operand.
     Less,
-    /// `<=`: V has the operand or a smaller value.
+    /// `<=`: V contains the operand or a smaller value.
     LessOrEqual,
     /// `$contains`: at least one operand is in V.
     Contains,
@@ -470,7 +470,7 @@ pub(super) const fn row(operator: Operator) -> &'static Row {
     }
 }
 
-/// Returns those of the operands that are strings.
+/// Returns the operands that are strings.
 fn strings<'v>(operands: &'v [Operand<'_>]) -> impl Iterator<Item = &'v str> {
     operands.iter().filter_map(|operand| match operand.first() {
         Value::String(text) => Some(&**text),

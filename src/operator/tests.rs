@@ -7,8 +7,8 @@ use super::shape::Types;
 use super::*;
 use crate::value::{Number, Value, ValueClass};
 
-/// Returns every list of zero, one or two of a few fixed numbers. The tests use each list both as operands and as the values of
-/// a case.
+/// Returns all lists of at most two numbers from a small fixed set, including the empty list. The tests use each list both as
+/// operands and as the values of a case.
 fn operands() -> Vec<Vec<Value<'static>>> {
     let number = |number: f64| Value::Number(Number::new(number).unwrap());
     let values = [-1.0, 0.0, 0.5, 1.0, 2.0].map(number);

@@ -25,9 +25,9 @@ pub enum PostgresErrorKind {
     Table,
     /// The server rejected a statement, or sent an invalid response.
     Rejected,
-    /// The request does not fit the table. For example, its filter or order was built with a different catalogue: a bug in the
-    /// host program. Other examples are a cursor of another order, and facets over a limit. Errors of histograms with too many
-    /// buckets and of cursors that are too long also have this kind.
+    /// The request does not fit the table. For example, its filter or order was built with a different catalogue: a bug in the host
+    /// program. Other examples are a cursor of another order, and facets over a limit. A histogram with too many buckets and a
+    /// cursor that is too long also cause an error of this kind.
     Request,
     /// The filter needs a folded column or element columns that the table does not have.
     Unsupported,
@@ -78,9 +78,9 @@ impl PostgresErrorKind {
     }
 }
 
-/// An error of a [`PostgresSource`](super::PostgresSource). It has a kind, and a message for the operator of the program.
+/// An error of a [`PostgresSource`](super::PostgresSource). It has a kind, and a message for the administrator of the program.
 ///
-/// The message includes the message of the server, if there is one. It never includes the connection string.
+/// The message includes the error message of the server, if there is one. It never includes the connection string.
 /// [`source`](std::error::Error::source) returns the error of the database driver or of the request, if there is one.
 #[derive(Clone, Debug)]
 pub struct PostgresError {
@@ -125,7 +125,7 @@ impl PostgresError {
     }
 
     /// Converts an error of a request. For example, the request was built with a different catalogue, or the table lacks a column
-    /// that it needs.
+    /// that the request needs.
     pub(super) fn of_request(error: Error) -> Self {
         let kind = match error.kind {
             ErrorKind::NoFoldedColumn | ErrorKind::NotInSql => PostgresErrorKind::Unsupported,

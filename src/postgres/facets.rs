@@ -46,7 +46,8 @@ impl<'f> FacetRows<'f> {
         }
     }
 
-    /// Returns the statement to run, from the text of the statement that counts.
+    /// Returns a statement that runs the counting statement `counting` as a subquery, and casts its columns to types that the
+    /// driver reads.
     pub(super) fn select(&self, counting: &str) -> String {
         let cast = if matches!(self.field.field_type(), FieldType::Decimal { .. }) { "::text" } else { "" };
         let columns = match self.form {
@@ -100,8 +101,8 @@ impl<'f> FacetRows<'f> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the answer. `total` is the number of documents that the facet counts. If it is `None`, it is computed from the rows,
-    /// which is possible in a single-valued field.
+    /// Returns the answer. `total` is the number of documents that the facet counts. If `total` is `None`, this number is computed
+    /// from the rows, and the field must be single-valued.
     pub(super) fn finish(self, total: Option<u64>, with_own_criteria: bool) -> Result<FacetAnswer, Error> {
         let counts = match (self.form, ValueClass::of_field(self.field.field_type())) {
             (FacetForm::Histogram(buckets), ValueClass::Ordered(kind)) => FacetCounts::Histogram(
@@ -126,7 +127,7 @@ impl<'f> FacetRows<'f> {
         })
     }
 
-    /// Reads the row of statistics of at least one value.
+    /// Reads the row of statistics. The selected documents must have at least one value in the field.
     fn statistics(&self, row: &Row) -> Result<FacetStats, PostgresError> {
         let ordinal = |at| Ok(value(self.field, row, at)?.and_then(|value| value.ordinal()));
         let (Some((kind, least)), Some((_, greatest))) = (ordinal(2)?, ordinal(3)?) else {

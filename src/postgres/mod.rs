@@ -28,8 +28,8 @@
 //!
 //! `$match` needs folded columns, which are optional. To create them, pass `--folded` to both commands. A source finds the folded
 //! columns by their names when it connects. If a field has no folded column, `$match` on the field is
-//! [`Unsupported`](PostgresErrorKind::Unsupported), and a service responds with status 400. The same holds for `$elem`,
-//! `--elements` and element columns.
+//! [`Unsupported`](PostgresErrorKind::Unsupported), and a service responds with status 400. Likewise, `$elem` needs element
+//! columns, which `--elements` creates. Without them, `$elem` is `Unsupported`.
 //!
 //! Rows must be written only by casefilter ([`Table::row`](crate::sql::Table::row), [`write_copy`](crate::sql::write_copy),
 //! `casefilter export`), so that columns and documents agree. PostgreSQL cannot store the character U+0000 in a text. So the export

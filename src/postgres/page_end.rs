@@ -1,4 +1,5 @@
-//! Computes the cursor for the next page: detects if more documents follow the page, and takes the position of its last document.
+//! Computes the cursor for the next page: detects whether more documents follow the page, and takes the position of its last
+//! document.
 
 use std::ops::ControlFlow;
 

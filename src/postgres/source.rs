@@ -356,7 +356,8 @@ impl PostgresSource {
 
     /// Runs `work` on a connection from the pool. After an error or a timeout, the connection is closed.
     ///
-    /// The timeout suffices for the given number of statements. So a request ends even if the server does not respond at all.
+    /// The timeout is long enough for `statements` statements. Because of the timeout, a request ends even if the server does not
+    /// respond at all.
     async fn with_connection<T>(
         &self,
         statements: u32,

@@ -1,10 +1,11 @@
-//! Leaves out the criteria that name only a given field, for facets that are counted without their own criteria.
+//! Leaves out the criteria that name a given field and no other field. Facets that are counted without their own criteria need
+//! this.
 
 use super::tree::{Node, NodeId, Written};
 use crate::catalog::FieldId;
 use crate::operator::{Complex, Connective};
 
-/// Criteria as written, without the criteria of one field.
+/// Criteria as written, without the criteria on one field.
 pub(crate) struct Apart {
     /// The tree. Each criterion that was left out is replaced by the constant true.
     pub(crate) tree: Written<'static>,
@@ -14,8 +15,8 @@ pub(crate) struct Apart {
     pub(crate) has_others: bool,
 }
 
-/// Returns the criteria without those that name only `field`. Leaves out only criteria that are joined by *and*. They are in the
-/// list of the body, or in an `$and` of this list. `written` must come from one body or text, not from joined filters.
+/// Returns the criteria without those that name `field` and no other field. Leaves out a criterion only if it is in the list of the
+/// body, or if all operators around it are `$and`. `written` must come from one body or text, not from joined filters.
 ///
 /// The list `ids` of a body is not a criterion. So it stays, and is still joined with the criteria by `$or`.
 pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
@@ -46,7 +47,7 @@ pub(crate) fn apart(written: &Written<'static>, field: FieldId) -> Apart {
     Apart { tree, is_changed, has_others }
 }
 
-/// Flags that tell if a criterion names the given field, and if it names other fields.
+/// Two flags: whether a criterion names the given field, and whether it names other fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Names {
     /// True if the criterion names the given field.
@@ -55,7 +56,7 @@ struct Names {
     others: bool,
 }
 
-/// Returns, for each node, if its criteria name `field`, and if they name other fields.
+/// Returns, for each node, whether its criteria name `field`, and whether they name other fields.
 fn names(written: &Written<'_>, field: FieldId) -> Vec<Names> {
     let mut all: Vec<Names> = Vec::with_capacity(written.nodes().len());
     for node in written.nodes() {

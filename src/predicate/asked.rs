@@ -1,5 +1,5 @@
-//! Finds the fields and values that a filter requires cases to have. Hints warn about fields without a value and about values
-//! that no case has.
+//! Finds the fields in which the criteria of a filter search, and the strings for which they search. Hints warn about a field in
+//! which no case has a value, and about a string that no case has.
 
 use super::optimize::polarities;
 use super::places::Places;
@@ -8,12 +8,12 @@ use crate::catalog::FieldId;
 use crate::operator::{Pattern, Quantifier, Shape};
 use crate::value::Value;
 
-/// A field, and possibly a value, that a criterion requires cases to have.
+/// A field in which a criterion searches, and possibly a string for which it searches.
 pub(crate) struct Asked {
     pub(crate) field: FieldId,
     /// The path of the criterion in the body.
     pub(crate) path: String,
-    /// The path and the text of a required string; `None` for values of other types.
+    /// The path and the text of the string. `None` for order comparisons, and for values of other types.
     pub(crate) value: Option<(String, String)>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) fn named(written: &Written<'_>) -> Vec<(FieldId, String)> {
     fields.collect()
 }
 
-/// Returns the fields and values that the criteria require, in the order of the criteria. `written` is the tree as the author of
-/// the filter wrote it, before the optimiser changes it.
+/// Returns the fields in which the criteria search, and the strings for which they search, in the order of the criteria. `written`
+/// is the tree as the author of the filter wrote it, before the optimiser changes it.
 ///
-/// Leaves out criteria such as `<>` and criteria below `not`, because cases must not have their values. Leaves out patterns,
-/// because their operands are only parts of values.
+/// Leaves out `<>` and negated criteria, because they select cases without these values. Leaves out tests of presence, which have
+/// no value, and patterns, because their operands are only parts of values.
 pub(crate) fn asked(written: &Written<'_>) -> Vec<Asked> {
     let places = Places::new(written);
     let mut asked = Vec::new();

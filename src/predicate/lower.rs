@@ -6,7 +6,7 @@
 //! - [`lower`] returns the tree as written, with one node for each criterion, and the errors. Warnings, `why` and the reference
 //!   evaluator read this tree.
 //!
-//! Invariant: `compile` returns a tree if and only if `lower` finds no error and no criterion is broken.
+//! Invariant: `compile` returns a tree if and only if `lower` finds no error and the parser has found no error in a criterion.
 
 mod errors;
 mod operand;
@@ -25,16 +25,14 @@ use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Tree, Values, Written};
 use crate::catalog::{Catalog, Field, FieldId, FieldType, IdType};
 use crate::criteria::{Body, Criterion, Text};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, is_dropped, push_error, quote};
 use crate::operator::{Complex, Connective, Language, Operands, Operator, Quantifier};
 use crate::value::{Value, ValueClass, canonical_id, words};
 
-/// The maximum number of known values in all order comparisons of a body together. The comparison `priority >= low` counts every
-/// known value of `priority`. Its normal form contains the known values that it selects.
+/// The maximum total number of known values in the order comparisons of a body, such as `priority >= low`. Each comparison adds the
+/// number of all known values of its field to the total. The total is limited because the normal form of a comparison contains each
+/// known value that it selects.
 const MOST_RANKED: usize = 1 << 20;
-
-/// The number of errors that are kept until they are sorted.
-const MOST_ERRORS: usize = 8 * REPORTED_ERRORS;
 
 /// Compiles a body to its normal form. Returns `None` if the body has an error.
 ///
@@ -141,8 +139,9 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
 ///
 /// An additional node joins the criteria by `$and`. If the body has `ids` too, the root joins the ids and the criteria by `$or`.
 ///
-/// The list of errors has only errors that need the catalogue: at least the first ten, with empty paths. If there is an error or a
-/// broken criterion, the tree must not be used.
+/// The list contains the errors that cannot be found without the catalogue, such as an unknown field. If there are more than ten,
+/// it contains at least the first ten in the text of the body. The paths of the errors are empty. If there is an error, or if the
+/// parser has found an error in a criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
     let reading = Reading { language, grammar: body.grammar, clock: body.clock };
@@ -167,8 +166,8 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
                     (Complex::Elem(_), Some(name)) => match scope.array(&name.text, catalog, language) {
                         Some(array) => Node::Branch(Complex::Elem(array), children),
                         None => {
-                            if scope != Scope::Unknown && errors.len() < MOST_ERRORS {
-                                errors.push(no_array(catalog, language, scope, name));
+                            if scope != Scope::Unknown && !is_dropped(&errors, name.offset) {
+                                push_error(&mut errors, no_array(catalog, language, scope, name));
                             }
                             Node::Constant(false)
                         }
@@ -188,7 +187,7 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
                     let field = catalog.field(comparison.field);
                     ranked = ranked.saturating_add(field.known_values().len());
                     if ranked > MOST_RANKED {
-                        errors.push(too_many_ranked(field, *offset));
+                        push_error(&mut errors, too_many_ranked(field, *offset));
                     }
                 }
                 comparison.map_or(Node::Constant(false), Node::Leaf)
@@ -221,7 +220,7 @@ fn is_ranked(field: &Field, operator: Operator) -> bool {
     field.field_type() == FieldType::String && operator.ray().is_some()
 }
 
-/// Returns the error of the order comparison with which the known values of all order comparisons exceed [`MOST_RANKED`].
+/// Returns the error of the order comparison at which the total number of known values exceeds [`MOST_RANKED`].
 fn too_many_ranked(field: &Field, offset: usize) -> Error {
     Error::new(
         ErrorKind::TooManyValues,
@@ -242,8 +241,8 @@ fn by_ids<'b>(catalog: &Catalog, ids: &'b [Text<'_>], errors: &mut Vec<Error>) -
     for text in ids {
         match canonical_id(id_type, &text.text) {
             Some(id) => values.push(Value::String(id).into()),
-            None if errors.len() < MOST_ERRORS => errors.push(bad_id(catalog.field(FieldId::ID), text)),
-            None => {}
+            None if is_dropped(errors, text.offset) => {}
+            None => _ = push_error(errors, bad_id(catalog.field(FieldId::ID), text)),
         }
     }
     Comparison { field: FieldId::ID, operator: Operator::Contains, values }
@@ -259,13 +258,8 @@ fn comparison<'b>(
     errors: &mut Vec<Error>,
 ) -> Option<Comparison<'b>> {
     let language = reading.language;
-    let mut report = |error| {
-        // Keep more errors than are reported. A criterion may have many invalid values. Its keys may be in any order, so an error
-        // at an earlier offset may be found later.
-        if errors.len() < MOST_ERRORS {
-            errors.push(error);
-        }
-    };
+    // The keys of a criterion may be in any order, so an error at an earlier offset may be found later.
+    let mut report = |error| push_error(errors, error);
     let Some(id) = scope.field(&name.text, catalog, language) else {
         if let Some(error) = no_field(catalog, language, scope, name) {
             report(error);

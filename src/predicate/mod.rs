@@ -32,7 +32,7 @@
 //! | print a normal form as JSON, as text, or as a plan | `print` |
 //! | warnings | `lint` |
 //! | the path of each node in the body | `places` |
-//! | the fields and values that a filter requires, for hints | `asked` |
+//! | the fields in which a filter searches, and the strings for which it searches, for hints | `asked` |
 //! | leave out the criteria on one field, for counts by value | `apart` |
 
 mod apart;

@@ -1,9 +1,9 @@
 //! Derives necessary conditions from tests of elements. If an element satisfies `a = x and b = y`, its document satisfies `a = x`
 //! and `b = y`.
 //!
-//! Tests of elements read the columns of a batch value by value. The indexes over all batches, the zone maps and the postings of a
-//! batch know only values of documents. So a search evaluates the necessary conditions first: they skip batches, and leave few rows
-//! for the test of the elements (`benches/evaluate.rs`).
+//! Tests of elements read the columns of a batch value by value. They cannot use indexes, zone maps or postings, because these do
+//! not contain the element to which a value belongs. The necessary conditions can use them. So a search evaluates these conditions
+//! first: they skip batches, and leave few rows for the test of the elements (`benches/evaluate.rs`).
 
 use super::tree::{Children, Leaf, Node, NodeId, Test, Tree};
 use crate::operator::Connective;
@@ -80,7 +80,7 @@ enum Made {
 }
 
 impl Made {
-    /// Returns the id of the node. Appends a branch for a test of elements that was not merged.
+    /// Returns the id of the node. For `Joined`, first appends a branch with the test and its conditions as children.
     fn id(&mut self, nodes: &mut Vec<Node<Leaf>>) -> NodeId {
         if let Self::Joined(connective, children) = self {
             nodes.push(Node::Branch(*connective, std::mem::take(children)));

@@ -185,7 +185,8 @@ impl Set {
         }
     }
 
-    /// Returns true if the set has all values of its type. May return false if only several ranges together have all values.
+    /// Returns true if the set has all values of its type. Returns false if no single range has all values, even if several ranges
+    /// together have them.
     pub(crate) fn is_every(&self) -> bool {
         match self {
             Self::Strings(_) => false,

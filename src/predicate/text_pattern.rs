@@ -81,7 +81,7 @@ impl TextPattern {
         Some(Self::Words(keep(all, &is_kept)))
     }
 
-    /// Returns true if a string must contain all values of the pattern, and is folded first: `$match`.
+    /// Returns true for a pattern of words (`$match`). After folding, a matching string contains all values of the pattern.
     #[cfg(feature = "sql")]
     pub(crate) fn has_words(&self) -> bool {
         matches!(self, Self::Words(_))

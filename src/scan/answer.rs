@@ -19,13 +19,13 @@ pub struct ScanAnswer {
     pub answer: SearchAnswer,
     /// The report, as an import of the same sources returns it.
     pub report: ImportReport,
-    /// The number of documents with different ids.
+    /// The number of documents with distinct ids. Documents with the same id count as one.
     pub documents: u64,
     /// The number of documents that the filter selects.
     pub selected: u64,
-    /// The number of bytes of the sources that were read in the last pass.
+    /// The number of bytes that the last pass read from the sources.
     pub bytes: u64,
-    /// The row groups of Parquet files. `None` for other sources.
+    /// The counts of row groups of Parquet files. `None` for other sources.
     pub row_groups: Option<RowGroups>,
     /// The counts by value of [`Scan::with_facets`](crate::Scan::with_facets), if the scan makes them.
     pub facets: Option<FacetsAnswer>,
@@ -33,16 +33,16 @@ pub struct ScanAnswer {
     pub unknown_ids: Vec<String>,
 }
 
-/// The numbers of row groups of a scan of Parquet files; see [`Scan::parquet`](crate::Scan).
+/// Counts of the row groups of Parquet files in a scan; see [`Scan::parquet`](crate::Scan).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RowGroups {
     /// The number of row groups on which the filters were tested.
     pub tested: u64,
-    /// The number of row groups in which the filters select no case, by the statistics or the dictionaries of their columns. Of
-    /// these row groups, only the ids were read, and the columns that can have malformed values or notes.
+    /// The number of row groups in which the filters select no case, by the statistics or the dictionaries of their columns. In
+    /// these row groups, the scan read at most the ids, and the columns whose values may be malformed or noted in the report.
     pub skipped: u64,
-    /// The number of rows of the tested row groups that the statistics of pages exclude.
+    /// The number of rows that the statistics of Parquet pages exclude, within the tested row groups.
     pub excluded_rows: u64,
 }
 
@@ -50,14 +50,14 @@ pub struct RowGroups {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// A document or a source was rejected, for a reason for which an [`Import`](crate::Import) also rejects it.
+    /// A document or a source was rejected. An [`Import`](crate::Import) rejects it for the same reason.
     Refused(ImportError),
     /// The search was stopped, the cursor after its page would be too long, or a histogram has too many buckets.
     Search(Error),
     /// The source could not be read.
     Read(io::Error),
-    /// A Parquet file needs an import, because an import may report an error about the file or one of its cases. Contains the name
-    /// of the file. Import all sources into an engine instead.
+    /// The scan ended at a Parquet file, because it cannot find all errors and notes that an import may report about the file.
+    /// Contains the name of the file. Import all sources into an engine instead.
     ImportNeeded(String),
 }
 

@@ -41,17 +41,17 @@ struct SplitDocument {
 pub(super) struct ReadBlock {
     /// The number of accepted documents.
     pub(super) accepted: usize,
-    /// The hashes of the ids of the accepted documents, apart from `repeated`, in ascending order.
+    /// The hashes of the ids of the accepted documents that are not in `repeated`, in ascending order.
     pub(super) ids: Box<[u64]>,
-    /// The number of selected documents, apart from `repeated`.
+    /// The number of selected documents that are not in `repeated`.
     pub(super) selected: u64,
-    /// The selected documents that may be on the page, ascending by place.
+    /// The selected documents that may be on the page and are not in `repeated`, ascending by place.
     pub(super) found: Vec<(Rank, FoundDocument)>,
     /// The documents whose id may be repeated, in order.
     pub(super) repeated: Vec<RepeatedDocument>,
     /// The ids that the scan looks for and that were found.
     pub(super) sought: Vec<Box<str>>,
-    /// The counts by value, apart from `repeated`, if the scan counts values.
+    /// The counts by value of the documents that are not in `repeated`, if the scan counts values.
     pub(super) counts: Option<Counts>,
     pub(super) report: ImportReport,
     /// The error that ends the scan.
@@ -70,7 +70,7 @@ pub(super) struct RepeatedDocument {
     pub(super) counts: Option<Counts>,
 }
 
-/// The part of a document with a repeated id that is kept until the end.
+/// The data that is kept until the end for a document whose id may be repeated.
 pub(super) enum Kept {
     /// The filter does not select the document.
     Nothing,
@@ -84,8 +84,8 @@ pub(super) enum Kept {
 pub(super) enum FoundDocument {
     /// The text of the document. Empty if the answer has only ids.
     Text(Box<str>),
-    /// The number of the row of the document: in its block, or after the merge, among all rows. The document is read if it is on
-    /// the page.
+    /// The row number of the document: within its block until the block is merged, then across all sources. The document is read
+    /// only if it is on the page.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Parquet files have rows"))]
     Row(u64),
 }
@@ -163,7 +163,7 @@ impl Block {
 struct Outcome<'s> {
     settings: &'s Settings,
     accepted: usize,
-    /// The hashes of the ids, apart from `repeated`.
+    /// The hashes of the ids of the documents that are not in `repeated`.
     ids: Vec<u64>,
     selected: u64,
     /// The documents that may be on the page: their ranges in the text of the block.
@@ -228,7 +228,7 @@ impl<'s> Outcome<'s> {
         }
     }
 
-    /// Returns what is kept of a selected document whose id may be repeated.
+    /// Returns the data to keep for a selected document whose id may be repeated.
     fn kept(&self, row: &Row<'_>, id: &str, document: &str) -> Kept {
         let bound = self.top.bound().map(|bound| &**bound);
         kept(self.settings, row, id, bound, || {
@@ -257,8 +257,8 @@ impl<'s> Outcome<'s> {
     }
 }
 
-/// Returns what is kept of a selected document whose id may be repeated. No document after `bound` is on the page. The bound may be
-/// a document of the same block. The id of the bound is not repeated, so no other document replaces the bound.
+/// Returns the data to keep for a selected document whose id may be repeated. No document after `bound` is on the page. The bound
+/// may be a document of the same block. The id of the bound is not repeated, so no other document replaces the bound.
 pub(super) fn kept(
     settings: &Settings,
     row: &Row<'_>,

@@ -19,7 +19,7 @@ use crate::value::{Value, ValueClass};
 
 type Hasher = foldhash::quality::RandomState;
 
-/// The counts that a scan makes: the facets of a request, in groups that count the same documents.
+/// The facets whose values a scan counts, in groups. All facets of a group count the same documents.
 pub(super) struct Counting {
     request: FacetsRequest,
     groups: Vec<Group>,

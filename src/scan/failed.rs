@@ -12,7 +12,7 @@ use crate::ingest::FileFault;
 pub(super) enum Failed {
     Refused(Box<ImportError>),
     Search(Box<Error>),
-    /// An import has to read the source with this name.
+    /// The host has to import the source with this name, because the scan cannot read it.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only for Parquet files"))]
     ImportNeeded(Arc<str>),
 }

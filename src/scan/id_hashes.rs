@@ -1,4 +1,4 @@
-//! The hashes of the ids of a scan: finds the hashes that occur more than once.
+//! Stores the hashes of the ids of a scan, and finds the hashes that occur more than once.
 
 use std::collections::HashSet;
 

@@ -19,13 +19,13 @@ pub(super) struct Merged {
     next_place: u64,
     /// The number of accepted documents.
     documents: u64,
-    /// The number of selected documents, apart from `repeated`.
+    /// The number of selected documents that are not in `repeated`.
     selected: u64,
-    /// The first documents in the order of the answer, apart from `repeated`.
+    /// The first of the documents that are not in `repeated`, in the order of the answer.
     top: Top<FoundDocument>,
     /// The documents whose ids may be repeated: the last document of each id.
     repeated: HashMap<Box<str>, LastDocument>,
-    /// The counts by value, apart from `repeated`, if the scan counts values.
+    /// The counts by value of the documents that are not in `repeated`, if the scan counts values.
     counts: Option<Counts>,
     sought: HashSet<Box<str>>,
     pub(super) report: ImportReport,

@@ -50,7 +50,7 @@ impl RowNotes {
         }
     }
 
-    /// Returns the first row of each note: distinct numbers in ascending order.
+    /// Returns the number of the first row of each note, in ascending order and without duplicates.
     pub(super) fn first_rows(&self) -> Vec<u64> {
         let mut rows: Vec<u64> = self.0.iter().map(|note| note.first).collect();
         rows.sort_unstable();
@@ -58,8 +58,8 @@ impl RowNotes {
         rows
     }
 
-    /// Gives each note of a report the number of its rows. Returns `None` if the notes have other subjects, or if there are too many
-    /// for a report.
+    /// Sets the count of each of `notes` to the count of the row note on the same subject. Returns `None` if `notes` and the row
+    /// notes have different subjects, or if there are too many notes for a report.
     pub(super) fn complete(
         &self,
         mut notes: Vec<DocumentNote>,

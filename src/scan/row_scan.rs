@@ -71,10 +71,11 @@ impl Scan {
         debug_assert!(added.is_ok(), "all rows were valid");
     }
 
-    /// Ends a source of rows. `notes` gets numbers of rows, like [`ReadDocuments`]. It returns the notes of an import of these rows.
+    /// Ends a source of rows. The function `notes` takes row numbers, as [`ReadDocuments`] does, and returns the notes that an
+    /// import makes on these rows.
     ///
     /// # Errors
-    /// Returns an error if `notes` returns `None`.
+    /// Returns an error if `notes` returns `None`, or notes with other subjects than those that the scan has counted.
     pub(crate) fn end_rows(
         &mut self,
         rows: SourceRows,
@@ -95,7 +96,7 @@ impl Scan {
         self.begin_source("")
     }
 
-    /// Ends the scan, because an import has to read the source. Returns the error.
+    /// Ends the scan, because the host has to import the source. Returns the error.
     pub(crate) fn import_needed(&mut self, rows: &SourceRows) -> ScanError {
         self.failed.insert(Failed::ImportNeeded(Arc::clone(&rows.name))).clone().into()
     }

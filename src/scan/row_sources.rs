@@ -10,8 +10,8 @@ use super::merge::Complete;
 use super::settings::Settings;
 use crate::filter::SearchRequest;
 
-/// Reads documents of a source. Gets the numbers of rows of the source, in ascending order, counted from 0. Returns `None` if an
-/// import has to read the source.
+/// A function that reads documents of a source. Its argument is a list of row numbers, in ascending order, counted from 0 within
+/// the source. Returns `None` if it cannot read the documents. The host then has to import the source.
 pub(crate) type ReadDocuments = Box<dyn Fn(&[u64]) -> Option<Vec<Box<str>>> + Send + Sync>;
 
 /// The sources of rows of one pass.
@@ -53,10 +53,10 @@ impl RowSources {
         own.excluded_rows = own.excluded_rows.saturating_add(groups.excluded_rows);
     }
 
-    /// Reads the documents of the rows on the page, if the answer has documents. Also returns the numbers of row groups.
+    /// Reads the documents of the rows on the page, if the answer has documents. Also returns the counts of row groups.
     ///
     /// # Errors
-    /// Returns an error if an import has to read a source.
+    /// Returns an error if the scan cannot read the documents of a source, so that the host has to import it.
     pub(super) fn read_page(
         &self,
         mut complete: Complete,

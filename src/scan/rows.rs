@@ -107,10 +107,10 @@ impl RowRequest {
         counting.flat_map(|counting| counting.request().facets.iter().map(Facet::field_id))
     }
 
-    /// Returns an error if the search or the counts must stop.
+    /// Checks the stop conditions of the search and of the counts.
     ///
     /// # Errors
-    /// See above.
+    /// Returns an error if the search or the counts must stop.
     pub(crate) fn check_stop(&self) -> Result<(), Error> {
         self.request.stop.verdict_now()?;
         let counting = self.settings.counting.as_ref();
@@ -138,7 +138,7 @@ impl RowRequest {
 }
 
 impl RowBlock<'_> {
-    /// Adds to the number of rows that were read.
+    /// Adds `rows` to the number of rows of the block.
     pub(crate) fn add_rows(&mut self, rows: usize) {
         self.rows = self.rows.saturating_add(rows);
     }
@@ -156,9 +156,9 @@ impl RowBlock<'_> {
         false
     }
 
-    /// Adds a row whose id may be repeated. `at` is its number in the block. `selected` has the values of the sort fields if the
-    /// filter of the search selects the row. `counted` has the values of the row if they may be counted, and a function as in
-    /// [`count`](Self::count).
+    /// Adds a row whose id may be repeated. `at` is the number of the row in the block. `selected` contains the values of the sort
+    /// fields. It is `None` if the filter of the search does not select the row. `counted` contains the arguments of
+    /// [`count`](Self::count). It is `None` if the values of the row are not counted.
     pub(crate) fn push_repeated(
         &mut self,
         at: usize,
@@ -177,7 +177,7 @@ impl RowBlock<'_> {
         self.repeated.push(RepeatedDocument { at, id: id.into(), kept, counts });
     }
 
-    /// Adds `count` rows to the note on a subject. `first` is the number of the first of them in the block.
+    /// Adds `count` rows to the note on a subject. `first` is the number of the first of these rows in the block.
     pub(crate) fn note(&mut self, subject: NoteSubject, count: u64, first: usize) {
         self.notes.add(subject, count, first as u64);
     }
@@ -212,7 +212,7 @@ impl RowBlock<'_> {
         }
     }
 
-    /// Counts the values of a row. `selects` gets the number of a filter (see [`count_filters`](RowRequest::count_filters)), and
+    /// Counts the values of a row. `selects` takes the number of a filter (see [`count_filters`](RowRequest::count_filters)), and
     /// returns true if this filter selects the row.
     pub(crate) fn count(&mut self, row: &Row<'_>, selects: impl Fn(usize) -> bool) {
         if let (Some(counting), Some(counts)) = (&self.settings.counting, &mut self.counts) {

@@ -53,7 +53,7 @@ pub struct Scan {
     pub(super) sought: Vec<String>,
     pub(super) splitter: Splitter,
     pub(super) source: Arc<str>,
-    /// The number of documents of the source that were split off.
+    /// The number of documents that were split off from the source.
     pub(super) split: u64,
     pub(super) bytes: u64,
     /// The block that is being filled.
@@ -186,8 +186,8 @@ impl Scan {
     /// Tells the scan that several sources follow, which may have the same ids.
     ///
     /// Without this call, the scan of a Parquet file with the mark of `ParquetWriter::with_unique_ids` does not read ids that the
-    /// request does not need. If another source follows, the scan then asks for [a second pass](ScanOutcome::ReadAgain). The answer is
-    /// the same. Call this before the first source.
+    /// request does not need. If another source follows, the scan then asks for [a second pass](ScanOutcome::ReadAgain). The answer
+    /// is the same. Call this before the first source.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, ScanOutcome, SearchRequest};
@@ -400,7 +400,8 @@ impl Scan {
         self.failed.clone().map_or(Ok(()), |failed| Err(failed.into()))
     }
 
-    /// Records the error that ends the scan. A document before the error of a file may have an error of its own, which comes first.
+    /// Returns `result`, and records its error, which ends the scan. If the file itself has an error, first reads all documents
+    /// before this error. If one of these documents has an error, that error ends the scan instead.
     pub(super) fn note(&mut self, result: Result<(), SplitError>) -> Result<(), ScanError> {
         let failed = match result {
             Ok(()) => return Ok(()),

@@ -13,14 +13,15 @@ use crate::filter::{Filter, PreparedFilter};
 use crate::ingest::DocumentTemplate;
 use crate::limits::Limits;
 
-/// The settings of a scan, and the memory of finished readers. All threads share them.
+/// The settings of a scan, and the [readers](Reader) that no thread uses at the moment. All threads share them.
 pub(super) struct Settings {
     pub(super) catalog: Catalog,
     pub(super) limits: Limits,
     pub(super) mode: ImportMode,
     pub(super) filter: PreparedFilter,
     pub(super) ranking: Ranking,
-    /// The number of documents of the page and before it, and one more if the request asks for a cursor. 0 if the page is empty.
+    /// The maximum number of documents that the scan keeps: the offset plus the limit of the request, plus 1 if it asks for a
+    /// cursor. 0 if the limit is 0.
     pub(super) wanted: usize,
     /// True if the answer has the documents of the page. False if it has only their ids.
     pub(super) keeps_documents: bool,
@@ -41,7 +42,7 @@ pub(super) struct Settings {
     spare: Mutex<Vec<Reader>>,
 }
 
-/// The memory of a thread that reads blocks. It is reused.
+/// The document template and the buffers of a thread that reads blocks. Later blocks reuse them.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) template: DocumentTemplate,
@@ -84,8 +85,8 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of the same scan, but with these counts by value, or without counts for `None`. No id is known to be
-    /// repeated.
+    /// Returns the settings of the same scan, but with these counts by value, or without counts for `None`. The result has no
+    /// `repeated` ids.
     pub(super) fn with_counting(&self, counting: Option<Arc<Counting>>) -> Self {
         let source = (self.catalog.clone(), self.limits.clone(), self.mode);
         let request = (self.filter.filter().clone(), self.ranking.clone(), self.wanted);
@@ -122,8 +123,8 @@ impl Settings {
         filter.filter().is_all() || filter.selects(values, &self.catalog)
     }
 
-    /// Returns an empty collector for the documents of a block that may be on the page, and true if none of them can be. No
-    /// document after `bound` is on the page.
+    /// Returns an empty collector. It takes those documents of one block that can be on the page. Also returns true if no document
+    /// of the block can be on the page, apart from documents with repeated ids. No document after `bound` can be on the page.
     pub(super) fn top_of_block<T>(&self, bound: Option<Arc<Rank>>) -> (Top<T>, bool) {
         let ranking = &self.ranking;
         // In insertion order, every later document comes after the bound. Insertion-order numbers are only known when the block is

@@ -14,17 +14,17 @@ const SLACK: usize = 64;
 pub(super) struct Top<T> {
     wanted: usize,
     found: Vec<(Rank, T)>,
-    /// The last of k documents. A document after it cannot be among the first k.
+    /// The position after which no document can be among the first k. `None` if no such position is known yet.
     bound: Option<Arc<Rank>>,
 }
 
 impl<T> Top<T> {
-    /// Creates an empty collector of `wanted` documents. Documents after `bound` are not wanted.
+    /// Creates an empty collector of `wanted` documents. No document after `bound` can be among the first `wanted` ones.
     pub(super) fn new(wanted: usize, bound: Option<Arc<Rank>>) -> Self {
         Self { wanted, found: Vec::new(), bound }
     }
 
-    /// Returns a document after which no document is wanted. Returns `None` if no such document is known yet.
+    /// Returns the position after which no document can be among the first k. Returns `None` if no such position is known yet.
     pub(super) fn bound(&self) -> Option<&Arc<Rank>> {
         self.bound.as_ref()
     }

@@ -112,7 +112,7 @@ async fn call(
     let keeping = body::Keeping { is_kept: can_be_valid, allowance: shared.body_allowance, spooled };
     let received = body::receive(body, &head.headers, &shared.options, keeping, &mut signed).await?;
     if !can_be_valid {
-        // The request is rejected only after its whole body was read. An earlier 401 would reveal which tokens exist.
+        // The request is rejected only after its whole body has been read. An earlier 401 would reveal which tokens exist.
         return Err(signed.reject(begun_s));
     }
     // The timestamp is checked again, because reading the body takes time.
@@ -191,8 +191,8 @@ type ReservedAnswer = (Vec<u8>, Reservation);
 
 /// Calls a handler. The handler reserves memory for its response from the share of the token.
 ///
-/// If there is not enough memory, returns the failure as the inner error. An outer error would be counted as a failed write of the
-/// file.
+/// If there is not enough memory, returns the failure as the inner error. If the handler writes, an outer error would be counted as
+/// a failed write of the database file.
 fn answer_within_room(
     shared: &ServiceState,
     call: &Call,

@@ -68,12 +68,12 @@
 //! can use every applicant whose id or share token its client knows. `casefilter token app` and `casefilter serve` warn about
 //! tokens with such permissions ([`TokenEntry::warnings`]).
 //!
-//! **`clients` restrict all operations, except for operation 3.** The cases of other clients do not exist for searches, like those
-//! that `filter` does not select. For operations 2, 4 and 5, an applicant of another client is an unknown applicant: the response,
-//! the log line and the reads of the file are the same. The same holds for the operations without a number that read or change an
-//! applicant. For operation 3, the share token alone selects the applicant. But a share token that was created for one client is
-//! invalid for app tokens that are bound to other clients. An applicant without `clientId` is visible only to tokens without
-//! `clients`.
+//! **`clients` restrict all operations, except for operation 3.** A client in this sense is a value of `clientId` in cases and
+//! applicants. Searches do not find cases with other values, just as they do not find cases that `filter` does not select. For
+//! operations 2, 4 and 5, an applicant with another `clientId` is an unknown applicant: the response, the log line and the reads of
+//! the file are the same. The same holds for the operations without a number that read or change an applicant. For operation 3, the
+//! share token alone selects the applicant. But a share token that was created for one client is invalid for app tokens that are
+//! bound to other clients. An applicant without `clientId` is visible only to tokens without `clients`.
 //!
 //! Objects and array elements without a visible field are also removed from documents, so that their presence and number reveal
 //! nothing. But a visible field may reveal a hidden field. For example, a case with `createdByRule.title` was created by a rule,
@@ -120,8 +120,8 @@
 //! [`is_best_effort`](AuditOptions::is_best_effort), a request whose record cannot be written is answered anyway, and is counted.
 //!
 //! The records form a hash chain, which continues after restarts and rotations. [`verify_audit_log`] names the first record that
-//! was changed, removed or inserted. Without an `expected` record, it does not detect that all records after some record were
-//! written again, with new hashes. Its argument [`AuditBeginning`] says if the oldest records may be missing.
+//! was changed, removed or inserted. Without an `expected` record, it cannot detect that the last records were removed, or that
+//! they were rewritten with new hashes. Its argument [`AuditBeginning`] says if the oldest records may be missing.
 //!
 //! # Limits
 //!
@@ -148,18 +148,18 @@
 //!   over [`event_listeners_per_token`](ServiceOptions::event_listeners_per_token), and 503 over
 //!   [`event_listeners`](ServiceOptions::event_listeners).
 //! - **Request bodies** share [`buffered_bytes`](ServiceOptions::buffered_bytes). One half is divided equally among the
-//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. The rest of
-//!   a larger body goes to a temporary file until the signature is verified (see [spool](#spool)). Then the body is read back into
-//!   the other half. A token gets at most half of this half; beyond that, its requests get 503. So a client that knows a token but
-//!   not its secret uses none of this memory. For some requests, the head alone shows that they will be rejected (unknown token,
-//!   timestamp outside the window). The service drops the body of such a request, and rejects the request only after its body has
-//!   arrived.
+//!   [`connections`](ServiceOptions::connections) (32 KiB each by default). A body up to that size is always accepted. If a body is
+//!   larger, only a part of about that size stays in memory until the signature is verified. The other bytes go to a temporary file
+//!   (see [spool](#spool)). After the verification, the file is read back into the other half. A token gets at most half of this
+//!   half; beyond that, its requests get 503. So a client that knows a token but not its secret uses none of this memory. For some
+//!   requests, the head alone shows that they will be rejected (unknown token, timestamp outside the window). The service drops the
+//!   body of such a request, and rejects the request only after its body has arrived.
 //! - **Response bodies** share [`outgoing_bytes`](ServiceOptions::outgoing_bytes). A token gets at most half of it; beyond that,
 //!   its requests get 503. The first 32 KiB of each response do not count. A streamed page counts as two chunks: 512 KiB, or twice
-//!   its largest case if that is more. Operations 2 to 4 reserve three times the size of their records before they read them, until
-//!   the response is built. An update that cannot reserve memory for its response changes nothing. Records that never fit get 500
-//!   with the error code 5001, because a retry would fail, too. The log says which `outgoing_bytes` is needed.
-//!   `casefilter_outgoing_bytes` reports the reserved memory.
+//!   its largest case if that is more. Before operations 2 to 4 read their records, they reserve three times the size of these
+//!   records. When the response is built, they release the memory that it does not need. An update that cannot reserve memory for
+//!   its response changes nothing. Records that never fit get 500 with the error code 5001, because a retry would fail, too. The
+//!   log says which `outgoing_bytes` is needed. `casefilter_outgoing_bytes` reports the reserved memory.
 //!
 //! Each 429 and 503 response has the header `Retry-After`, with one exception. If an app token has created too many share tokens,
 //! its 429 response has none.
@@ -171,21 +171,22 @@
 //!
 //! A page of up to 256 KiB is built in one buffer. A larger page is first measured, and then streamed in chunks of about 256 KiB.
 //! Each chunk is read when the connection can accept it. All chunks come from one snapshot, even if cases are written in between. A
-//! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400. The message contains the first item over the
-//! limit, and a `limit` that fits. A page of one case is always sent. Only a few chunks are read at the same time (one per
-//! processor, at least two). So small requests do not wait for large requests.
+//! page over [`max_response_bytes`](ServiceOptions::max_response_bytes) gets 400. The message contains the position of the first
+//! item that does not fit, and a value of the parameter `limit` that fits. A page of one case is always sent. Only a few chunks are
+//! read at the same time (one per processor, at least two). So small requests do not wait for large requests.
 //!
 //! # Spool
 //!
 //! The signature covers the body. It is computed as the body arrives, so the body of an unverified request need not be in memory.
-//! Until the signature is verified, bytes beyond the 32 KiB of a request are in an unnamed file. Only its owner can read it (mode
-//! 0600). The system frees the space when the file is closed: at once after a wrong signature, and when the process ends.
+//! Until the signature is verified, about 32 KiB of a larger body are in memory, and all other bytes are in an unnamed file. Only
+//! its owner can read it (mode 0600). The system frees the space when the file is closed: at once after a wrong signature, and when
+//! the process ends.
 //!
 //! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database. If it cannot be
 //! written, it is the temporary folder of the system. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
-//! (1 GiB). One token at one peer gets at most as much space as then remains free, so at most half. One token at all peers together
-//! gets at most two thirds, and so does one peer with all tokens together. Requests beyond that get 503. `casefilter_spooled_bytes`
-//! reports the sum.
+//! (1 GiB). One token at one peer may have at most as much space as is still free. So it gets at most half. One token at all peers
+//! together gets at most two thirds, and so does one peer with all tokens together. Requests beyond that get 503.
+//! `casefilter_spooled_bytes` reports the sum.
 //!
 //! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034. The
 //! log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read
@@ -208,12 +209,12 @@
 //! | request heads and connection buffers | `connections` × 128 KiB, over HTTP/2 320 KiB | 128 MiB, over HTTP/2 320 MiB |
 //! | running searches and reads | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, plus the cases |
 //! | compression of responses | 64 encoders of at most 1 MiB | 64 MiB |
-//! | one import at a time | the columns and indexes of its cases, and of the batches that these are merged with | |
-//! | each backup, copy and compaction | a file cache of the same size as that of the database | 64 MiB |
+//! | one import at a time | the columns and indexes of the imported cases, and of the stored batches with which the import merges them | |
+//! | each backup, copy and compaction | a file cache as large as the file cache of the database | 64 MiB |
 //!
 //! An allocator keeps a part of the memory that was freed. On Linux with glibc, the command line uses jemalloc, which returns freed
 //! memory to the system within about ten seconds. A host program that embeds [`Service`] chooses its own allocator. With the
-//! allocator of glibc, set `MALLOC_ARENA_MAX=1`. Otherwise, its arenas may keep several times the memory that is in use.
+//! allocator of glibc, set `MALLOC_ARENA_MAX=1`. Without this setting, its arenas may keep several times the memory that is in use.
 //!
 //! # Threads
 //!
@@ -253,12 +254,13 @@
 //! the crate `h2`. Requests and responses are the same as over HTTP/1.1, except for these rules:
 //!
 //! - The first of the requests that run on a connection uses the place of the connection. Each further one needs a place of its
-//!   own, as if it were a connection. Without a free place, it gets 503. So all limits that are divided by the number of
-//!   connections hold for requests, too. A request has its place until its response was sent. A connection has at most 100 streams.
+//!   own, as if it were a connection. Without a free place, it gets 503. So the memory that is divided equally among the
+//!   connections has a share for each of these requests. A request has its place until its response has been sent. A connection has
+//!   at most 100 streams.
 //! - If a client resets a stream or disconnects, the request is aborted immediately. An update that has been received is completed.
 //! - A connection without a request is closed after [`read_timeout`](ServiceOptions::read_timeout), however many other frames
 //!   arrive.
-//! - If a piece of a response was not sent within [`write_timeout`](ServiceOptions::write_timeout), the connection is closed, with
+//! - If a piece of a response is not sent within [`write_timeout`](ServiceOptions::write_timeout), the connection is closed, with
 //!   all its requests. A client causes this if it does not read, or does not open its flow-control window.
 //! - Errors that close an HTTP/1.1 connection do not close an HTTP/2 connection. During a shutdown, and over the limit of
 //!   connections, a response is followed by GOAWAY.
@@ -310,12 +312,11 @@
 //! # Logs and metrics
 //!
 //! Each response has an `X-Correlation-Id`, unless its request was rejected before its head was complete. The identifier is also in
-//! the error envelope and in the log. It is a part of a keyed hash, so it
-//! does not reveal the number of requests. The [`tracing`] event of a request has the correlation id, operation, status, time and
-//! token name. Its level is `info` for rejected requests, `warn` for 503, `error` for other errors of the service, and `debug` for
-//! all other requests. For each pair of token and status, at most 20 lines of `info` or `warn` are logged per second. One line per
-//! second reports the number of suppressed lines. Requests without a verified token share one limit. Bodies, queries, signatures
-//! and secrets are never logged.
+//! the error envelope and in the log. The id is a part of a keyed hash, so it does not reveal the number of requests. The
+//! [`tracing`] event of a request has the correlation id, operation, status, time and token name. Its level is `info` for rejected
+//! requests, `warn` for 503, `error` for other errors of the service, and `debug` for all other requests. For each pair of token
+//! and status, at most 20 lines of `info` or `warn` are logged per second. One line per second reports the number of suppressed
+//! lines. Requests without a verified token share one limit. Bodies, queries, signatures and secrets are never logged.
 //!
 //! `/readyz` is 503 during a shutdown, and while the source of cases does not respond. It is also 503 while the audit log cannot be
 //! written, except with [`is_best_effort`](AuditOptions::is_best_effort).
@@ -334,17 +335,17 @@
 //!
 //! # Query parameters
 //!
-//! An unknown query parameter is ignored, unless it looks like a misspelt known parameter. It does if it differs from a known
-//! parameter only in case, or by at most two edits, such as `oder` or `Limit`. Then the request gets 400, with the known parameter
-//! as a suggestion. In other services, the parameter `unsetFields` clears members. Operation 5 rejects it with 400: here, set the
-//! member to `null` in the body.
+//! An unknown query parameter is ignored, unless it looks like a misspelt known parameter. A parameter looks misspelt if it differs
+//! from a known one only in case, or by at most two edits, such as `oder` or `Limit`. In that case, the request gets 400, with the
+//! known parameter as a suggestion. In other services, the parameter `unsetFields` clears members. Operation 5 rejects it with 400:
+//! here, set the member to `null` in the body.
 //!
 //! # Errors
 //!
 //! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
 //! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in `casefilter
-//! search --requests`. On the admin socket, `type` may be another name, and there is then no `errorCode`. It is the name of a kind
-//! of store error, such as `refused`, or it is `other_database` or `given_up`.
+//! search --requests`. On the admin socket, `type` may be another name: that of a kind of store error, such as `refused`, or
+//! `other_database` or `given_up`. Such a response has no `errorCode`.
 //!
 //! | `errorCode` | `type` | `code` | meaning |
 //! |---|---|---|---|

@@ -41,31 +41,31 @@ pub struct ServiceOptions {
     /// The maximum number of requests that use a blocking thread at the same time, for searches or for the file. Further requests
     /// get 503.
     ///
-    /// The same number of updates may additionally wait for other writes. If there are several tokens, each token gets at most
-    /// half.
+    /// The same number of updates may additionally wait for other writes. If there are several tokens, each token gets at most half
+    /// of this number for its running and waiting requests together.
     pub concurrency: usize,
-    /// The maximum number of requests of each token per second, with a valid signature. Further requests get 429. Zero means no
-    /// limit.
+    /// The maximum number of requests with a valid signature per second and token. Further requests get 429. Zero means no limit.
     ///
     /// A token that has sent no request for a second may send this number of requests at once.
     pub requests_per_second: u32,
-    /// The maximum number of bytes of each token in flight: the bodies of its requests, and the responses that are being sent to
+    /// The maximum number of bytes in flight for each token: the bodies of its requests, and the responses that are being sent to
     /// it. Further requests get 429. Zero means no limit.
     ///
     /// The first bytes of each body and of each response do not count, as in [`buffered_bytes`](Self::buffered_bytes) and
-    /// [`outgoing_bytes`](Self::outgoing_bytes). A request may exceed the limit, with its body and its response, while the token
-    /// has no other request in flight.
+    /// [`outgoing_bytes`](Self::outgoing_bytes). The body and the response of a request may exceed the limit while the token has no
+    /// other request in flight.
     pub bytes_in_flight: usize,
     /// The memory for request bodies, in bytes. Requests whose body does not fit get 503.
     ///
-    /// One half is divided equally among the connections. The other half is for the rest of larger bodies whose signature is
-    /// verified. A token gets at most half of the other half. So the largest body fits if `buffered_bytes` is at least four times
-    /// its size.
+    /// One half is divided equally among the connections. If a larger body has a verified signature, its remaining bytes are in the
+    /// second half. A token gets at most half of the second half. So the largest body fits if `buffered_bytes` is at least four
+    /// times its size.
     pub buffered_bytes: usize,
     /// The size of all temporary files for large bodies whose signature is not verified yet, in bytes. Requests that do not fit
     /// get 503.
     ///
-    /// A token at one peer gets at most half. So the largest body fits if this is at least twice its size.
+    /// The requests of one token from one IPv4 address or IPv6 /64 network get at most half of it. So the largest body fits if this
+    /// is at least twice its size.
     pub spooled_bytes: usize,
     /// The folder of the temporary files for large bodies ([`spooled_bytes`](Self::spooled_bytes)). It should be on a disk. On some
     /// systems, `/tmp` is in memory.
@@ -73,8 +73,8 @@ pub struct ServiceOptions {
     /// The default is the folder of the database, or the temporary folder of the system if the folder of the database cannot be
     /// written.
     pub spool_folder: Option<PathBuf>,
-    /// The maximum size of a response with cases, in bytes. A larger page gets 400, with a `limit` that fits. A page of one case is
-    /// always sent.
+    /// The maximum size of a response with cases, in bytes. For a larger page, the client gets 400, and the error names a `limit`
+    /// that fits. A page of one case is always sent.
     pub max_response_bytes: usize,
     /// The memory for responses that are being sent, in bytes. Requests whose response does not fit get 503.
     ///

@@ -1,5 +1,5 @@
 //! The phases of a shutdown. First `/readyz` returns 503, and the service still accepts connections. Then it accepts no new
-//! connections. At last, the remaining work is cut off.
+//! connections. Finally, it abandons the work that has not ended in time.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

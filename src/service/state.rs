@@ -31,7 +31,7 @@ pub(super) struct ServiceState {
     pub(super) store: Store,
     pub(super) source: CaseSource,
     pub(super) tokens: Arc<SharedTokens>,
-    /// The OpenAPI document, which is created by its first request.
+    /// The OpenAPI document. It is created when it is requested for the first time.
     pub(super) openapi: OnceLock<String>,
     pub(super) options: ServiceOptions,
     /// The audit log, if the host has set one.
@@ -44,7 +44,7 @@ pub(super) struct ServiceState {
     pub(super) log_limiter: LogLimiter,
     /// Permits for requests on blocking threads, one for each request.
     pub(super) workers: Arc<Semaphore>,
-    /// Permits for reading parts of large pages. There are only few permits, so that processors stay free for small requests.
+    /// Permits for reading parts of large pages. Their number is small, so that processors stay free for small requests.
     pub(super) page_reads: Arc<Semaphore>,
     /// The total number of `page_reads` permits.
     pub(super) max_page_reads: usize,
@@ -86,7 +86,7 @@ pub(super) struct ServiceState {
 /// The minimum time between two checks of the case source. `/readyz` is public, so it may be requested often.
 const SOURCE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The number of `changes` permits. It is greater than the number of requests at the same time.
+/// The number of `changes` permits. It is greater than the number of requests that run at the same time.
 pub(super) const MOST_CHANGES: u32 = 1 << 20;
 
 impl ServiceState {
@@ -173,7 +173,8 @@ impl ServiceState {
         error.is_none()
     }
 
-    /// Writes the end of the audit log, and logs its last record, so that an operator can keep it in another place.
+    /// Ends the audit log with a last record. Writes the number and the hash of this record to the log of the service, so that an
+    /// operator can keep them in another place.
     pub(super) fn close_audit_log(&self) {
         let Some(audit) = &self.audit else { return };
         match audit.end() {
@@ -193,9 +194,9 @@ impl ServiceState {
         self.audit.as_ref().is_some_and(AuditLog::refuses)
     }
 
-    /// Returns true if an app token is in force, and may share the applicants of a client. `mark` is the text that
-    /// `StandingOwner::of_token` returns for the token. Share tokens that an app token has created are valid only as long as it
-    /// could still create them.
+    /// Returns true if an app token is in force and may create share tokens for the applicants of a client. `mark` is the text that
+    /// `StandingOwner::of_token` returns for the app token. A share token is valid only as long as the app token that created it
+    /// could create it again.
     pub(super) fn may_share(&self, mark: &str, client: &str) -> bool {
         let tokens = self.tokens.load();
         let maker = tokens.of_owner(mark).filter(|token| token.is_live(now().timestamp()));

@@ -1,5 +1,5 @@
-//! Runs blocking work on blocking threads, within the limits on concurrency: of the service, and of each token. A request over a
-//! limit gets 503.
+//! Runs blocking work on blocking threads, within the concurrency limits of the service and of each token. A request over a limit
+//! gets 503.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -144,13 +144,14 @@ impl ServiceState {
         self.spawn_blocking(work, turn).await
     }
 
-    /// Waits until no erasure runs. None begins before the returned guard is dropped.
+    /// Waits until no erasure runs. No erasure begins before the returned guard is dropped.
     #[cfg(unix)]
     pub(super) async fn copy_turn(&self) -> impl Sized + Send + use<> {
         Arc::clone(&self.copies).read_owned().await
     }
 
-    /// Waits for the write lock on a blocking thread. Dropping the returned guard releases the lock.
+    /// Takes the write lock. Blocks the thread until the lock is free, so it must be called on a blocking thread. Dropping the
+    /// returned guard releases the lock.
     #[cfg(unix)]
     pub(super) fn wait_for_write_lock(&self) -> impl Sized {
         tokio::runtime::Handle::current().block_on(Arc::clone(&self.write_lock).acquire_owned())
@@ -245,8 +246,8 @@ impl ServiceState {
         let _ = self.changes.acquire_many(MOST_CHANGES).await;
     }
 
-    /// Waits on a blocking thread until no request that changes data is at work, but at most for `timeout`. If there is no audit
-    /// log, returns at once.
+    /// Blocks the thread until no request that changes data is at work, but at most for `timeout`. It must be called on a blocking
+    /// thread. If there is no audit log, returns at once.
     pub(super) fn wait_for_records(&self, timeout: Duration) {
         if self.audit.is_some() {
             let ended =

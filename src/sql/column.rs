@@ -7,8 +7,8 @@ use crate::catalog::FieldId;
 /// A column of a [`Table`](super::Table).
 ///
 /// A column is nullable only if it is not a list column and its field has no default. A folded column contains the strings of a
-/// field after folding (without case and accents), for `$match`. An element column contains the numbers of elements of arrays, for
-/// `$elem`.
+/// field after folding (without case and accents), for `$match`. An element column contains element numbers, for `$elem`. An
+/// element number is the position of an element in an array of objects, counted from 1 in each document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub(super) name: String,
@@ -89,7 +89,8 @@ impl Column {
         self.is_folded
     }
 
-    /// Returns true if the column contains the numbers of elements of an array of objects.
+    /// Returns true if the column is an element column. It contains the positions, counted from 1, of elements in an array of
+    /// objects.
     ///
     /// ```
     /// use casefilter::{Catalog, sql::{Datum, Table}};

@@ -1,8 +1,9 @@
 //! Writes the predicate of a filter as an SQL condition, for `WHERE`.
 //!
-//! A test may be null only if its column is null and a case without the field fails the test. `AND` and `OR` are the only operators
-//! that combine conditions, so null acts as false everywhere. If a case without the field passes a test, the test includes `IS
-//! NULL`. `NOT` is written only before a condition that is never null, or together with a separate test for null.
+//! A test can be null only if its column is null, because the case does not have the field. If such a case passes the test, the
+//! test includes `IS NULL`, so it is true. If such a case fails the test, the test is false or null. `AND` and `OR` are the only
+//! operators that combine conditions, so null acts as false everywhere. `NOT` is written only before a condition that is never
+//! null, or together with a separate test for null.
 
 use super::element_condition::write_elements;
 use super::statement::Statement;

@@ -1,14 +1,17 @@
-//! Computes the element columns of a table. They contain the numbers of elements of arrays of objects, and `$elem` needs them.
+//! Computes the element columns of a table, which `$elem` needs. They contain element numbers: the positions of elements in arrays
+//! of objects.
 //!
 //! A list column has no entry for an element without a value, so it does not show which element a value belongs to. An element
-//! column shows this. The elements of an array are numbered from 1 in each document, in document order. The elements of an inner
-//! array (`legs[].fees[]`) are numbered in the whole document, not separately in each outer element, as in [`crate::column`].
+//! column shows this. The elements of an array are numbered from 1 in each document, in document order. The element numbers of an
+//! inner array (`legs[].fees[]`) do not begin again at 1 in each outer element.
 //!
-//! | items of the list | numbered array | entry for an item |
+//! Each element column is a list. There are three forms:
+//!
+//! | one entry for each | numbered array | the entry |
 //! |---|---|---|
-//! | the values of a field | an array around the field | the number of the element that contains the value |
-//! | the elements of an array | the same array | the number of the element: the list is 1, 2, … |
-//! | the elements of an array | an array around it | the number of the outer element that contains the element |
+//! | value of a field | an array around the field | the number of the element that contains the value |
+//! | element of an array | the same array | the number of the element, so the list is 1, 2, … |
+//! | element of an array | an array around it | the number of the outer element that contains the element |
 //!
 //! ```text
 //! legs[].bank and legs[].fees[].amount of {"legs":[{"fees":[{"amount":5},{}]},{"bank":"x","fees":[{"amount":7}]}]}
@@ -126,7 +129,7 @@ pub(super) fn number_elements(columns: &[ElementNumbers], row: &Row<'_>, catalog
     lists
 }
 
-/// For each array: the number of its elements that have begun in the document.
+/// For each array: the count of its elements that have begun in the document.
 struct Begun {
     counts: Vec<i64>,
 }

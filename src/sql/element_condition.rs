@@ -40,14 +40,15 @@ enum Part<'l> {
     Outer { own: String, outer: String, set: PartId },
 }
 
-/// The result of a criterion for all elements: the same for all, or a set of elements or its complement.
+/// The elements that pass a criterion: all elements, no element, a set of elements, or the complement of a set.
 #[derive(Clone, Copy)]
 enum Passing {
     Constant(bool),
     Set { set: PartId, is_negated: bool },
 }
 
-/// Appends the condition that some element passes the tests of `elements`, or that no element passes them.
+/// Appends the condition that some element passes the tests of `elements`. If `is_negated` is true, appends the condition that no
+/// element passes them.
 ///
 /// # Errors
 /// Returns [`ErrorKind::NotInSql`] if the table has no element columns for the array, and the errors of the tests.

@@ -19,7 +19,7 @@ use crate::value::OrderedType;
 /// The bucket for doubles whose bucket cannot be numbered, because the width is too small: 2^53.
 pub(crate) const NO_BUCKET: i64 = 1 << 53;
 
-/// The word for the table in the errors of mismatched catalogues.
+/// The word that stands for the table in error messages about mismatched catalogues.
 const TABLE: &str = "table";
 
 /// The statements that answer a request for counts by value.
@@ -44,9 +44,10 @@ impl Table {
     /// | histogram | `bucket`, `documents` | a bucket with documents, ascending; the bucket null is absent values |
     /// | statistics | `absent`, `count`, `min`, `max`, `sum` | one row; the sum is that of milliseconds for timestamps |
     ///
-    /// Known values and buckets without a document have no row. A bucket is a number. Bucket 0 of an interval contains 1970-01-01
-    /// 00:00 in local time. Bucket 0 of a width starts at 0. Bucket `n` of edges starts at edge `n`, counted from 1. If a width of
-    /// doubles is too small to number the bucket of a value, the value is in bucket 2^53.
+    /// Known values and buckets without a document have no row. A bucket is a number. If the buckets are given by an interval,
+    /// bucket 0 contains 1970-01-01 00:00 in local time. If they are given by a width, bucket 0 starts at 0. If they are given by
+    /// edges, bucket `n` starts at edge `n`, counted from 1. If a width of doubles is too small to number the bucket of a value,
+    /// the value is in bucket 2^53.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet, FacetsRequest, Filter, sql::{Dialect, Table}};
@@ -210,7 +211,8 @@ impl Writer<'_> {
         (before, after)
     }
 
-    /// Returns the columns of the stages that compute a bucket number `_b` from a value `_x`. The last stage is the first element.
+    /// Returns the *stages* that compute a bucket number `_b` from a value `_x`. A stage is the list of the columns of one nested
+    /// subquery. The first stage is the outermost subquery.
     fn stages(&self, buckets: &Buckets) -> Vec<String> {
         let syntax = self.syntax;
         // A remainder has the sign of the dividend, so that the difference moves toward 0, and cannot overflow.
@@ -275,7 +277,8 @@ impl Writer<'_> {
     /// Returns the stages that compute the bucket number `_b` of a double `_x`, for buckets of one width.
     ///
     /// Some databases report an error if a result is outside the range of the doubles. So values that are less than one width from
-    /// 0 are not divided, and neither are values whose quotient is far too great. For great widths, halves are compared.
+    /// 0 are not divided, and neither are values whose quotient is far too great. For great widths, half of the value is compared
+    /// with multiples of half of the width, so that no product is too great.
     fn number_stages(&self, width: f64) -> Vec<String> {
         const GREAT: f64 = 1e290;
         let number = |number: f64| self.literal(&Datum::Number(number));

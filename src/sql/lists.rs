@@ -30,8 +30,8 @@ pub(super) fn write_lists(
     }
 }
 
-/// Splits values of one type into lists. Each list has at most `most` values, and by an estimate at most the dialect's maximum
-/// number of bytes. A longer value has its own list.
+/// Splits values of one type into lists. Each list has at most `most` values, and its estimated size is at most the dialect's
+/// maximum number of bytes. A value with a greater estimated size has a list of its own.
 pub(super) fn split(
     values: impl Iterator<Item = Datum<'static>>,
     most: usize,

@@ -82,11 +82,11 @@
 //!   columns. A document with `legs: [{"bank": "a"}, {}]` has the numbers 1 and 2 in `legs_element`, and 1 in `legs_bank_element`.
 //! - **`place`** is the insertion order within the export, from 0. The scripts load Parquet files that were exported with `--flat`,
 //!   and `.tsv` files. The nested Parquet of `casefilter export` contains neither `place` nor `document`.
-//! - **Size.** Parentheses are nested as deeply as the filter's normal form, about 35 levels at the limits; SQL parsers allow
-//!   1,000. `tests/sql/run` runs 4,096 criteria and lists of 65,536 values on every database. Spark cannot compile some of these
-//!   statements. It reports this and interprets them, in 17 seconds on average on a busy machine. Only ClickHouse limits the size
-//!   of a statement, by `max_query_size` (256 KiB). Statements with parameters are far smaller than that. Statements with literals
-//!   can exceed it; then raise the limit for the connection.
+//! - **Size.** Parentheses are nested as deeply as the filter's normal form, about 35 levels if a filter reaches the default
+//!   [limits](crate::Limits). SQL parsers allow 1,000 levels. `tests/sql/run` runs 4,096 criteria and lists of 65,536 values on
+//!   every database. Spark cannot compile some of these statements. It reports this and interprets them, in 17 seconds on average
+//!   on a busy machine. Only ClickHouse limits the size of a statement, by `max_query_size` (256 KiB). Statements with parameters
+//!   are far smaller than that. Statements with literals can exceed it; then raise the limit for the connection.
 //!
 //! # Values in statements
 //!
@@ -122,10 +122,13 @@
 //! 12,800 rows, which takes 10 to 30 ms in total. With ten times as many rows in the table, a page takes the same time.
 //!
 //! If no index supports a filter, the database reads `created_at` in order and skips the cases that do not match. If one case in a
-//! thousand matches, it reads 100,000 rows per shard, which takes up to a second from a cold disk. A count is slower. If one case
-//! in five matches, it reads 12.5 million index entries per worker. This takes about a second on 8 cores. If tenants search only
-//! their own cases, distribute the table by `client_id`. Then every statement runs on one worker, and the primary key is
-//! `(client_id, id)`.
+//! thousand matches, it reads 100,000 rows per shard, which takes up to a second from a cold disk.
+//!
+//! A count that an index supports reads an index entry for each matching case, so it is slower than a page. If one case in five
+//! matches, it reads 12.5 million index entries per worker. This takes about a second on 8 cores.
+//!
+//! If tenants search only their own cases, distribute the table by `client_id`. Then every statement runs on one worker, and the
+//! primary key is `(client_id, id)`.
 //!
 //! **ClickHouse.** If the table is ordered by `(created_at, id)`, a row takes 206 bytes compressed, and its document takes 257
 //! bytes. For 10⁹ cases, this is 463 GB, or 116 GB on each of four shards. One month out of three years is 28 million rows in 3,400
@@ -146,11 +149,12 @@
 //! **Spark** starts each search as a new job, which takes seconds at any size. Use it for reports over all cases, not for
 //! interactive searches.
 //!
-//! **Limits of the embedded engine.** Up to tens of millions of cases, a search takes from microseconds to a few milliseconds.
-//! Single writes are stored at once. `benches/README.md` compares the engine with PostgreSQL, ClickHouse and DuckDB on one machine,
-//! where it is faster by two orders of magnitude. Use a database if the cases exceed the memory of one machine, or if several
-//! processes must write. Also use one to join cases with other tables. Citus is suitable for pages, look-ups, single updates and
-//! tenants. ClickHouse is suitable for counts and for ranges over all cases.
+//! **Limits of the embedded engine.** Up to tens of millions of cases, a search takes from microseconds to a few milliseconds. A
+//! single write is stored immediately, and need not be collected with others into a batch. `benches/README.md` compares the engine
+//! with PostgreSQL, ClickHouse and DuckDB on one machine, where it is faster by two orders of magnitude. Use a database if the
+//! cases exceed the memory of one machine, or if several processes must write. A database can also join cases with other tables.
+//! Citus is suitable for pages, look-ups, single updates and tenants. ClickHouse is suitable for counts and for ranges over all
+//! cases.
 
 mod column;
 mod condition;

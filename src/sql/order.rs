@@ -1,7 +1,7 @@
 //! Writes the order of a request as an `ORDER BY` list, and the position of a cursor as a condition.
 //!
 //! The condition is expanded, because nulls come last in both directions, and no dialect can express this in a comparison of rows.
-//! After the values v, w and the id i in the order a, -b, it is:
+//! For the order a, -b and a position with the values v, w and the id i, the condition is:
 //!
 //! ```sql
 //! (a > v OR a IS NULL) OR a = v AND (b < w OR b IS NULL) OR a = v AND b = w AND id > i
@@ -171,8 +171,9 @@ fn has_ranks(field: &Field) -> bool {
     field.field_type() == FieldType::String && field.known_values().len() > 0
 }
 
-/// Returns the expression for the rank of a value: its index among the known values of the field, or their number for another
-/// value. The rank of an absent value is null, so that the case comes last in both directions.
+/// Returns the expression for the rank of a value. The rank of a known value is its index among the known values of the field. The
+/// rank of any other value is the count of the known values. The rank of an absent value is null, so that the case comes last in
+/// both directions.
 fn rank(syntax: &dyn Syntax, column: &Column, field: &Field) -> String {
     let name = quote(syntax, column.name());
     let mut out = String::from("CASE");

@@ -11,7 +11,7 @@ use crate::filter::Filter;
 use crate::filter::SearchRequest;
 use crate::filter::order::{Position, SortKey};
 
-/// The word for the table in the errors of mismatched catalogues.
+/// The word that stands for the table in error messages about mismatched catalogues.
 const TABLE: &str = "table";
 
 /// Methods that compile requests.

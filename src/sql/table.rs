@@ -167,7 +167,7 @@ impl Table {
     ///
     /// A list column has no entry for an element without a value. So the lists of one array do not show which of their values
     /// belong to the same element. The element columns show this: for each value, they contain the number of its element. Each
-    /// number takes at most 8 bytes. A table without `$elem` does not need them, so a table has them only on request.
+    /// number takes at most 8 bytes. Only statements with `$elem` need them, so a table has them only on request.
     ///
     /// An element column has the name of a field's column or of the array, with `_element` at the end. If it numbers the elements
     /// of an outer array, the level of that array follows, as in `_element_1`. [`with_elements_of`](Self::with_elements_of) adds

@@ -9,10 +9,10 @@ use crate::value::Timestamp;
 /// A change of the answer of a standing filter, caused by one write of a document.
 ///
 /// A write gives an event [`Entered`](EventKind::Entered) for each filter that selects the document only after the write. It gives
-/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. For a filter with
-/// [fields](crate::StandingFilter::with_fields) that selects the document before and after the write, the write gives
-/// [`Changed`](EventKind::Changed) if the set of values of one of these fields has changed. A write that stores a document several
-/// times gives the difference between before and after the whole write.
+/// [`Left`](EventKind::Left) for each filter that selects the document only before the write. If a filter with
+/// [fields](crate::StandingFilter::with_fields) selects the document before and after the write, the write compares these fields.
+/// It gives [`Changed`](EventKind::Changed) if the set of values of one of them has changed. If a write stores a document several
+/// times, its events compare the document before the whole write with the document after it.
 ///
 /// The events of a write have consecutive numbers, in the order of its documents. A document that the write stores several times
 /// has the place of its last version. The events of one document are in no particular order. The events of
@@ -31,8 +31,9 @@ pub struct Event {
     /// The [owner](crate::StandingFilter::owner) of the standing filter, if it has one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub owner: Option<String>,
-    /// The id of the document. Empty if the document was erased (`Store::erase`), and in the event `restrictions changed` of a
-    /// [service](crate::guide::service). That event marks that the filters of an owner select other documents from now on.
+    /// The id of the document. Empty if the document was erased (`Store::erase`). Also empty if `filter` is `restrictions changed`,
+    /// in an event of a [service](crate::guide::service). From this event on, the filters of the event's owner select other
+    /// documents.
     pub id: String,
     /// The kind of the change.
     pub kind: EventKind,

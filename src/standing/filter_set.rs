@@ -72,7 +72,7 @@ pub struct FilterSetMemory {
 }
 
 impl FilterSet {
-    /// The maximum number of filters, unless the host [sets](Self::with_max_filters) another.
+    /// The maximum number of filters, unless the host [sets](Self::with_max_filters) another maximum.
     pub const MAX_FILTERS: usize = 10_000_000;
 
     /// Creates an empty set for filters of a catalogue.
@@ -122,8 +122,8 @@ impl FilterSet {
     ///
     /// # Errors
     /// - [`ErrorKind::BadValue`] for an empty name, [`ErrorKind::StringTooLong`] for a name of more than 128 bytes
-    /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: a document would leave such a filter without being
-    ///   written
+    /// - [`ErrorKind::BadTimestamp`] for a filter text with `now` or `today`: such a filter would select other documents after some
+    ///   time, without a write
     /// - [`ErrorKind::CatalogMismatch`] for a filter whose catalogue is not [within](Catalog::is_within) that of the set
     /// - [`ErrorKind::CatalogMismatch`] for [fields](StandingFilter::with_fields) that the set's catalogue does not have
     /// - [`ErrorKind::TooManyFilters`] if the set is full

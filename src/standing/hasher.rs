@@ -1,4 +1,4 @@
 //! The hasher of names and atoms.
 
-/// A keyed hasher: the makers of filters cannot know which texts collide.
+/// A hasher with a random key, so that users who write filters cannot find texts whose hashes collide.
 pub(super) type Hasher = foldhash::quality::RandomState;

@@ -19,7 +19,7 @@ fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 's
     Runner::new(scheduler, config).run(test);
 }
 
-/// Returns a filter with the name `name`, which selects the cases whose field `name` is `value`.
+/// Returns a standing filter that is called `name`. It selects the cases whose name (the field "name" of the case) is `value`.
 fn named(name: &str, value: &str) -> StandingFilter {
     let cases = Catalog::cases();
     StandingFilter::new(

@@ -1,8 +1,8 @@
-//! The key of a standing filter: what identifies it in a set and in a store. It is the name of the filter, or its owner and its
-//! name.
+//! The key of a standing filter, which identifies the filter in a set and in a store. It is the name of the filter, or its owner
+//! and its name.
 //!
 //! A name does not begin with [`MARK`]. The key of a filter with an owner is the mark, the owner, the mark and the name. So filters
-//! of different owners have different keys, and the keys of one owner follow each other in order.
+//! of different owners have different keys, and the keys of one owner are adjacent in sort order.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,8 @@ pub(crate) fn key_of<'n>(owner: Option<&str>, name: &'n str) -> Cow<'n, str> {
     }
 }
 
-/// Returns the owner and the name in a key. A key that [`key_of`] has not made is a name.
+/// Returns the owner and the name in a key. A key that does not begin with the mark, an owner and the mark is a name without an
+/// owner.
 pub(crate) fn split_key(key: &str) -> (Option<&str>, &str) {
     match key.strip_prefix(MARK).and_then(|key| key.split_once(MARK)) {
         Some((owner, name)) => (Some(owner), name),
@@ -29,7 +30,7 @@ pub(crate) fn split_key(key: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns true if a filter can have this owner and this name, of at most `most` bytes.
+/// Returns true if a filter can have this owner and this name. The name can have at most `most` bytes.
 pub(crate) fn has_form(owner: Option<&str>, name: &str, most: usize) -> bool {
     let is_owner = |owner: &str| (1..=MAX_OWNER_BYTES).contains(&owner.len()) && !owner.contains(MARK);
     let is_name = (1..=most).contains(&name.len());

@@ -10,11 +10,11 @@ use crate::batch::OwnedRow;
 use crate::catalog::Catalog;
 use crate::filter::{Filter, PreparedFilter};
 
-/// The number of filters without an index that become a segment. With fewer of them, an insertion takes constant time, but each
-/// of these filters is tested with every case.
+/// When a set has this number of filters that are not in a segment, they become a segment. Until then, the insertion of one filter
+/// takes constant time, but each of these filters is tested with every case.
 const MOST_RECENT: usize = 32;
 
-/// The number of segments of about the same size that become one.
+/// The number of segments of about the same size that are merged into one.
 const FAN_IN: usize = 4;
 
 /// If the texts of a segment are longer than this, no more filters are added to it. So offsets fit into 32 bits.
@@ -111,7 +111,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns what the filters read from a case: the fields of their tests, and the fields whose changes they report.
+    /// Returns the fields that the filters read from a case: the fields of their tests, and the fields whose changes they report.
     pub(super) fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         for layer in &self.layers {
@@ -203,8 +203,9 @@ impl Snapshot {
         self.layers.push(Layer { segment: Arc::new(builder.finish()), removed: Removed::default() });
     }
 
-    /// Moves the last segments into a new segment: those that are smaller, and those of the same size class if there are enough of
-    /// them. So each filter is moved once for each size class, and there are few segments.
+    /// Moves the last segments into the new segment that `builder` builds. Moves segments of smaller size classes and, if there are
+    /// enough segments, also those of the same size class. So each filter is moved once for each size class, and there are few
+    /// segments.
     fn absorb(&mut self, builder: &mut Builder<'_>) {
         loop {
             let class = class(builder.len());

@@ -38,8 +38,8 @@ pub(crate) struct Watch<'w> {
 }
 
 impl FilterSet {
-    /// Begins to find the events of a write at this time. `catalog` is the catalogue of the cases; the catalogue of the set must be
-    /// within it. Of the events, the last `most` are needed. Returns `None` if the set is empty.
+    /// Begins to find the events of a write. `time` returns the time of the write. `catalog` is the catalogue of the cases; the
+    /// catalogue of the set must be within it. Only the last `most` events are needed. Returns `None` if the set is empty.
     pub(crate) fn watch<'w>(
         &'w self,
         catalog: &'w Catalog,

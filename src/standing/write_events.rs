@@ -40,7 +40,7 @@ pub(crate) struct WriteEvents {
 }
 
 impl WriteEvents {
-    /// Creates an empty list for the filters of a snapshot. Of its events, the last `most` are needed.
+    /// Creates an empty list for the filters of a snapshot. Only the last `most` events of the list are needed.
     pub(super) fn new(snapshot: Arc<Snapshot>, time: Timestamp, most: u64) -> Self {
         Self::of(Names::OfSet(snapshot), time, most)
     }

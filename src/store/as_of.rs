@@ -1,4 +1,4 @@
-//! The moment as of which a search reads documents, and the error for a moment whose documents are not known.
+//! The moment as of which a search reads documents, and the error for a moment for which the documents are not known.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use crate::value::{Clock, Timestamp};
 
 /// A moment as of which documents are searched; see [`Store::as_of`](crate::Store::as_of).
 ///
-/// Its text is the number of a write, such as `1204`, or a time: in the form of the interface (`2026-11-27 08:00:00`, in UTC or
-/// with an offset), in RFC 3339, or a day in UTC, which stands for its last moment.
+/// Its text is the number of a write (such as `1204`), a time, or a day. A time has the form `2026-11-27 08:00:00` (in UTC, or with
+/// an offset) or the form of RFC 3339. A day, such as `2026-11-27`, is in UTC, and stands for its last moment.
 ///
 /// ```
 /// use casefilter::{AsOf, Timestamp};
@@ -50,13 +50,13 @@ impl FromStr for AsOf {
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return text.parse().map(Self::Write).map_err(|_| ParseAsOfError);
         }
-        // An interval is no moment.
+        // An interval is not a moment.
         let moment = Clock::default().parse(text).ok().filter(|_| !text.contains('/'));
         moment.map(|(_, last)| Self::Time(last)).ok_or(ParseAsOfError)
     }
 }
 
-/// The error for a text that is no moment.
+/// The error for a text that is not a moment.
 ///
 /// ```
 /// let error = "now".parse::<casefilter::AsOf>().unwrap_err();
@@ -76,7 +76,7 @@ impl fmt::Display for ParseAsOfError {
 
 impl std::error::Error for ParseAsOfError {}
 
-/// The error for a moment whose documents are not known. It names the moments whose documents are known.
+/// The error for a moment for which the documents are not known. It names the moments for which they are known.
 ///
 /// ```
 /// use casefilter::{AsOf, Catalog, Store, StoreErrorKind, StoreOptions};

@@ -1,5 +1,5 @@
-//! Storage backends of redb: the whole pages of a file, an overlay with all changes in memory, and a wrapper that records failed
-//! syncs.
+//! Storage backends of redb: a file without an incomplete page at its end, an overlay with all changes in memory, and a wrapper
+//! that records failed syncs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,16 +15,16 @@ use redb::{BackendError, DatabaseError, StorageBackend};
 /// The size of a page of redb, in bytes.
 pub(super) const PAGE_BYTES: u64 = 4096;
 
-/// Returns the length of a file without the bytes after its last whole page.
+/// Returns the length of a file without the bytes after its last complete page.
 ///
-/// redb files consist of whole pages, and redb reports any other length as damage. An editor or a copying tool may have added a few
-/// bytes at the end. They are ignored. If the file is shorter than a page, its length is returned unchanged, because redb would
+/// redb files consist of complete pages, and redb reports any other length as damage. An editor or a copying tool may have added a
+/// few bytes at the end. They are ignored. If the file is shorter than a page, its length is returned unchanged, because redb would
 /// create a new database in an empty file.
 fn whole_pages(len: u64) -> u64 {
     if len < PAGE_BYTES { len } else { len.saturating_sub(len.checked_rem(PAGE_BYTES).unwrap_or(0)) }
 }
 
-/// A storage backend over the whole pages of a file. Bytes after the last whole page are ignored.
+/// A storage backend over the complete pages of a file. Bytes after the last complete page are ignored.
 #[derive(Debug)]
 pub(super) struct WholePages(FileBackend);
 
@@ -84,8 +84,8 @@ impl StorageBackend for WholePages {
     }
 }
 
-/// A storage backend over the whole pages of a file that is only read. It is a copy-on-write overlay: pages that redb writes stay
-/// in memory, for example repairs after a crash.
+/// A storage backend over the complete pages of a file that is only read. It is a copy-on-write overlay: pages that redb writes
+/// stay in memory, for example repairs after a crash.
 ///
 /// It takes a reader's lock on the file. So other processes may read the file at the same time, but must not write it.
 #[derive(Debug)]

@@ -69,7 +69,8 @@ impl Store {
     }
 }
 
-/// Copies every table in the state of the last commit. With dictionaries, compresses the documents that are plain.
+/// Copies every table in the state of the last commit. If `dictionaries` is given, compresses the documents that are not compressed
+/// yet.
 pub(super) fn copy_into(
     from: &File,
     to: &File,

@@ -21,8 +21,8 @@ fn first_piece(batch: u64, part: Part) -> PieceKey {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch. Only one part at a time is in memory. If `is_packed` is true, also stores its summary and its
-/// filters of keys, and compresses the parts for which this pays.
+/// Stores a batch. Only one part at a time is in memory. If `is_packed` is true, also stores its summary and its [key
+/// filters](crate::batch::KeyFilter), and compresses the parts for which this pays.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,

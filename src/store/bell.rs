@@ -6,7 +6,8 @@ use parking_lot::{Condvar, Mutex};
 
 /// The number of the last event that readers may see, and the threads that wait for the next one.
 ///
-/// Readers see an event when it is on disk. Otherwise, a crash could give its number to another event.
+/// Readers see an event only when it is on disk. Without this rule, a crash could remove an event that a reader has seen, and a
+/// later event would get its number.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
     last: Mutex<u64>,

@@ -1,4 +1,5 @@
-//! Checksums of stored values. The seed depends on the key of the value, so that a value has a wrong checksum at another key.
+//! Checksums of stored values. The seed depends on the key of the value. So the checksum of a value is wrong if the value is stored
+//! under another key.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

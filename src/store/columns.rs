@@ -27,8 +27,8 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Selection};
 use crate::engine::Engine;
 
-/// A generation that no database has. The generation of a database is the count of earlier reopenings and exchanges of its file. A
-/// fault with this generation does not make the store open the file again.
+/// A generation that no database has. The generation of a database is the number of times that its file was reopened or replaced
+/// before. A fault with this generation does not make the store open the file again.
 const NO_GENERATION: u64 = u64::MAX;
 
 /// The number of rows of a stored batch, and its live rows.

@@ -1,6 +1,6 @@
 //! Finishes a write. Stores the new documents, removes the *released* documents (of replaced and deleted cases), and makes a
-//! checkpoint if one is due. Then commits, and publishes the new snapshot. The caller passes the new counters. This file sets only
-//! the counters that depend on the snapshot, the tables or a checkpoint.
+//! checkpoint if one is due. Then commits, and publishes the new snapshot. The caller passes the new counters. This module sets
+//! only the counters that depend on the snapshot, the tables or a checkpoint.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use super::training::{SAMPLES, sample, train};
 use crate::column::Selection;
 use crate::engine::{Snapshot, StagedWrite};
 
-/// The maximum number of rows and documents of the history that a checkpoint forgets. If a write makes the checkpoint, two more are
-/// added for each document that the write changes.
+/// The maximum number of rows and documents of the history that a checkpoint forgets. If a write makes the checkpoint, the maximum
+/// is greater by two for each document that the write changes.
 const FORGOTTEN: u64 = 4096;
 
 /// A document that a write adds.
@@ -170,7 +170,7 @@ impl Store {
     }
 
     /// Makes a checkpoint: stores new batches and changed live rows, and removes batches that no longer exist. The rows of the head
-    /// (the buffer of recent single writes) are not stored. Their documents are the log.
+    /// (the buffer of recent single writes) are not stored. When the file is opened, they are made again from their documents.
     pub(super) fn write_checkpoint(
         &self,
         transaction: &WriteTransaction,

@@ -39,8 +39,8 @@ pub struct Store {
     pub(super) bell: Arc<Bell>,
     pub(super) file: File,
     pub(super) options: StoreOptions,
-    /// The catalogue that the file was made with, which its copies get too. Known values and aliases may differ from those of the
-    /// engine.
+    /// The catalogue that the file was made with. Copies of the file get it, too. Known values and aliases may differ from those of
+    /// the engine.
     pub(super) definition: Catalog,
     /// True if the file has version 3: it has summaries of the batches, and its documents and parts may be compressed.
     pub(super) is_packed: bool,
@@ -63,8 +63,8 @@ impl Store {
     }
 
     /// Creates a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process
-    /// ends before that, the file is removed. Until then, no other store can be prepared under this name. For this, an empty file
-    /// `.NAME.new` is in the folder. It remains only if the process is killed. The next store of this name removes it.
+    /// ends before that, the file is removed. Until then, no other store can be prepared under this name. For this purpose, an
+    /// empty file `.NAME.new` is in the folder. It remains only if the process is killed. The next store of this name removes it.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -223,9 +223,9 @@ impl Store {
         Ok(own)
     }
 
-    /// Stores which events are kept, if the file can be written. If it cannot, for example because the disk is full, the setting
-    /// holds for this store alone. Otherwise a host could not open it to delete documents. A failed sync is an error: after it, the
-    /// store would refuse all writes.
+    /// Stores the setting `kept_events`, if the file can be written. If the file cannot be written, for example because the disk is
+    /// full, the setting applies only until the store is closed. So a host can open a store on a full disk, and delete documents. A
+    /// failed sync is an error: after it, the store would refuse all writes.
     fn try_to_store(&self, kept_events: KeptEvents) -> Result<(), StoreError> {
         self.store_kept_events(kept_events).or_else(|error| match error.kind() {
             StoreErrorKind::Io if !self.file.sync_failed().is_set() => Ok(()),

@@ -267,7 +267,8 @@ pub(super) fn encode(dictionary: Option<&Dictionary>, number: u64, place: u64, t
     Stored { place, body }.to_bytes(number)
 }
 
-/// Makes sure that a dictionary is in the file, and returns its number there. A dictionary that is not there gets the next number.
+/// Makes sure that a dictionary is in the file, and returns its number there. A dictionary that is not in the file yet is stored
+/// with the next number.
 pub(super) fn add(transaction: &WriteTransaction, dictionary: &Dictionary) -> Result<u32, Fault> {
     if dictionary.bytes.is_empty() {
         return Ok(0);

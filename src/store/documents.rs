@@ -21,7 +21,8 @@ pub(crate) struct Documents {
     tables: Arc<Tables>,
     /// The documents of the history that belong to the snapshot.
     old: Option<Arc<OldDocuments>>,
-    /// The generation of the file that the documents are read from: the count of earlier reopenings and exchanges.
+    /// The generation of the file that the documents are read from: the number of times that the file was reopened or replaced
+    /// before.
     pub(super) generation: u64,
 }
 
@@ -40,7 +41,7 @@ struct Tables {
 #[derive(Default)]
 pub(super) struct OldDocuments {
     keys: Vec<(u64, u64)>,
-    /// Is dropped with the last user of these documents.
+    /// A value that is dropped with the last user of these documents.
     _guard: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -83,12 +84,12 @@ impl Documents {
         Ok(Self { tables: Arc::new(tables), old: None, generation })
     }
 
-    /// Returns a reader of the same state of the file that also reads documents of the history.
+    /// Returns a reader of the same state of the file. The reader also reads documents of the history.
     pub(super) fn with_old(&self, old: OldDocuments) -> Self {
         self.with_shared(Some(Arc::new(old)))
     }
 
-    /// Returns a reader of the same state of the file that also reads the documents of the history that `other` reads.
+    /// Returns a reader of the same state of the file. The reader also reads the documents of the history that `other` reads.
     pub(super) fn with_old_of(&self, other: &Self) -> Self {
         self.with_shared(other.old.clone())
     }
@@ -124,8 +125,9 @@ impl Documents {
     }
 }
 
-/// Returns the fault of an engine without a reader of documents. The file was replaced, and the new file could not be read. Opening
-/// the file again gives the engine a reader. No unsynced write is lost, because each write also gives the engine a reader.
+/// Returns the fault of an engine without a reader of documents. The file was replaced, and the new file could not be read. The
+/// store then opens the file again, which gives the engine a reader. This loses no unsynced write: all writes before the
+/// replacement are synced, and the first write after it would have given the engine a reader.
 pub(super) fn no_documents() -> Fault {
     Fault::new(StoreErrorKind::Failed, "the documents could not be read after the file was replaced")
 }

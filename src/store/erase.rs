@@ -25,17 +25,17 @@ use crate::filter::SearchRequest;
 impl Store {
     /// Removes cases and records, and everything that the file has of them: their documents, their earlier documents in the
     /// history, the ids in events, and their values in columns, dictionaries and free pages. Afterwards, no byte of them is in the
-    /// file. Searches continue meanwhile, and writes wait. On disk when the call returns.
+    /// file. Searches continue meanwhile, and writes wait. The erasure is on disk when the call returns.
     ///
     /// The file is replaced by a new one, which is made from the documents that remain: all of them are compressed and parsed
     /// again. So it takes as long as an import of all cases. It needs memory for a second set of columns, and disk space for two
     /// files. The inode changes. A repeated call does the same again, even if nothing is left to be removed.
     ///
-    /// The erasure reaches only the file of the store. It does not reach copies, backups or imports, not even those in progress. It
-    /// also does not reach exports, files of audit logs, or blocks of the disk that the file system has freed. A snapshot that is
-    /// held keeps the old file, which then has no name any more. Values that other documents have too are not removed. Searches [as
-    /// of](Self::as_of) a moment before the erasure no longer find the erased cases. Standing filters are not changed, even if they
-    /// test an erased id.
+    /// The erasure reaches only the file of the store. It does not reach copies or backups, not even those in progress. An import
+    /// in progress can store an erased case again. The erasure also does not reach exports, files of audit logs, or blocks of the
+    /// disk that the file system has freed. A snapshot that is held keeps the old file, which then has no name any more. Values
+    /// that other documents have too are not removed. Searches [as of](Self::as_of) a moment before the erasure no longer find the
+    /// erased cases. Standing filters are not changed, even if they test an erased id.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Erasure, Store, StoreOptions};
@@ -115,7 +115,8 @@ impl Store {
         Ok(selected)
     }
 
-    /// Loads a copy that has no batches, and stores the batches that this makes. Returns the engine and the log of the copy.
+    /// Loads a copy that has no batches. Loading makes batches from the documents, and this function stores them in the copy.
+    /// Returns the engine and the log of the copy.
     fn load_and_store(&self, copy: &File) -> Result<(crate::engine::Engine, Log), Fault> {
         let hasher = Some(self.engine.hasher());
         let loaded = load(copy, self.catalog(), &self.options, hasher)?;

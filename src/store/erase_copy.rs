@@ -95,7 +95,7 @@ fn old_documents(
     Ok(old)
 }
 
-/// Subtracts erased cases from the counts of cases in the rows of writes, in the order of the writes.
+/// Corrects the table of writes, row by row in ascending order: subtracts the erased cases from the case count of each row.
 struct Fewer {
     /// The numbers of the erased documents, the greatest one first.
     born: Vec<u64>,

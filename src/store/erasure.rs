@@ -7,7 +7,7 @@ use crate::filter::Filter;
 /// A function that returns true for a record to erase, given its kind, key and text.
 pub(super) type RecordTest = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
 
-/// The cases and records that [`Store::erase`](super::Store::erase) removes. At first, it has none.
+/// The cases and records that [`Store::erase`](super::Store::erase) removes. A new value selects none.
 ///
 /// ```
 /// use casefilter::{Catalog, Erasure, Filter};
@@ -24,7 +24,7 @@ pub struct Erasure {
 }
 
 impl Erasure {
-    /// Creates an erasure of nothing.
+    /// Creates an erasure that removes nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Erasure {
     }
 }
 
-/// The counts of what an erasure has removed; see [`Store::erase`](super::Store::erase).
+/// The numbers of items that an erasure has removed; see [`Store::erase`](super::Store::erase).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

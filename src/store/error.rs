@@ -29,9 +29,9 @@ pub enum StoreErrorKind {
     NotADatabase,
     /// The file has a format version that this library does not know.
     UnknownVersion,
-    /// The file has documents of another catalogue. The catalogues differ in their fields, in the order of the fields, or in the
-    /// hidden fields. The kind is the same if a field has another path, type, timestamp form or default value, or is a `key` in
-    /// only one catalogue. Known values and aliases may differ.
+    /// The file has documents of another catalogue. The catalogues have different fields, another order of the fields, or other
+    /// hidden fields. Two fields are different if their paths, types, timestamp forms or default values differ, or if only one of
+    /// them is a `key`. A difference only in known values or aliases does not cause this error.
     OtherCatalog,
     /// The file is damaged.
     Corrupt,
@@ -93,7 +93,7 @@ pub struct StoreError {
     gone: Option<Box<Gone>>,
 }
 
-/// The events or the moment that are not kept any more.
+/// The details of an error about events or a moment that the store does not have.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
     Events(EventsGoneError),
@@ -194,7 +194,7 @@ pub(super) struct Fault {
     pub(super) detail: String,
     /// The error of a search that was stopped, if the fault is such an error.
     request: Option<Box<Error>>,
-    /// The events or the moment that are not there, if the fault is such an error.
+    /// The details, if the store does not have the requested events or moment.
     gone: Option<Box<Gone>>,
     /// The generation of the file that could not be read, if it is known.
     pub(super) generation: Option<u64>,
@@ -215,7 +215,7 @@ impl Fault {
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, "stopped") }
     }
 
-    /// Creates the fault for events that are not there.
+    /// Creates the fault for events that are not kept any more, or that have not happened yet.
     pub(super) fn events_gone(gone: EventsGoneError) -> Self {
         let gone = Some(Box::new(Gone::Events(gone)));
         Self { gone, ..Self::new(StoreErrorKind::EventsGone, "events that do not exist") }
@@ -348,7 +348,8 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
 
 /// Runs an operation of the engine that may read columns. Returns the fault if a column cannot be read. Other panics continue.
 ///
-/// Unwind safety: a search changes only caches, whose cells stay empty. A write that unwinds before it is published has no effect.
+/// Unwind safety: a search changes only caches. If it unwinds while it fills a cell of a cache, the cell stays empty. A write that
+/// unwinds before it is published has no effect.
 pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(call)).map_err(fault_of)
 }

@@ -22,11 +22,11 @@ pub(super) struct NewFile {
     pub(super) rename: Box<Rename>,
 }
 
-/// A function that syncs the new file, gives it the name of the old file, and syncs that name. Returns the length of the new file,
+/// A function that syncs the new file, gives it the name of the old file, and syncs the folder. Returns the length of the new file,
 /// in bytes.
 type Rename = dyn FnOnce(&File) -> Result<u64, NotRenamed>;
 
-/// The fault of a new file that did not get its name, or that may lose it.
+/// The fault of a new file that did not get its name, or that may lose its name in a crash.
 pub(super) enum NotRenamed {
     /// The old file has the name.
     Old(Fault),
@@ -63,7 +63,7 @@ impl Store {
         Ok(NewFile { file, bytes_before: own.len(), rename: Box::new(rename) })
     }
 
-    /// Replaces the file with a new file: `fill` writes the new file, which is then compacted and gets the name of the old file.
+    /// Replaces the file with a new file. `fill` writes the new file. It is then compacted, and gets the name of the old file.
     /// After that, calls `exchanged` with the result of `fill`. No write may be in progress during the call. Returns the length of
     /// the new file, in bytes.
     pub(super) fn exchange_with<T>(

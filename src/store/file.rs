@@ -1,4 +1,4 @@
-//! The database file: creates, opens, reopens and closes it. Panics of redb are converted into errors.
+//! Creates, opens, reopens and closes the database file. Panics of redb are converted into errors.
 
 mod new;
 mod opened;
@@ -44,7 +44,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Creates a new database file, which appears under its name complete, or not at all.
+    /// Creates a new database file. The file gets its name only when it is complete.
     pub(super) fn create(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
         let sync_failed = SyncFailed::default();
@@ -326,8 +326,8 @@ impl File {
         Ok(read)
     }
 
-    /// Returns the dictionaries that were read last. Each write reads them after its commit. All of them are in the file. The file
-    /// may have a newer dictionary if another thread has just read an earlier state.
+    /// Returns the dictionaries that were read last. Each write reads them after its commit. All of them are in the file. The
+    /// newest dictionary of the file may be missing here, if a thread with an older read transaction was the last to read them.
     pub(super) fn known_dictionaries(&self) -> Arc<Dictionaries> {
         Arc::clone(&self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner))
     }

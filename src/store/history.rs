@@ -1,8 +1,8 @@
 //! The history of a store: the documents as of an earlier write.
 //!
 //! A snapshot as of an earlier write shares all batches of the current snapshot, without the rows of newer documents. The documents
-//! that later writes replaced or deleted are read from the history, and become further batches. So it takes memory and time for the
-//! changes since then, and not for all documents.
+//! that later writes replaced or deleted are read from the history, and become further batches. So the memory and time that the
+//! snapshot takes depend on the number of later changes, and not on the number of all documents.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -27,24 +27,25 @@ use crate::ingest::{DocumentTemplate, read_by_template};
 use crate::stop::StopConditions;
 use crate::value::Timestamp;
 
-/// A limit for the documents that a snapshot as of an earlier moment reads from the history. By default, there is none.
+/// A limit for the documents that a snapshot as of an earlier moment reads from the history. The default is no limit.
 #[derive(Default)]
 pub(crate) struct OldLimit {
-    /// The maximum number of documents. If there are more, the result is an error of the request.
+    /// The maximum number of documents. If there are more, the request returns an error.
     pub(crate) most: Option<usize>,
-    /// The maximum length of all their texts, in bytes.
+    /// The maximum total length of the documents, in bytes.
     pub(crate) most_bytes: Option<usize>,
-    /// A value that is kept as long as a snapshot or a page has such documents.
+    /// A value that is dropped together with the last snapshot or page that has such documents.
     pub(crate) guard: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Store {
     /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from
-    /// the documents as they were at any moment within this time. On disk when the call returns.
+    /// the documents as they were at any moment within this time. The setting is on disk when the call returns.
     ///
-    /// The file keeps this setting: later writes keep replaced documents, even if another program makes these writes. The history
-    /// begins now. Zero ends it, and removes what was kept. A shorter time removes older documents. Any other time below a
-    /// millisecond is rounded up to a millisecond.
+    /// The file stores this setting: later writes keep replaced documents, even if another program makes these writes. If the store
+    /// has no history yet, the history begins with this call. Zero ends the history, and removes all documents of the history. If
+    /// the time is shorter than before, the call removes the documents that are now too old. A time between zero and one
+    /// millisecond is rounded up to one millisecond.
     ///
     /// Documents are kept for at least this time. Each write and each checkpoint removes a bounded number of older documents. So
     /// older documents stay while nothing is written. [`compact`](Self::compact) and [`compact_online`](Self::compact_online)
@@ -66,7 +67,7 @@ impl Store {
     /// Returns [`OldFormat`](StoreErrorKind::OldFormat) if the file has an earlier version and `time` is not zero, even if the
     /// store was opened for reading only. Returns an error if the file cannot be written, as [`upsert`](Self::upsert) does.
     pub fn set_history(&self, time: Duration) -> Result<(), StoreError> {
-        // The greatest time is far longer than any file exists.
+        // The greatest time is far longer than any file will exist.
         let history_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(u64::MAX >> 3);
         let history_ms = if time.is_zero() { 0 } else { history_ms.max(1) };
         let mut log = self.lock_log();
@@ -86,7 +87,7 @@ impl Store {
         })
     }
 
-    /// Removes all documents that are older than the history.
+    /// Removes all documents of the history that are older than the time for which documents are kept.
     pub(super) fn forget_old(&self, log: &mut Log) -> Result<(), StoreError> {
         if !log.writes.has_history() {
             return Ok(());
@@ -95,7 +96,7 @@ impl Store {
         self.change_settings(log, |transaction, writes| forget(transaction, writes, now, u64::MAX))
     }
 
-    /// Stores which events are kept. Files of format versions before 3 have no events.
+    /// Stores the maximum number and the maximum age of kept events. Files of format versions before 3 have no events.
     pub(super) fn store_kept_events(&self, kept: KeptEvents) -> Result<(), StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -105,7 +106,7 @@ impl Store {
         })
     }
 
-    /// Changes the history or the kept events, but no cases. On disk when the call returns.
+    /// Changes the settings of the history or of the kept events, but no cases. The change is on disk when the call returns.
     fn change_settings(
         &self,
         log: &mut Log,
@@ -147,8 +148,9 @@ impl Store {
     /// Returns the documents as they were at an earlier moment, for any number of searches. The moment is the number of a write, as
     /// [`StoreSnapshot::last_write`] and [`SearchAnswer::last_write`](crate::SearchAnswer::last_write) return it, or a time.
     ///
-    /// The number of the last write is always known, if the file counts writes. Earlier writes, and all times, are known if the
-    /// store keeps a [history](Self::set_history). Searches of the result give the answers that the same searches gave then.
+    /// If the file counts writes, the moment may always be the number of the last write. An earlier write, or a time, needs a
+    /// [history](Self::set_history) that goes back to this moment. Searches of the result give the answers that the same searches
+    /// gave then.
     ///
     /// ```
     /// use std::time::Duration;
@@ -177,8 +179,8 @@ impl Store {
         self.as_of_with(moment, &StopConditions::default(), OldLimit::default())
     }
 
-    /// Does the same as [`as_of`](Self::as_of), and returns an error if the conditions say that the search must stop, or if there
-    /// are too many old documents.
+    /// Like [`as_of`](Self::as_of), but also returns an error if the stop conditions say that the search must stop, or if the old
+    /// documents exceed `limit`.
     pub(crate) fn as_of_with(
         &self,
         moment: AsOf,
@@ -223,7 +225,8 @@ impl Store {
         Ok(earlier)
     }
 
-    /// Reads the documents that existed after a write, and that later writes removed. Makes batches of them.
+    /// Reads the documents that existed after the write `write`, and that later writes removed. Builds batches from these
+    /// documents.
     fn read_old(
         &self,
         history: &History,
@@ -268,7 +271,7 @@ impl Store {
     }
 }
 
-/// Returns the number of the last write at a moment.
+/// Returns the number of the last write that is not later than a moment.
 fn find_write(moment: AsOf, (last, now): (u64, Timestamp), history: Option<&History>) -> Result<u64, Fault> {
     let gone = |is_future| {
         let oldest = history.map(|history| {

@@ -41,7 +41,7 @@ impl WriteCounters {
         with_checksum(WRITES_SEED, &out.into_bytes())
     }
 
-    /// Decodes counters. `most` is the maximum of the counters, beyond which they could saturate.
+    /// Decodes counters. Returns an error if a counter is greater than `most`, because a greater counter could saturate.
     pub(super) fn from_bytes(bytes: &[u8], most: u64) -> Result<Self, Fault> {
         let wrong = |what: &str| Fault::corrupt(format!("the counters of writes {what}"));
         let contents = checked(WRITES_SEED, bytes).ok_or_else(|| wrong("have a wrong checksum"))?;
@@ -78,8 +78,8 @@ fn key_checksum((write, number): (u64, u64)) -> [u8; 8] {
     xxh3_64_with_seed(&key, KEY_SEED).to_le_bytes()
 }
 
-/// Encodes an entry of the table `history`, given the bytes of the document in the table of documents. The checksum in these bytes
-/// depends on the number of the document, but not on the write that removed it.
+/// Encodes an entry of the table `history`. `document` is the entry of the document in the table of documents. The checksum in this
+/// entry depends on the number of the document, but not on the write that removed the document.
 pub(super) fn entry_to_bytes(key: (u64, u64), document: &[u8]) -> Vec<u8> {
     let mut bytes = key_checksum(key).to_vec();
     bytes.extend_from_slice(document);

@@ -1,9 +1,9 @@
-//! The tables of the history: keeps, finds, forgets and copies documents that were replaced or deleted.
+//! Keeps, finds, forgets and copies documents that were replaced or deleted, in the tables of the history.
 //!
-//! `writes` has a row for the oldest write after which the documents are known, and for each later write. `history` has the
-//! documents that writes after the oldest one removed, in the order of these writes. So the documents after write *n* are the
-//! current documents, and the documents that writes after *n* removed. Both are taken without the documents that are newer than
-//! write *n*.
+//! The first row of the table `writes` is for the *oldest* write: the oldest write after which the documents are known. Each later
+//! write also has a row. The table `history` has each document that one of these later writes removed, in the order of the writes.
+//! So the documents after write *n* are the current documents, and the documents in `history` that writes after *n* removed. In
+//! both groups, the documents that are newer than write *n* are left out.
 
 use redb::{
     ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableDefinition, TableError, WriteTransaction,
@@ -65,8 +65,8 @@ impl WriteRow {
     }
 }
 
-/// Counts a write. If there is a history, stores its row, and forgets what is older than the history: at most `most` rows and
-/// documents. Does not store the counters.
+/// Counts a write. If there is a history, stores the row of the write, and forgets rows and documents that are older than the
+/// history. Forgets at most `most` of them in total. Does not store the counters.
 pub(super) fn note_write(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
@@ -85,7 +85,8 @@ pub(super) fn note_write(
     forget(transaction, counters, now, most)
 }
 
-/// Forgets what is older than the history: at most `most` rows and documents. There must be a history. Does not store the counters.
+/// Forgets rows and documents that are older than the history, at most `most` of them in total. There must be a history. Does not
+/// store the counters.
 pub(super) fn forget(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
@@ -181,7 +182,7 @@ impl History {
         row(&self.rows, write)
     }
 
-    /// Returns the number of the last write that is not later than a time. Returns `None` if it is not known any more.
+    /// Returns the number of the last write that is not later than a time. Returns `None` if this write is not known any more.
     pub(super) fn write_at(&self, time: Timestamp) -> Result<Option<u64>, Fault> {
         let WriteCounters { oldest, last, .. } = self.counters;
         if self.row(oldest)?.time > time {
@@ -200,7 +201,8 @@ impl History {
     }
 
     /// Calls `take` for each document that a write after `write` removed, and whose number is less than `next_document`. Passes the
-    /// number of the removing write, the number of the document, and its bytes. Without `write`, passes those of all writes.
+    /// number of the removing write, the number of the document, and the bytes of the document. Without `write`, includes the
+    /// documents that any write removed.
     pub(super) fn each_after(
         &self,
         write: Option<u64>,
@@ -242,8 +244,8 @@ fn row(rows: &impl ReadableTable<u64, &'static [u8]>, write: u64) -> Result<Writ
     WriteRow::from_bytes(write, bytes.value())
 }
 
-/// Copies the history. With dictionaries, compresses the documents that are plain. Stops if `goes_on` returns false, and then
-/// returns false.
+/// Copies the history. With dictionaries, compresses the documents that are plain. If `goes_on` returns false, stops and returns
+/// false.
 pub(super) fn copy(
     from: &Reading,
     to: &WriteTransaction,

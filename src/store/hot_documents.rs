@@ -1,6 +1,6 @@
-//! A cache of documents that were decompressed, for pages that are read again and again, such as that of the newest cases.
+//! A cache of decompressed documents. It is for documents that searches return again and again, such as those of the newest cases.
 //!
-//! Reading 100 compressed documents takes 89 µs if the pages of the file are in memory. Reading them again from this cache takes a
+//! Reading 100 compressed documents takes 89 µs if this part of the file is in memory. Reading them again from this cache takes a
 //! third of this time, like reading plain documents.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

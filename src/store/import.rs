@@ -95,8 +95,9 @@ impl Store {
         }
     }
 
-    /// Calls a method of an import, which may look up ids. They were read when the import started, unless the store was
-    /// [recovered](Self::recover) since then.
+    /// Calls a method of an import, which may look up ids of stored cases. Usually, these ids have been in memory since the start
+    /// of the import. After a [recovery](Self::recover) of the store, they may have to be read again. Returns an error if they
+    /// cannot be read.
     fn with_ids<T>(&self, work: impl FnOnce() -> T) -> Result<T, StoreError> {
         caught(work).map_err(|fault| self.error(fault))
     }

@@ -38,7 +38,7 @@ pub(super) struct Loaded {
     pub(super) state: StoreCounters,
     pub(super) standing: StandingCounters,
     pub(super) writes: WriteCounters,
-    /// The number and the age of the events that are kept, if the file has this setting.
+    /// The maximum number and the maximum age of kept events, if the file has this setting.
     pub(super) kept_events: Option<KeptEvents>,
     /// The standing filters, which the engine has too.
     pub(super) filters: Arc<FilterSet>,
@@ -208,8 +208,8 @@ pub(super) fn load(
     })
 }
 
-/// Reads the documents of a batch, to restore the elements of these fields: the elements of arrays of objects that their values
-/// belong to. An earlier version of this library stored the batch without them.
+/// Reads the documents of a batch, to find the elements of arrays of objects to which the values of these fields belong. An earlier
+/// version of this library stored the batch without this information.
 fn read_elements(
     batch: &mut Batch,
     fields: &[FieldId],

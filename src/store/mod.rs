@@ -34,16 +34,16 @@
 //! serialized with the writes of documents. Records have checksums, and are verified, copied and compacted like documents.
 //!
 //! **Standing filters.** A store keeps named filters ([`Store::insert_standing`]). Each write gives events that say which filters a
-//! case enters and leaves ([`Store::events_after`]). Filters and events are in the file, the events in the transaction of the write
-//! that caused them. Readers get an event when it is on disk. So no event that a reader has seen disappears in a crash or gets
-//! another number.
+//! case enters and leaves ([`Store::events_after`]). The file contains the filters and the events. Each event is stored in the
+//! transaction of the write that caused it. Readers get an event when it is on disk. So no event that a reader has seen disappears
+//! in a crash or gets another number.
 //!
 //! **History.** Each write of documents has a number. A store can keep the documents that writes replace and delete, for a time
 //! ([`Store::set_history`]). Then it answers searches as of an earlier write ([`Store::as_of`]): from the current batches without
 //! newer documents, and from batches of the documents that were removed since then.
 //!
-//! **Erasure.** Deleted documents leave bytes in columns and free pages. [`Store::erase`] removes cases, also from the history: it
-//! replaces the file with a new one, which is made from the documents that remain.
+//! **Erasure.** Deleted documents leave bytes in columns and free pages. [`Store::erase`] removes cases, also from the history. It
+//! replaces the file with a new file, which is made from the remaining documents.
 //!
 //! **Snapshots.** A search sees a consistent snapshot of the documents. The search also holds a read transaction of the same
 //! moment. So it can still read documents that were replaced after that moment. The file cannot reuse the pages of these documents
@@ -51,10 +51,11 @@
 //!
 //! **Compression.** Documents are compressed one by one, with a dictionary of what they have in common. So a search decompresses
 //! only the documents of its page. The first import of at least 512 documents trains the dictionary. In a store of at least 1,024
-//! documents, [`Store::checkpoint`] or closing also does so. Before the training, all values that fewer than 20 documents share are
-//! replaced by random characters. So the dictionary contains no value of a person with fewer than 20 documents, unless other
-//! documents have it, too. Deletions do not change it; only [`Store::erase`] makes a new one. Documents that are
-//! read repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier versions stay uncompressed.
+//! documents, [`Store::checkpoint`] or closing the store also trains it. The training uses copies of documents, in which random
+//! characters replace all values that fewer than 20 documents share. So the dictionary contains no value of a person with fewer
+//! than 20 documents, unless other documents have the value, too. Deletions do not change the dictionary; only [`Store::erase`]
+//! makes a new one. Documents that are read repeatedly stay in memory, up to 16 MiB. Columns are compressed too. Files of earlier
+//! versions stay uncompressed.
 //!
 //! **Checkpoints and merging.** A document is written once, and also serves as the log. When the store is opened, the documents
 //! that were stored since the last checkpoint are parsed again. A checkpoint is made after every 16,384 stored or deleted documents
@@ -64,9 +65,9 @@
 //! about four times until the batch is full. The columns of the newest 2,000 documents, whose batch still grows, are stored at each
 //! checkpoint.
 //!
-//! Each write merges only a part of a batch: at most one column, or the keys of a batch that replaces other batches. The slowest of
-//! 200,000 writes to a million documents took about 30 ms, for a column of strings. The keys of the index are merged in the same
-//! way. Searches do not wait for merges.
+//! Each write merges only a part of a batch: at most one column, or the keys of a batch that replaces other batches. In a store of
+//! a million documents, the slowest of 200,000 writes took about 30 ms, because it merged a column of strings. The keys of the
+//! index are merged in the same way. Searches do not wait for merges.
 //!
 //! **File growth and compaction.** Replacing data leaves free pages, which can be reused from the second write after that. During
 //! the commit of an import, the file contains both the documents of the import and the documents that it replaces. So repeated
@@ -81,8 +82,8 @@
 //! **Copies.** [`Store::backup`] copies a consistent state into a new file, while searches and writes continue. Copying the file by
 //! other means is safe only while no store has the file open.
 //!
-//! **New files.** The file of a new store or copy appears under its name complete and synced, or not at all ([`AtomicFile`]). Only
-//! the owner can read it (mode 0600).
+//! **New files.** The file of a new store or copy gets its name only when it is complete and synced ([`AtomicFile`]). Only the
+//! owner can read the file (mode 0600).
 //!
 //! **Bytes after the end.** A file of redb consists of whole pages of 4,096 bytes. Up to 4,095 additional bytes at the end are
 //! ignored. Additional pages at the end are treated as free space, as after a crash.

@@ -24,14 +24,14 @@ pub struct StoreOptions {
     pub(super) cache_bytes: usize,
     pub(super) checkpoint_every: u64,
     pub(super) batch_rows: usize,
-    /// The number of events that are kept. `None` leaves the setting of the file unchanged.
+    /// The maximum number of events that are kept. `None` leaves the setting of the file unchanged.
     pub(super) kept_count: Option<u64>,
-    /// The maximum age of events, if there is one. `None` leaves the setting of the file unchanged.
+    /// The maximum age of events. `Some(None)` means that there is no maximum. `None` leaves the setting of the file unchanged.
     pub(super) kept_age: Option<Option<Duration>>,
     pub(super) history: Option<Duration>,
 }
 
-/// The number and the age of the events of standing filters that are kept.
+/// The limits for the events of standing filters that are kept: their maximum number and their maximum age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeptEvents {
     pub(super) count: u64,
@@ -39,11 +39,11 @@ pub(super) struct KeptEvents {
     pub(super) age: Option<Duration>,
 }
 
-/// The maximum age that can be set, in milliseconds. It is far longer than any file exists.
+/// The maximum age that can be set, in milliseconds. It is far longer than any file will exist.
 const MOST_AGE_MS: u64 = u64::MAX >> 1;
 
 impl StoreOptions {
-    /// Returns the number and the age of the events that are kept: what is set, otherwise what the file says.
+    /// Returns the limits for the events that are kept. A limit that is not set in these options is that of the file, `stored`.
     pub(super) fn kept_events(&self, stored: Option<KeptEvents>) -> KeptEvents {
         let stored = stored.unwrap_or_default();
         KeptEvents {
@@ -93,14 +93,13 @@ impl StoreOptions {
         Self { checkpoint_every: cases.max(1), ..self }
     }
 
-    /// Sets the number of [events](crate::Event) that are kept. A write that gives more events removes the oldest ones. At first,
-    /// 1,000,000 events are kept.
+    /// Sets the maximum number of [events](crate::Event) that are kept. A write that would exceed it removes the oldest events. If
+    /// no program has set it, 1,000,000 events are kept.
     ///
-    /// The file keeps this setting. By default, it is not changed: a program that does not set it keeps as many events as the
-    /// program before it. If the file cannot be written when it is opened, such as on a full disk, the setting holds until the
-    /// store is closed.
+    /// The file stores this setting. A program that does not set it uses the setting of the file. If the file cannot be written
+    /// when it is opened, such as on a full disk, the setting applies only until the store is closed.
     ///
-    /// While a write is staged, about twice this number of its events may be in memory. Each takes about 30 bytes.
+    /// Before its commit, a write has its events in memory, at most about twice this number. Each event takes about 30 bytes.
     ///
     /// ```
     /// use casefilter::StoreOptions;
@@ -113,7 +112,8 @@ impl StoreOptions {
     }
 
     /// Sets the time for which [events](crate::Event) are kept. A write that gives events removes the events that are older than
-    /// this time. At first, only their [number](Self::keep_events) matters. The file keeps this setting, too.
+    /// this time. If no program has set it, events of any age are kept, up to their maximum [number](Self::keep_events). The file
+    /// stores this setting, too.
     ///
     /// ```
     /// use std::time::Duration;
@@ -131,10 +131,10 @@ impl StoreOptions {
     }
 
     /// Sets the time for which the store keeps documents that a write replaced or deleted, as
-    /// [`Store::set_history`](super::Store::set_history) does. Zero forgets them.
+    /// [`Store::set_history`](super::Store::set_history) does. Zero ends the history, and removes its documents.
     ///
-    /// The file keeps this setting. By default, it is not changed: a store whose file has a history continues it. A store that is
-    /// opened for reading only ignores this option.
+    /// The file stores this setting. Without this option, the setting of the file is not changed: a store continues the history of
+    /// its file. A store that is opened for reading only ignores this option.
     ///
     /// ```
     /// use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Standing filters that have an owner, such as a token of a service, and their events.
 //!
-//! An owner begins with a part that identifies who owns the filter. The rest may change; for example, it may identify the owner's
-//! rights. The functions take the first part, and find the filters and events of all owners that begin with it.
+//! An owner is a string. Its first part identifies who owns the filter, such as a token. The rest may change; for example, it may
+//! identify the rights of the token. The functions take the first part, and find the filters and events of all owners that begin
+//! with it.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,7 @@ use crate::standing::{Event, MARK, StandingFilter, WriteEvents, key_of, split_ke
 /// The maximum number of events that one call of [`Store::owned_events`] reads.
 const MOST_READ: usize = 10_000;
 
-/// The name of the filter in the event of a [change](Exchange).
+/// The filter name in the event that reports a [change](Exchange::changed) of what the filters of an owner select.
 const CHANGED: &str = "restrictions changed";
 
 /// An exchange of standing filters of an owner.
@@ -26,9 +27,10 @@ pub(crate) struct Exchange<'e> {
     pub(crate) removed: &'e [OwnedFilter],
     /// The filters that are stored.
     pub(crate) inserted: Vec<NewOwnedFilter>,
-    /// The first part of the owner, if its filters select other cases from now on although the owner has not changed them. Then the
-    /// exchange gives one event `entered` with an empty id. Its filter is named `restrictions changed`, and its owner is this first
-    /// part. A reader of the owner's events gets this event, and so learns that the filters selected other cases before.
+    /// The first part of the owner, if something other than the owner changes the cases that its filters select, such as new rights
+    /// of the owner. Then the exchange gives one event `entered` with an empty id. The filter of the event is named `restrictions
+    /// changed`, and the owner of the event is this first part. So a reader of the owner's events learns that the filters select
+    /// other cases after this event than before.
     pub(crate) changed: Option<&'e str>,
 }
 
@@ -38,15 +40,15 @@ pub(crate) struct OwnedFilter {
     pub(crate) owner: String,
     pub(crate) name: String,
     pub(crate) fields: Vec<FieldId>,
-    /// The length of the body that the owner has given, in bytes.
+    /// The length of the request body that the owner has sent for the filter, in bytes.
     pub(crate) body_bytes: usize,
     /// The length of what is stored, in bytes: the body, the filter and its fields.
     pub(crate) stored_bytes: usize,
-    /// The body that the owner has given, if it was asked for.
+    /// The request body that the owner has sent for the filter, if the caller has asked for it.
     pub(crate) body: Option<String>,
 }
 
-/// A standing filter of an owner that is to be stored, and the body that the owner has given for it.
+/// A standing filter of an owner that is to be stored, and the request body that the owner has sent for it.
 pub(crate) struct NewOwnedFilter {
     pub(crate) filter: StandingFilter,
     pub(crate) body: String,
@@ -77,7 +79,7 @@ impl OwnedFilter {
 
 impl Store {
     /// Returns the standing filters of the owners that begin with `start`: sorted by owner, then by name. If `has_body` accepts the
-    /// name of a filter, the result includes its body.
+    /// name of a filter, the result includes the body of this filter.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if a filter is damaged.
@@ -112,7 +114,7 @@ impl Store {
         self.reading(self.file.generation(), read, read)
     }
 
-    /// Returns true if all filters of the owners that begin with `start` belong to this owner. Reads two keys.
+    /// Returns true if all filters of the owners that begin with `start` belong to the owner `owner`. Reads two keys.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
@@ -145,8 +147,8 @@ impl Store {
         self.filters.get(&filter.key()).is_some_and(is_same)
     }
 
-    /// Removes filters of an owner and stores others, in one transaction. Gives no events for the cases that the filters select. On
-    /// disk when the call returns.
+    /// Removes filters of an owner and stores others, in one transaction. Gives no events for the cases that the filters select.
+    /// The change is on disk when the call returns.
     ///
     /// # Errors
     /// Returns the errors of [`insert_standing`](Self::insert_standing). Then nothing is changed.

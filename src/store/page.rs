@@ -54,7 +54,7 @@ impl FoundPage {
 
 impl Store {
     /// Finds the page of a request. Then reads documents from the start of the page, like [`read_page`](Self::read_page). `new`
-    /// creates an empty part from the number of cases on the page.
+    /// takes the number of cases on the page, and creates the empty part that `take` fills.
     ///
     /// # Errors
     /// Returns the errors of [`search`](Self::search).
@@ -112,7 +112,7 @@ impl StoreSnapshot<'_> {
     }
 }
 
-/// Creates a part, and passes the documents of a page to `take` from the start.
+/// Creates a part, and passes the documents of a page to `take`, starting with the first.
 fn first_part<T>(
     rows: &FoundRows,
     documents: &Documents,

@@ -1,4 +1,4 @@
-//! The table of records: reads, counts, checks and copies records. The first record raises the format version of the file.
+//! Reads, counts, checks and copies records in the table of records. The first record raises the format version of the file.
 
 use std::ops::Bound;
 

@@ -148,7 +148,8 @@ impl Records<'_> {
         self.read(|table| page(table, kind, after, (most, usize::MAX)))
     }
 
-    /// Like [`page`](Self::page), but returns at most `most_bytes` of text, or one record.
+    /// Like [`page`](Self::page), but also limits the total length of the returned texts to `most_bytes`. The first record is
+    /// always returned, even if it is longer.
     ///
     /// # Errors
     /// Returns the errors of [`get`](Self::get).

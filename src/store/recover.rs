@@ -206,8 +206,8 @@ impl Store {
     }
 }
 
-/// Returns true if the counters of the file equal those in memory. Ignores `next_batch`, because loading numbers the batches that
-/// it creates.
+/// Returns true if the counters of the file equal those in memory. Ignores `next_batch`, because the batches that loading creates
+/// get new numbers.
 fn is_same(found: &Counted, shown: &Log) -> bool {
     let numbered = |state: &StoreCounters| StoreCounters { next_batch: 0, ..*state };
     numbered(&found.state) == numbered(&shown.state)

@@ -94,7 +94,7 @@ impl<'s> StoreSnapshot<'s> {
     /// # Errors
     /// Returns the errors of [`Store::search`]. After a failed read or write, the store reopens the file. A snapshot that was taken
     /// before can then also return an error. It does so if a document of the page was replaced or deleted before the reopening. It
-    /// also does so if it needs a column that had not been read, of a batch that a checkpoint has removed.
+    /// also does so if it needs a column that is not in memory yet, and a checkpoint has removed the batch of this column.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchAnswer, StoreError> {
         let rows = self.searched(|| self.snapshot.find(request))?;
         if rows.len() == 0 {

@@ -41,7 +41,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// The maximum size of the documents that are collected for the training of a dictionary, in bytes.
 const TRAINING_BYTES: usize = 8 << 20;
 
-/// The bit of a length that says that the document is compressed.
+/// The bit of a length that is set if the document is compressed.
 const PACKED: u64 = 1 << 63;
 
 /// The compression of the documents of a spool.
@@ -49,7 +49,7 @@ const PACKED: u64 = 1 << 63;
 pub(super) enum Packing {
     /// Documents are stored plain.
     Off,
-    /// The first documents train a dictionary. If the training fails, this empty dictionary is used.
+    /// The first documents train a dictionary. If the training fails, the empty dictionary in this variant is used.
     Training(Arc<Dictionary>),
     /// Documents are compressed with this dictionary.
     With(Arc<Dictionary>),
@@ -59,8 +59,9 @@ pub(super) enum Packing {
 pub(super) struct Spool {
     target: Target,
     packing: Packing,
-    /// The documents that were not encoded yet, and their numbers and ends in `text`.
+    /// The documents that were not encoded yet, concatenated.
     text: String,
+    /// For each document in `text`: its number, and the offset at which it ends.
     added: Vec<(u64, usize)>,
     /// Encoded entries that were not written yet.
     buffer: Vec<u8>,
@@ -205,7 +206,8 @@ impl Spool {
     }
 }
 
-/// Returns the documents with these numbers and ends in `text`. The first one starts at `start`.
+/// Returns documents of `text`, with their numbers. `added` has the number of each document, and the offset at which it ends. The
+/// first document starts at the offset `start`.
 fn texts<'t>(text: &'t str, added: &'t [(u64, usize)], start: usize) -> impl Iterator<Item = (u64, &'t str)> {
     let starts = std::iter::once(start).chain(added.iter().map(|(_, end)| *end));
     added
@@ -247,7 +249,7 @@ impl Spooled {
     }
 
     /// Stores the documents in the database, numbered from `first`. `places` yields the document number and the insertion-order
-    /// number of each document. Stores the dictionary too, if it is not in the database yet.
+    /// number of each document. Also stores the dictionary if it is not in the database yet.
     ///
     /// # Errors
     /// Returns an error if the database fails. Returns an inner error if the spool cannot be read or its content was changed.

@@ -24,8 +24,9 @@ impl Store {
     /// write gives [events](Event) that say which of the filters a document enters and leaves. The filters are stored in the file,
     /// all or none. They are on disk when the call returns. Returns the number of filters that were replaced.
     ///
-    /// Gives no events for the documents that the filters select already; [`insert_entering`](Self::insert_entering) does. A filter
-    /// that is replaced gives no events either: later writes use the new one.
+    /// The call gives no events for documents that the filters already select. For such events, call
+    /// [`insert_entering`](Self::insert_entering) instead. The replacement of a filter gives no events either: later writes use the
+    /// new filter.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, EventKind, Filter, StandingFilter, Store, StoreOptions};
@@ -110,7 +111,7 @@ impl Store {
 
     /// Removes the standing filter of this name. Returns false if there is none. Gives no events, not even for the documents that
     /// the filter selects. If [`insert_entering`](Self::insert_entering) inserts the filter again, these documents enter it again.
-    /// On disk when the call returns.
+    /// The change is on disk when the call returns.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -127,8 +128,8 @@ impl Store {
         Ok(is_name(name) && self.remove_key(name)?)
     }
 
-    /// Like [`remove_standing`](Self::remove_standing), for a filter that has an [owner](StandingFilter::owner), such as a token of
-    /// a service that was revoked.
+    /// Like [`remove_standing`](Self::remove_standing), for a filter that has an [owner](StandingFilter::owner). For example, a
+    /// program removes the filters of a service token after the token was revoked.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -158,7 +159,7 @@ impl Store {
         )
     }
 
-    /// Commits a change of the filters, and then makes it in memory.
+    /// Commits a change of the filters to the file, and then changes the filters in memory.
     pub(super) fn change_filters<T>(
         &self,
         log: &mut Log,
@@ -279,7 +280,7 @@ impl Store {
         self.bell.wait(after, most)
     }
 
-    /// Removes the events up to this number from the file. Their space is reused. On disk when the call returns.
+    /// Removes the events up to this number from the file. Their space is reused. The change is on disk when the call returns.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Filter, StandingFilter, Store, StoreOptions};
@@ -310,7 +311,7 @@ impl Store {
         self.change_filters(&mut log, forget, None, |_| Ok(()))
     }
 
-    /// Returns the number and the age of the events that are kept.
+    /// Returns the maximum number and the maximum age of the events that are kept.
     pub(super) fn kept_events(&self) -> KeptEvents {
         self.options.kept_events(None)
     }

@@ -58,7 +58,8 @@ impl StandingCounters {
         with_checksum(STANDING_SEED, &out.into_bytes())
     }
 
-    /// Decodes counters. `most` is the maximum of the counters, beyond which they could saturate.
+    /// Decodes counters. Returns an error if `next_event` or `changes` is greater than `most`, because a greater counter could
+    /// saturate.
     pub(super) fn from_bytes(bytes: &[u8], most: u64) -> Result<Self, Fault> {
         let wrong = |what: &str| Fault::corrupt(format!("the counters of standing filters {what}"));
         let contents = checked(STANDING_SEED, bytes).ok_or_else(|| wrong("have a wrong checksum"))?;
@@ -117,8 +118,8 @@ impl Fields {
     }
 }
 
-/// Encodes a standing filter: its fields, and its normal form as a filter text. The filter of an owner also has the body that the
-/// owner has given for it.
+/// Encodes a standing filter: its fields, and its normal form as a filter text. The bytes of a filter with an owner also contain
+/// `body`: the request body that the owner has sent for it.
 pub(super) fn filter_to_bytes(filter: &StandingFilter, body: &str) -> Vec<u8> {
     let mut out = ByteWriter::default();
     write_fields(filter.fields(), &mut out);
@@ -131,10 +132,10 @@ pub(super) fn filter_to_bytes(filter: &StandingFilter, body: &str) -> Vec<u8> {
     with_checksum(filter_seed(&filter.key()), &out.into_bytes())
 }
 
-/// The bytes of a standing filter, decoded. Its filter is not compiled yet.
+/// A decoded standing filter. Its text is not compiled yet.
 pub(super) struct StoredFilter<'b> {
     pub(super) fields: Vec<FieldId>,
-    /// The body that its owner has given. Empty without an owner.
+    /// The request body that the owner has sent for the filter. Empty for a filter without an owner.
     pub(super) body: &'b str,
     pub(super) text: &'b str,
 }
@@ -187,7 +188,7 @@ fn event_bytes(filter: &str, fields: &[FieldId]) -> usize {
     filter.len().saturating_add(2).saturating_add(size_of_val(fields))
 }
 
-/// Returns true if an entry gets no further event, because its events have this total size.
+/// Returns true if an entry whose events have this total size gets no further event.
 fn is_full(bytes: usize) -> bool {
     bytes >= ENTRY_BYTES
 }
@@ -255,8 +256,8 @@ pub(super) fn time_of_entry(bytes: &[u8]) -> Option<Timestamp> {
     reader.one().ok().map(Timestamp::from_millis)
 }
 
-/// Returns the number of events of an entry, and the entry with an empty id, if the id is to be removed. In an entry, an empty id
-/// means that the case was erased.
+/// Replaces the id of an entry with an empty id if `is_removed` returns true for it. Returns the number of events of the entry, and
+/// the new entry. Returns `None` if the id stays. In an entry, an empty id means that the case was erased.
 pub(super) fn without_id(
     first: u64,
     bytes: &[u8],

@@ -26,9 +26,10 @@ impl<'i> Id<'i> {
 }
 
 impl Store {
-    /// Returns the standing filters that contain one of these ids: in their name, in their text, or in the criteria that a client
-    /// of a service has sent. The id may also be a part of a longer word. Empty ids are ignored. An [erasure](Self::erase) does not
-    /// change these filters. The filters are sorted by owner, then by name. Filters without an owner come first.
+    /// Returns the standing filters that contain one of these ids: in their name, in their text, or in the request body that a
+    /// client of a service has sent for the filter. The id may also be a part of a longer word. Empty ids are ignored. An
+    /// [erasure](Self::erase) does not change these filters. The filters are sorted by owner, then by name. Filters without an
+    /// owner come first.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter, Store, StoreOptions};

@@ -1,4 +1,5 @@
-//! The tables of standing filters and events: reads, writes, checks and copies them. The first filter creates them.
+//! Reads, writes, checks and copies the tables of standing filters and events. The first filter that is stored creates these
+//! tables.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -53,8 +54,8 @@ pub(super) fn put_counters(transaction: &WriteTransaction, counters: StandingCou
     Ok(())
 }
 
-/// Stores filters. Each filter replaces the stored filter that has the same key. Each filter has the body that its owner has given,
-/// or an empty one. Does not store the counters.
+/// Stores filters. Each filter replaces the stored filter that has the same key. The string beside a filter is the request body
+/// that its owner has sent, or empty for a filter without an owner. Does not store the counters.
 pub(super) fn put_filters<'f>(
     transaction: &WriteTransaction,
     filters: impl IntoIterator<Item = (&'f StandingFilter, &'f str)>,
@@ -129,7 +130,8 @@ fn put_entry(table: &mut Entries<'_>, entry: EntryWriter, time: Timestamp, id: &
     Ok(())
 }
 
-/// Removes the first entries of the table, while all events of an entry are before the event `oldest`, or before the time `since`.
+/// Removes entries from the start of the table. An entry is removed if its time is before `since`, or if its last event is before
+/// the event `oldest`. Stops at the first entry for which neither is true.
 pub(super) fn trim(
     table: &mut Entries<'_>,
     oldest: u64,
@@ -162,7 +164,8 @@ pub(super) fn trim(
     Ok(())
 }
 
-/// Reads all filters, by name. Checks that their number, and the number of entries of events, are as counted.
+/// Reads all filters, in the order of their keys. Checks that the number of filters and the number of entries of events match the
+/// counters.
 pub(super) fn read_filters(
     reading: &Reading,
     catalog: &Catalog,
@@ -212,7 +215,7 @@ pub(super) fn read_events(
     Ok(found)
 }
 
-/// Calls `take` for each event after the event `after`, up to the event `last`, until it returns false.
+/// Calls `take` for each event after the event `after`, up to the event `last`, until `take` returns false.
 pub(super) fn each_event(
     reading: &Reading,
     catalog: &Catalog,
@@ -287,7 +290,7 @@ pub(super) fn verify(file: &File, catalog: &Catalog, counters: &StandingCounters
     }
 }
 
-/// Copies all filters and events. Stops if `goes_on` returns false, and then returns false.
+/// Copies all filters and events. If `goes_on` returns false, stops and returns false.
 pub(super) fn copy(from: &Reading, to: &WriteTransaction, goes_on: &dyn Fn() -> bool) -> Result<bool, Fault> {
     if let Some(filters) = open(from, STANDING)? {
         let mut to = to.open_table(STANDING)?;

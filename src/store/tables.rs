@@ -56,7 +56,7 @@ pub(super) const RECORDS_FORMAT_VERSION: u32 = 2;
 pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits eight pages.
-/// redb rounds larger values up to a power of two of pages.
+/// For a larger value, redb rounds the number of pages up to a power of two.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
 /// The maximum size of a dictionary that is trained, in bytes. With its checksum, it has the size of a piece.
@@ -146,7 +146,8 @@ pub(super) enum Body<'b> {
     },
 }
 
-/// The bit of the place that says that a document is compressed. A place is at most [`LAST_NUMBER`], so it does not use this bit.
+/// The bit of the stored insertion-order number (`place`) that is set if the document is compressed. Insertion-order numbers are at
+/// most [`LAST_NUMBER`], so they do not use this bit.
 const PACKED: u64 = 1 << 63;
 
 impl<'b> Stored<'b> {
@@ -372,7 +373,7 @@ fn difference(stored: &str, own: &str) -> String {
 /// Compares two catalogues: checks that documents have the same columns with both catalogues.
 ///
 /// # Errors
-/// Returns a message about the first difference: the field in `other`, and the field in `own`.
+/// Returns a message that describes the first field that differs, in `other` and in `own`.
 #[doc(hidden)]
 pub fn check_same_columns(own: &Catalog, other: &Catalog) -> Result<(), String> {
     let (own, other) = (describe(own), describe(other));
@@ -388,14 +389,14 @@ pub(super) struct Counted {
     pub(super) records: u64,
     pub(super) standing: StandingCounters,
     pub(super) writes: WriteCounters,
-    /// The number and the age of the events that are kept, if a program has set them.
+    /// The maximum number and the maximum age of kept events, if a program has set these limits.
     pub(super) kept_events: Option<KeptEvents>,
 }
 
 /// The key of the [kept events](KeptEvents) in `meta`.
 pub(super) const KEPT_EVENTS: &str = "kept_events";
 
-/// Reads the number and the age of the events that are kept. Returns `None` if no program has set them.
+/// Reads the maximum number and the maximum age of kept events. Returns `None` if no program has set these limits.
 fn read_kept_events(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
 ) -> Result<Option<KeptEvents>, Fault> {

@@ -5,12 +5,12 @@
 //! A dictionary stays in the file after its documents were deleted. So it must not contain personal data. Before the training, each
 //! text in the sample that fewer than [`LEAST_DOCUMENTS`] documents share is replaced by random characters of the same classes:
 //!
-//! - A member name, number, literal or string is kept if at least this number of documents have it. Otherwise it is replaced.
-//! - If a string or number is replaced, its longest beginning that this number of documents share is kept. The beginning ends after
-//!   a space or a punctuation character.
+//! - A member name, number, literal or string is kept if at least [`LEAST_DOCUMENTS`] documents have it. Otherwise it is replaced.
+//! - If a string or number is replaced, its longest beginning that at least [`LEAST_DOCUMENTS`] documents share is kept. The
+//!   beginning ends after a space or a punctuation character.
 //! - Letters are replaced by letters, and digits by digits. Letters are drawn with the frequency that they have in the sample, so
-//!   that zstd learns this frequency. A character outside of ASCII is only drawn if enough documents have it. Punctuation and
-//!   spaces are kept.
+//!   that zstd learns this frequency. A character outside of ASCII is only drawn if at least [`LEAST_DOCUMENTS`] documents have it.
+//!   Punctuation and spaces are kept.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,7 +23,7 @@ pub(super) const SAMPLES: usize = 1024;
 /// The maximum size of a document of the sample, in bytes. Larger documents are not used.
 const MOST_BYTES: usize = 1 << 14;
 
-/// The minimum number of documents of the sample that share a text in a dictionary.
+/// The minimum number of documents of the sample that must share a text, so that a dictionary may contain the text.
 const LEAST_DOCUMENTS: usize = 20;
 
 /// The maximum number of beginnings of a string that are compared with those of other documents.
@@ -99,7 +99,7 @@ fn scrub(documents: &[&str]) -> Vec<String> {
 /// The number of documents that have each text.
 #[derive(Default)]
 struct Shared<'d> {
-    /// The last document that has the text, and the number of documents.
+    /// For each text, the index of the last document that has it, and the number of documents that have it.
     counts: HashMap<(Kind, &'d str), (usize, usize)>,
 }
 
@@ -112,7 +112,7 @@ impl<'d> Shared<'d> {
         self.counts.get(&(kind, text)).is_some_and(|(_, count)| *count >= LEAST_DOCUMENTS)
     }
 
-    /// Returns the length of the beginning that is kept, in bytes.
+    /// Returns the length of the beginning of `text` that is kept, in bytes.
     fn kept(&self, kind: Kind, text: &str) -> usize {
         if self.is_shared(kind, text) {
             return text.len();

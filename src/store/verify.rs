@@ -36,7 +36,7 @@ pub struct VerifyReport {
     pub standing_filters: u64,
     /// The number of events that are kept.
     pub events: u64,
-    /// The number of documents in the history: those that writes replaced or deleted, and that are still kept.
+    /// The number of documents in the history: documents that writes replaced or deleted, and that are still kept.
     pub history: u64,
     /// False if redb had to repair the file after a crash. A repair loses no acknowledged write.
     pub was_clean: bool,
@@ -122,7 +122,8 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
     .and_then(|verified| file.close().map(|()| verified))
 }
 
-/// Checks that the filters of keys of a stored batch, if it has any, are those of its columns.
+/// Checks the key filters of a stored batch: each filter must equal the filter that is created from its column. Files of earlier
+/// versions have no key filters.
 fn check_filters(
     slot: &Slot,
     catalog: &Catalog,

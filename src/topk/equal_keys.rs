@@ -10,9 +10,9 @@ use crate::stop::{PART, Pace, sort_window};
 
 /// The time to test one row in the order of ids, in multiples of the time to test one row in the stored order.
 const STEP_IN_ORDER_OF_IDS: usize = 4;
-/// The minimum number of candidates beyond the first k that a list has before it is reduced to the first k. For a large k, more
-/// extra candidates are collected. There is one exception: [`TopK`](super::top_k::TopK) computes its first bound without extra
-/// candidates, unless it has an estimate.
+/// The minimum number of extra candidates. A list is reduced to its first k candidates when it has k candidates and at least this
+/// number of extra ones. For a large k, more extra candidates are collected. There is one exception: [`TopK`](super::top_k::TopK)
+/// computes its first bound without extra candidates, unless it has an estimate.
 pub(super) const SLACK: usize = 64;
 /// The estimated work to test one sorted row or to copy one candidate: 20 units of [`Pace::spend`], which take about 5 ns in total.
 pub(super) const WORK_OF_A_STEP: usize = 20;

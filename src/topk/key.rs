@@ -36,9 +36,9 @@ pub(crate) enum SortBy<'c> {
 pub(crate) enum Ties {
     /// Ascending by id.
     ById,
-    /// Any order. The keys of the returned rows are those of the page. If other rows also have the first or the last of these keys,
-    /// the search returns an arbitrary choice of the rows with this key. So it need not visit all rows with equal keys. The caller
-    /// searches again for the rows with this key, and sorts all rows by further fields.
+    /// Any order. For each key, the search returns as many rows as the page has. If rows outside the page also have the first or
+    /// the last key of the page, the search returns any of the rows with this key. So it need not visit all rows with equal keys.
+    /// The caller searches again for the rows with this key, and sorts all rows by further fields.
     Any,
 }
 
@@ -167,7 +167,7 @@ impl<'b> Key<'b> {
         }
     }
 
-    /// Returns the value of a row that has this key. A place has no value.
+    /// Returns the value of a row that has this key. An insertion-order number has no value.
     pub(crate) fn value(&self) -> SortValue {
         match self {
             Key::Absent | Key::Place(_) => SortValue::Absent,
@@ -272,8 +272,8 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// Returns the key of row number `step` in the sort order. If `by` has a position, counting starts after it. Returns `Absent`
-    /// if fewer rows have a value. Returns `None` if the batch does not keep its rows sorted.
+    /// Returns the key of the row at index `step` of the sort order. If `by` has a position, counting starts after it. Returns
+    /// `Absent` if fewer rows have a value. Returns `None` if the batch does not keep its rows sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
@@ -324,8 +324,8 @@ impl<'b> Keys<'b> {
     }
 }
 
-/// Returns the first step in `0..len` that passes `test`, or `len` if no step passes. If a step passes, all later steps must pass,
-/// too. For a result n, calls `test` O(log n) times.
+/// Returns the first index in `0..len` that passes `test`, or `len` if no index passes. If an index passes, all greater indexes
+/// must pass, too. For a result n, calls `test` O(log n) times.
 pub(super) fn first_step(len: usize, test: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, 0_usize);
     while high < len && !test(high) {

@@ -23,7 +23,7 @@ pub(super) struct SeekPoint<'b> {
     pub(super) passed: usize,
 }
 
-/// The minimum offset for which a key is searched. Below it, the rows before the offset are skipped one by one.
+/// The minimum offset for which [`seek`] looks for a key. If the offset is less, the rows before it are skipped one by one.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
 /// The accepted distance in selected rows: the search ends when at most this number of rows are between its key and the offset.
 /// These rows are then skipped one by one.

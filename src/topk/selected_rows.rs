@@ -27,7 +27,7 @@ impl<'s, 'q> SelectedRows<'s, 'q> {
         }
     }
 
-    /// Replaces the contents of `list` by the selected rows at these steps of the sort order.
+    /// Replaces the contents of `list` by the selected rows whose index in the sort order is in `steps`.
     pub(super) fn list(
         &mut self,
         sorted: Sorted<'_>,

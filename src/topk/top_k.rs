@@ -120,7 +120,8 @@ impl<'b, 's> TopK<'b, 's> {
             || self.by.is_behind_key(key)
     }
 
-    /// Returns true if a row has the same key and no later id than the position after which the page begins. Such a row is skipped.
+    /// Returns true if a row has the key of the position after which the page begins, and its id is not after the id of this
+    /// position. Such a row is skipped.
     #[inline]
     fn is_passed(&self, batch: &Batch, row: usize, key: &Key<'_>) -> bool {
         self.by.id_before(key).is_some_and(|id| batch.id(row) <= id)

@@ -40,7 +40,7 @@ pub(crate) type Moment = (Timestamp, Timestamp);
 pub(crate) enum ParseMomentError {
     /// The string does not have any of the forms, or a part of it is out of range.
     Form(ParseTimestampError),
-    /// A fraction of a second is more precise than milliseconds.
+    /// The string has a fraction of a second that is more precise than a millisecond.
     Fraction,
     /// The string is a relative time, but the program does not supply the present instant.
     NoPresent,
@@ -152,8 +152,8 @@ pub(crate) fn is_shift(text: &str) -> bool {
     shift(text).is_some()
 }
 
-/// Parses the two forms of times that only printed bodies contain: an instant with a fraction of a second, and an interval. The
-/// filter printer writes them for times that the text form of timestamps cannot express.
+/// Parses two forms of times: an instant with a fraction of a second, and an interval. In JSON bodies, the filter printer writes
+/// these forms for times that the text form of timestamps cannot express.
 pub(crate) fn parse_printed(text: &str) -> Option<Moment> {
     match text.split_once('/') {
         Some((start, end)) => interval(start, end).ok(),

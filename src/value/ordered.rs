@@ -112,7 +112,7 @@ impl OrderedType {
         }
     }
 
-    /// Returns the value with which the filter printer writes an inclusive bound, and true if the written bound is exclusive.
+    /// Returns the bound that the filter printer writes for an inclusive bound: its value, and true if it is exclusive.
     ///
     /// `n >= 1.0000000000000002` is equivalent to `n > 1`, which is shorter. A timestamp is replaced by its neighbour if filters in
     /// JSON can express only the neighbour.

@@ -7,8 +7,8 @@
 /// Returns true if the text syntax needs no quotes around `word`.
 ///
 /// Such a word consists of letters and digits of any writing system and of `_ . @ : + - $ / #`. It is not a keyword of the text
-/// syntax. It has a letter or a digit, because the parser reads a `-` after a word operator, such as `matches`, as part of the
-/// operator.
+/// syntax. It has at least one letter or digit. Without this rule, `-` would need no quotes as a value. But directly after an
+/// operator such as `matches`, the parser takes `-` for a part of the operator.
 pub(crate) fn is_bare_word(word: &str) -> bool {
     word.chars().any(char::is_alphanumeric) && word.chars().all(is_bare_char) && !is_reserved_word(word)
 }

@@ -6,7 +6,7 @@ use casefilter::{
     ScanError, ScanOutcome, SearchAnswer, SearchRequest,
 };
 
-pub const MODES: [ImportMode; 2] = [ImportMode::Strict, ImportMode::Lenient];
+pub(crate) const MODES: [ImportMode; 2] = [ImportMode::Strict, ImportMode::Lenient];
 
 /// Gives each file its own name.
 fn named(files: &[Bytes]) -> impl Iterator<Item = (String, Bytes)> {
@@ -18,7 +18,7 @@ fn is_parquet(file: &Bytes) -> bool {
 }
 
 /// Scans Parquet files and NDJSON files. Returns `None` if a file needs an import.
-pub fn by_scan(mut scan: Scan, files: &[Bytes]) -> Result<Option<ScanAnswer>, ScanError> {
+pub(crate) fn by_scan(mut scan: Scan, files: &[Bytes]) -> Result<Option<ScanAnswer>, ScanError> {
     loop {
         let read = named(files).try_for_each(|(name, file)| {
             if is_parquet(&file) {
@@ -36,7 +36,7 @@ pub fn by_scan(mut scan: Scan, files: &[Bytes]) -> Result<Option<ScanAnswer>, Sc
     }
 }
 
-pub fn by_engine(
+pub(crate) fn by_engine(
     catalog: &Catalog,
     mode: ImportMode,
     files: &[Bytes],
@@ -63,7 +63,7 @@ fn parts(answer: &SearchAnswer) -> (Vec<&str>, Vec<&str>, Option<u64>, Option<St
 
 /// Checks a scan against an engine. Returns the answer of the scan, if there is one.
 #[track_caller]
-pub fn check(
+pub(crate) fn check(
     catalog: &Catalog,
     mode: ImportMode,
     files: &[Bytes],

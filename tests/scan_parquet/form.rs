@@ -18,21 +18,21 @@ use crate::world::choices::Choices;
 
 /// The properties of the files of a test.
 #[derive(Clone, Copy)]
-pub struct Form {
-    pub group_rows: usize,
-    pub is_flat: bool,
-    pub has_statistics: bool,
-    pub has_dictionaries: bool,
+pub(crate) struct Form {
+    pub(crate) group_rows: usize,
+    pub(crate) is_flat: bool,
+    pub(crate) has_statistics: bool,
+    pub(crate) has_dictionaries: bool,
     /// True if the file has the mark of this library, unless an id is repeated. Such a file has its own properties.
-    pub is_marked: bool,
+    pub(crate) is_marked: bool,
     /// True if timestamps have no time zone.
-    pub is_local: bool,
+    pub(crate) is_local: bool,
     /// True if the file has columns that are no fields, but look like fields.
-    pub has_strays: bool,
+    pub(crate) has_strays: bool,
 }
 
 impl Form {
-    pub fn any(choices: &mut Choices<'_>, documents: usize) -> Self {
+    pub(crate) fn any(choices: &mut Choices<'_>, documents: usize) -> Self {
         Self {
             group_rows: [1, 2, 3, 7, 50, 100_000][choices.below(6)].max(documents / 20),
             is_flat: choices.chance(1, 3),
@@ -44,7 +44,7 @@ impl Form {
         }
     }
 
-    pub fn write(self, batches: &[RecordBatch]) -> Bytes {
+    pub(crate) fn write(self, batches: &[RecordBatch]) -> Bytes {
         let statistics = if self.has_statistics { EnabledStatistics::Page } else { EnabledStatistics::None };
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -62,7 +62,7 @@ impl Form {
     }
 
     /// Writes documents. Documents that are no JSON objects are left out.
-    pub fn file(self, catalog: &Catalog, documents: &[String]) -> Bytes {
+    pub(crate) fn file(self, catalog: &Catalog, documents: &[String]) -> Bytes {
         if self.is_marked {
             let plain = Self { is_marked: false, is_local: false, has_strays: false, ..self };
             if has_repeated_ids(catalog, &plain.file(catalog, documents)) {
@@ -200,7 +200,7 @@ fn flatten(name: String, column: &ArrayRef, columns: &mut Vec<(String, ArrayRef)
     }
 }
 
-pub const FORM: Form = Form {
+pub(crate) const FORM: Form = Form {
     group_rows: 100,
     is_flat: false,
     has_statistics: true,
@@ -210,14 +210,14 @@ pub const FORM: Form = Form {
     has_strays: false,
 };
 
-pub fn line(id: impl std::fmt::Display, amount: i64) -> String {
+pub(crate) fn line(id: impl std::fmt::Display, amount: i64) -> String {
     format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{amount},\"tags\":[\"t{}\"]}}", amount % 3)
 }
 
-pub fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+pub(crate) fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
 }
 
-pub fn texts<const N: usize>(texts: [Option<&str>; N]) -> ArrayRef {
+pub(crate) fn texts<const N: usize>(texts: [Option<&str>; N]) -> ArrayRef {
     Arc::new(StringArray::from(texts.to_vec()))
 }

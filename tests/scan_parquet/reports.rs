@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Date32Array, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
-    StructArray, TimestampMillisecondArray,
+    Array, ArrayRef, BinaryArray, Date32Array, Float64Array, Int64Array, ListArray, StringArray, StructArray,
+    TimestampMillisecondArray,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field as ArrowField};

@@ -29,7 +29,7 @@ impl Faults {
         self.errors.is_empty()
     }
 
-    /// Returns true if more errors would not be reported.
+    /// Returns true if no further error would be reported, because the maximum number of errors has been reached.
     pub(super) fn is_full(&self) -> bool {
         self.errors.len() >= REPORTED_ERRORS
     }

@@ -30,8 +30,8 @@ pub(super) struct FieldReader<'c, 'f> {
     /// The names and aliases of the fields that have been read.
     names: HashMap<String, Owner>,
     aliases: usize,
-    /// The fields of the base catalogue, which the file extends, and the fields of the file that have been read. Their paths are
-    /// taken.
+    /// The fields that are known so far: those of the base catalogue, which the file extends, and those of the file that have been
+    /// read. The path of a further field must not conflict with their paths.
     taken: Vec<Field>,
     paths: Paths,
     /// The field of the id.

@@ -4,8 +4,8 @@ use super::node::{Key, Node, Value};
 use crate::error::Errors;
 use crate::json::{JsonType, Reader, Result};
 
-/// The maximum depth of arrays and objects that are read. In a valid file, the lists of a field, such as its known values, are at
-/// depth 4: below the file, the list of fields, and the field. No array or object is deeper. One more level is read.
+/// The maximum depth of the arrays and objects that are read. A valid file has at most depth 4: the file itself, the list of
+/// fields, a field, and a list in the field, such as its known values. The maximum is one level more than that.
 const DEPTH: usize = 5;
 
 /// Reads a text as a tree. Skips arrays and objects that are deeper than in any valid catalogue file.

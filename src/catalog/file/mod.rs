@@ -4,7 +4,7 @@
 //! to a catalogue, and report each error with its offset. `write` converts a catalogue to text, for databases and for
 //! `Catalog::to_json`. The feature `serde` uses `../serialized.rs` instead.
 //!
-//! To add a key of fields, change `fields.rs`, `write.rs`, `../field.rs` and `../serialized.rs`.
+//! To add a setting of fields (a key such as `known`), change `fields.rs`, `write.rs`, `../field.rs` and `../serialized.rs`.
 
 mod bounds;
 mod faults;
@@ -97,8 +97,8 @@ impl Catalog {
         Ok(if own == cases && !own.is_extended() { cases } else { own })
     }
 
-    /// Returns the catalogue as a catalogue file in JSON, in one line. The file describes all fields, including the fields of
-    /// cases.
+    /// Returns the catalogue as a catalogue file in JSON, in one line. The file lists every field of the catalogue. It does not use
+    /// `extends`, even if the catalogue was grown from the catalogue of cases.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType};

@@ -1,4 +1,4 @@
-//! Reads the values of the keys of a field: texts, words, lists and flags.
+//! Reads the values of the keys of a field: texts, names of types and forms, lists and flags.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,8 @@ impl Values<'_, '_> {
         }
     }
 
-    /// Returns the word of a node, which must be a type, a form or the type of an id.
+    /// Returns the name in a node: the name of a field type, of a timestamp form or of an id type. `word` determines which of these
+    /// names are valid.
     pub(super) fn word(&mut self, node: &Node<'_>, path: &str, word: Word) -> Option<&'static str> {
         let allowed: Vec<&'static str> = match word {
             Word::IdType => IdType::ALL.iter().map(|kind| kind.name()).collect(),

@@ -1,8 +1,10 @@
-//! Suggests the correct word if a catalogue file contains a word of another system.
+//! Suggests the correct name of a key, type or form if a catalogue file contains a name from another system, such as the SQL type
+//! `varchar`.
 
 use crate::error::{Suggestion, nearest};
 
-/// A table of words of other systems. Each entry has several words, and the allowed word that they probably stand for.
+/// A table of words that other systems use, such as databases and programming languages. Each entry has several such words, and the
+/// allowed word that they probably stand for.
 type OtherWords = &'static [(&'static [&'static str], &'static str)];
 
 const TYPES: OtherWords = &[
@@ -53,7 +55,7 @@ const FILE_KEYS: OtherWords = &[
     (&["columns", "properties", "schema", "members", "catalog", "catalogue"], "fields"),
 ];
 
-/// The kinds of words in a catalogue file.
+/// The kinds of words in a catalogue file that have a fixed set of valid words: names of types and forms, and keys.
 #[derive(Clone, Copy)]
 pub(super) enum Word {
     Type,

@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
         Some(string)
     }
 
-    /// Skips white space and `byte`, and returns true. If another byte is next, skips at most the white space and returns false.
+    /// Skips white space, and then `byte` if it is next. Returns true if `byte` was next.
     #[inline(always)]
     pub(super) fn next_is(&mut self, byte: u8) -> bool {
         let Some(next) = self.text.as_bytes().get(self.at) else { return false };
@@ -149,13 +149,13 @@ impl<'a> Cursor<'a> {
         true
     }
 
-    /// Skips white space and `byte`.
+    /// Skips white space, and then `byte`.
     #[inline(always)]
     pub(super) fn take(&mut self, byte: u8) -> Option<()> {
         self.next_is(byte).then_some(())
     }
 
-    /// Skips white space and `word`, and returns true. If other bytes are next, skips the white space only and returns false.
+    /// Skips white space, and then `word` if it is next. Returns true if `word` was next.
     #[inline]
     fn word(&mut self, word: &[u8]) -> bool {
         self.at = after_space(self.text, self.at);

@@ -5,8 +5,9 @@
 //!
 //! # Benefit
 //!
-//! The strict parser keeps the offsets of keys, repeated and unknown keys, and several errors in order. Without this work, a body
-//! of 466 bytes compiled with 34 % fewer instructions when this path was added (`benches/compile.rs`, line *compile*).
+//! For its error messages, the strict parser stores the offsets of keys, the repeated and unknown keys, and a list of errors. The
+//! fast path does not do this work. Compiling a body of 466 bytes took 34 % fewer instructions after the fast path had been added
+//! (`benches/compile.rs`, line *compile*).
 //!
 //! # Algorithm
 //!

@@ -127,7 +127,8 @@ fn found(search: Search, is_negated: bool, values: &[Text<'_>]) -> Result<Sugges
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Builds a criterion from the keys that were read. Returns `None` if its errors leave nothing for lowering to check.
+    /// Builds a criterion from the keys that were read. A field criterion with errors keeps its valid parts, because a later stage
+    /// compares them with the catalogue. Returns `None` if the criterion has no part that this stage can check.
     pub(super) fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         let operator = match &open.op {
             Slot::Given(op) => Complex::find(&op.text, self.grammar),
@@ -364,7 +365,8 @@ impl<'a> Parser<'a, '_> {
                 .suggest(suggestion),
             );
         }
-        // Keep the criterion even if one of its parts has an error: lowering may find errors in the other parts.
+        // Keep the criterion even if one of its parts has an error, because the next stage (lowering) may find errors in the other
+        // parts.
         match open.field {
             Slot::Given(field) => Some(Criterion::Field { field, operator, values }),
             _ => None,

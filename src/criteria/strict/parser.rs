@@ -6,15 +6,16 @@ use super::super::keys::suggest_key;
 use super::super::over_limit::over_limit;
 use super::super::unsupported::Unsupported;
 use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_all};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, push_error, quote, quote_all};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 use crate::operator::{Grammar, Language, Syntax};
 
 /// Parses a body. Returns the valid criteria as a tree, and the errors that can be found without a catalogue.
 ///
-/// Of many errors, returns at least the first ten in document order. The errors are not sorted, and their paths are empty.
-/// `fields` is used only for the suggestions in errors. Takes linear time in the length of `text`.
+/// If there are more than ten errors, returns at least the ten with the smallest offsets. The returned errors are in no particular
+/// order, and their paths are empty. `fields` is used only for the suggestions in errors. Takes linear time in the length of
+/// `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     grammar: Grammar,
@@ -72,12 +73,9 @@ const BODY_KEYS: [&str; 2] = ["ids", "criteria"];
 impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
         self.faults = self.faults.saturating_add(1);
-        self.errors.push(error);
         // An error of a whole criterion is found at the end of the criterion, but has the offset of its start. So the first ten
         // errors that are found are not always the first ten errors in document order.
-        if self.errors.len() > 8 * REPORTED_ERRORS {
-            self.errors.sort_by_key(|error| error.offset);
-            self.errors.truncate(REPORTED_ERRORS);
+        if push_error(&mut self.errors, error) {
             self.cutoff = self.errors.last().map_or(usize::MAX, |error| error.offset);
         }
     }

@@ -15,13 +15,14 @@
 //! ```
 //!
 //! A *word* is a sequence of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the escapes of JSON, or
-//! single quotes; a single quote inside it is written twice. The words `and`, `or`, `in`, `all`, `not`, `true`, `false` and `ids`,
-//! in any letter case, need quotes as names or values. The values `true` and `false` are an exception. White space separates words
-//! and has no other meaning.
+//! single quotes; a single quote inside it is written twice. A name or value needs quotes if it is one of the words `and`, `or`,
+//! `in`, `all`, `not`, `true`, `false` and `ids`, in any letter case. But the values `true` and `false` do not need quotes. White
+//! space separates words and has no other meaning.
 //!
 //! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and
-//! `today`. A shift may follow a day or `now`, as in `now - 7d`. A whole day is a span: `=` and `on` are true within it, `<`
-//! before it, `>=` from its start on, `<=` before its end and `>` from its end on. Only timestamp fields accept `on`.
+//! `today`. A shift may follow a day or `now`, as in `now - 7d`. A whole day is a span of time. The operators `=` and `on` select
+//! the times within the day. `<` selects the times before the day, and `>` selects the times after it. `<=` and `>=` also select
+//! the times within the day. Only timestamp fields accept `on`.
 //!
 //! The expression after `has` tests single elements of an array of objects. The fields and arrays in it lie below that array, and
 //! their names may omit the path of the array. If a list of values follows `has`, the parser treats `has` as an operator of another

@@ -136,8 +136,9 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range. A lower bound that is a day or a minute becomes its first instant. Such an upper bound
-    /// becomes the first instant after it.
+    /// Returns the two criteria of a range. If both bounds are times of the text syntax, they stay as written. If not, a lower
+    /// bound that is a day or a minute is replaced by the first instant of this day or minute. An upper bound that is a day or a
+    /// minute is replaced by the first instant after this day or minute.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
         if is_moment(&least.value) && is_moment(&greatest.value) {

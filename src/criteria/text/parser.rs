@@ -9,7 +9,7 @@ use super::super::ast::{Body, Criterion, TextId};
 use super::super::over_limit::over_limit;
 use super::super::unsupported::Unsupported;
 use super::lexer::{Lexer, Result, Token};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::error::{Error, ErrorKind, push_error, quote};
 use crate::limits::Limits;
 use crate::operator::{Complex, Connective, Grammar, Language, Syntax};
 use crate::value::{Clock, is_reserved_word};
@@ -22,9 +22,9 @@ pub(crate) enum Parsed<'a> {
 
 /// Parses a text. Returns the valid criteria as a tree, and the errors that can be found without a catalogue.
 ///
-/// Of many errors, returns at least the first ten in the order of the text. The errors are not sorted. Their paths stay empty,
-/// because a text has no paths. `fields` is used for the suggestions in errors, and to recognise timestamp fields. Their values
-/// may be times such as `now - 7d`. Takes linear time in the length of `text`.
+/// If there are more than ten errors, returns at least the ten with the smallest offsets. The returned errors are in no particular
+/// order. Their paths are empty, because a text has no paths. `fields` is used for the suggestions in errors, and to recognise
+/// timestamp fields. The values of a timestamp field may be times such as `now - 7d`. Takes linear time in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     clock: Clock,
@@ -104,13 +104,9 @@ pub(super) struct Parser<'a, 'l> {
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
-        self.errors.push(error);
         // A criterion beyond a limit is found after its children, but its offset is before their offsets. So errors are not found
         // in the order of the text.
-        if self.errors.len() > 8 * REPORTED_ERRORS {
-            self.errors.sort_by_key(|error| error.offset);
-            self.errors.truncate(REPORTED_ERRORS);
-        }
+        push_error(&mut self.errors, error);
     }
 
     /// Returns the syntax error for the next token.
@@ -245,8 +241,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads the path and the `has` of `path has (…)`. Returns `None` if something else is next, such as `tags has (vip)`. There,
-    /// `has` is an operator of another language, not a criterion on elements.
+    /// Reads the path and the `has` of `path has (…)`. Returns `None` if something else is next, such as `tags has (vip)`. In this
+    /// example, `has` is an operator of another language, because a list of values follows it.
     ///
     /// Also returns the whole path, or an empty string if the path is too long. Does not check that the path is that of an array.
     fn array(&mut self) -> Result<Option<(Array, String)>> {
@@ -321,8 +317,9 @@ impl<'a> Parser<'a, '_> {
         self.alternatives.push(node);
     }
 
-    /// Closes the groups that an error left open, up to the outermost `has (…)` group. Otherwise, names in such a group would be
-    /// looked up as names of the whole document.
+    /// Closes the groups that an error left open, from the innermost to the outermost `has (…)` group. So the criteria in each
+    /// `has (…)` group become children of an `$elem` criterion. Without this parent, the names in the group would later be looked
+    /// up as names of the whole document, not as names below the array.
     fn abandon(&mut self) {
         while !self.arrays.is_empty() && !self.open.is_empty() {
             self.close_group();

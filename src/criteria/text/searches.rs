@@ -1,5 +1,5 @@
-//! Suggests criteria for tests that are written as in other languages. They are tests of presence such as `is null`, and searches
-//! inside strings such as `like "%x%"` and `= x*`.
+//! Suggests criteria for tests in the syntax of other languages. These are tests of presence such as `is null`, and searches inside
+//! strings such as `like "%x%"` and `= x*`.
 
 use super::super::advice::ForeignOperator;
 use super::super::ast::Criterion;

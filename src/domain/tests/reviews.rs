@@ -18,7 +18,7 @@ fn review(store: &Store, body: &str) -> Result<Value, DomainError> {
     review_as(store, "app", now(), body)
 }
 
-/// Returns a body about the hit of the samples.
+/// Returns a request body that reviews the hit of the sample records. `rest` contains the further members of the body.
 fn of_hit(rest: &str) -> String {
     format!(r#"{{"amlCaseId":"aml-2","hitId":"hit-1",{rest}}}"#)
 }

@@ -1,8 +1,8 @@
 //! Transliterates Armenian letters by Regulation 220-N of the Armenian Government (3 March 2011) on geographical names in English.
 //!
 //! The regulation names eight letters: `ծ` ts, `ձ` dz, `ղ` gh, `ճ` ch, `ք` k, `փ` p, `խ` kh, `ժ` zh. The UNGEGN Working Group on
-//! Romanization Systems deduced the others from its list of places (*Romanization of Armenian*, 8 November 2011). The result is
-//! BGN/PCGN 1981 without apostrophes, and with r for `ռ`.
+//! Romanization Systems deduced the other letters from the place names in the regulation (*Romanization of Armenian*, 8 November
+//! 2011). The result is BGN/PCGN 1981 without apostrophes, and with r for `ռ`.
 
 use super::letters::small;
 

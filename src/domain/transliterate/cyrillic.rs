@@ -3,7 +3,7 @@
 use super::language::Language;
 use super::letters::{is_apostrophe, small};
 
-/// The context of a letter in its word: the lower-case form of the character before it, and whether the letter starts or ends the
+/// The context of a letter in its word: the lower-case form of the preceding character, and whether the letter starts or ends the
 /// word.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -41,11 +41,11 @@ fn exception(small: char, language: Language) -> Option<&'static str> {
     })
 }
 
-/// Transliterates the letters whose Belarusian form differs from ICAO's table for all languages. The source is Instruction 288 of
-/// the Ministry of the Interior (2008).
+/// Transliterates the letters whose Belarusian form differs from ICAO's table for all languages. The sources are Instructions 288
+/// (2008) and 200 (2010) of the Ministry of the Interior.
 ///
-/// The instruction marks soft consonants, and writes G for Г. In passports, these marks are left out and Г is H (Instruction 200,
-/// 2010).
+/// Instruction 288 marks soft consonants, and writes G for Г. Instruction 200, for passports, leaves out these marks, and writes H
+/// for Г. If they differ, this function follows Instruction 200.
 fn belarusian(small: char, place: Place) -> Option<&'static str> {
     let is_after_consonant =
         !place.starts_word && place.before.is_some_and(|c| c.is_alphabetic() && !"аеёіоуўыьэюя".contains(c));

@@ -114,9 +114,11 @@ impl SearchAnswer {
         }
     }
 
-    /// Returns the number of rows in the batches that the search evaluated. This is a measure of its work.
+    /// Returns the number of rows that the search examined. This number is a measure of its work.
     ///
-    /// Batches that an index or a zone map answered are not counted. The number is 0 for a page from PostgreSQL.
+    /// The number includes all rows of each evaluated batch, and the single rows that the search took from the index over all
+    /// batches. It does not include rows that this index counts, or batches that the index or a zone map excludes. The number is 0
+    /// for a page from PostgreSQL.
     #[must_use]
     pub fn examined(&self) -> u64 {
         match &self.page {
@@ -125,7 +127,7 @@ impl SearchAnswer {
         }
     }
 
-    /// Returns the ids of the documents on the page, in order.
+    /// Returns the ids of the documents on the page, in the order of the page.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| match &self.page {
             Page::Rows(rows) => rows.id(place),
@@ -133,8 +135,8 @@ impl SearchAnswer {
         })
     }
 
-    /// Returns the documents on the page in order, as they were inserted. If the engine does not keep documents, the strings are
-    /// empty.
+    /// Returns the documents on the page, in the order of the page. Their text is the text that was inserted. If the engine does
+    /// not keep documents, the strings are empty.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| match &self.page {
             Page::Rows(rows) => rows.document(place),

@@ -54,7 +54,7 @@ impl AnswerWriter {
 
 impl SearchAnswer {
     /// Creates the answer to a request from documents that another system found. `documents` has pairs of an id and a document, in
-    /// order.
+    /// the order of the page.
     ///
     /// This function also creates an answer from changed documents, for example to [show only the allowed
     /// members](crate::guide::catalogues#show-only-the-allowed-members). The answer has no cursor until
@@ -85,7 +85,7 @@ impl SearchAnswer {
         writer.finish()
     }
 
-    /// Sets the cursor for the next page, as for an answer from [`of_documents`](Self::of_documents).
+    /// Sets the cursor for the next page. An answer from [`of_documents`](Self::of_documents) has no cursor before this call.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, SearchAnswer, SearchRequest};

@@ -1,5 +1,5 @@
-//! Binds a request to one view. Looks the filter up in the index, chooses the batches, and calls the code that counts the total and
-//! finds the page. [`strategy`](super::strategy) chooses among these methods.
+//! Binds a request to one view. The methods of `BoundRequest` look the filter up in the index, choose the batches, and call the
+//! code that counts the total and finds the page. [`strategy`](super::strategy) chooses the methods that a search calls.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::{LazyCell, OnceCell};
@@ -61,8 +61,8 @@ pub(super) struct Watch<'s> {
 }
 
 impl<'s> BoundRequest<'s> {
-    /// Binds a request to a view. If the request has an order by several fields or a cursor, binds only its total and the page by
-    /// its first field.
+    /// Binds a request to a view. Ignores the cursor of the request, and all fields of its order except the first field.
+    /// [`key_by_key`](super::key_by_key) searches by the other fields and after a cursor.
     pub(super) fn new(
         catalog: &'s Catalog,
         (request, keys): (&'s SearchRequest, &[SortKey]),

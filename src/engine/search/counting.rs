@@ -203,7 +203,7 @@ mod tests {
         number / 20 < 5
     }
 
-    /// A filter, and a function that returns true for the number of each case that the filter selects.
+    /// A filter, and a function that takes the number of a case. The function returns true if the filter selects this case.
     type Selecting = (&'static str, fn(u64) -> bool);
 
     const FILTERS: [Selecting; 4] = [
@@ -231,8 +231,8 @@ mod tests {
         }
     }
 
-    /// Returns cases for batches of 128 rows. A string occurs in no row, in few rows, in many rows or in all rows of a batch. A
-    /// range selects no row or every row of some batches.
+    /// Returns cases for batches of 128 rows. A string occurs in no row, in few rows, in many rows or in all rows of a batch. In
+    /// some batches, a range selects no row. In some other batches, it selects every row.
     fn varied() -> Vec<String> {
         let case = |number: u64| {
             let batch = number / 128;

@@ -99,7 +99,7 @@ impl EngineSnapshot {
         Ok(SearchAnswer::of_rows(self.find(request)?, request))
     }
 
-    /// Returns the snapshot, for the engine that it belongs to.
+    /// Returns the underlying [`Snapshot`], for the store and for internal methods of the engine.
     #[cfg(feature = "store")]
     pub(crate) fn inner(&self) -> &Snapshot {
         &self.snapshot

@@ -124,11 +124,12 @@ pub struct Page {
     pub offset: u64,
     /// The maximum number of documents on the page.
     pub limit: u64,
-    /// True if the search ends when the page is full. Otherwise it evaluates every batch.
+    /// True if the search ends when the page is full. False if it evaluates every batch.
     pub stops_early: bool,
     /// The number of batches whose rows are read in the sort order that the batch keeps.
     pub by_sorted_rows: u64,
-    /// The number of batches whose rows are read string by string.
+    /// The number of batches whose rows are read in the order of their strings: the rows of the first string, then the rows of the
+    /// next string, and so on.
     pub by_strings: u64,
     /// The number of batches whose selected rows are collected and sorted.
     pub by_gathering: u64,
@@ -144,7 +145,8 @@ pub struct Total {
     /// The total, if the index determines it.
     #[cfg_attr(feature = "serde", serde(rename = "cases", skip_serializing_if = "Option::is_none"))]
     pub documents: Option<u64>,
-    /// The number of batches whose own indexes determine their count. No row of these batches is evaluated for the total.
+    /// The number of batches in which the indexes of the batch give the number of selected rows. No row of these batches is
+    /// evaluated for the total.
     pub known_batches: u64,
 }
 

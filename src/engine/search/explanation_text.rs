@@ -167,7 +167,7 @@ impl fmt::Display for Analysis {
 }
 
 impl fmt::Display for Work {
-    /// Prints the counts of the work that are not zero.
+    /// Prints each count of the work that is not zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             (self.batches, "batch planned", "batches planned"),

@@ -95,7 +95,7 @@ impl FoundRows {
         Some((self.view.as_ref()?.batch(*at)?, usize::from(at.row)))
     }
 
-    /// Returns the ids of the documents on the page, in order.
+    /// Returns the ids of the documents on the page, in the order of the page.
     #[cfg(feature = "store")]
     pub(crate) fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|place| self.id(place))

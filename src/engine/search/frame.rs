@@ -40,7 +40,7 @@ impl AnswerFrame {
         document.len().saturating_add(usize::from(!self.is_empty))
     }
 
-    /// Returns the same size as [`bytes`](Self::bytes), and treats the document as written.
+    /// Returns the same size as [`bytes`](Self::bytes). Also updates the frame as if the document had been written.
     #[cfg(feature = "service")]
     pub(crate) fn pass(&mut self, document: &str) -> usize {
         let bytes = self.bytes(document);
@@ -90,7 +90,7 @@ impl AnswerFrame {
     }
 }
 
-/// The information about a page that follows its documents.
+/// The information about a page. In the JSON, it follows the documents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageInfo<'a> {
     /// The total, if the request asks for it.

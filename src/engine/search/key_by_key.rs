@@ -1,9 +1,10 @@
-//! Finds a page of an order by several fields, or a page after a cursor. Each search sorts by one field.
+//! Finds a page of an order by several fields, or a page after a cursor. Combines the results of several searches, each sorted by
+//! only one field.
 //!
 //! **Several fields.** The first search finds the page by the first field alone. Its rows fall into groups with equal values in
 //! that field. A group that is completely on the page is only sorted by the next fields. The first and the last group may continue
-//! outside the page. For such a group, another search finds the rows that belong on the page. It selects the value of the group,
-//! and sorts by the next fields.
+//! outside the page. For such a group, the rows that belong on the page are found in the same way, by a search among the rows of
+//! the group. This search sorts by the second field.
 //!
 //! An example is `priority, -createdAt`. The page by `priority` reads one batch if enough cases have the first priority. A second
 //! search finds the page by `-createdAt` among the cases with this priority.
@@ -29,7 +30,7 @@ use crate::filter::order::{Position, SortKey, SortValue};
 use crate::stop::{Pace, sort_window};
 use crate::topk::{Key, SortBy, Ties};
 
-/// The view that all searches of one request use, and their total work.
+/// The view that all searches of one request use, and the total work of these searches.
 pub(super) struct KeyByKey<'s> {
     catalog: &'s Catalog,
     view: &'s View,
@@ -59,7 +60,7 @@ impl<'s> KeyByKey<'s> {
         self.ordered(filter, (*first, rest), rows, range)
     }
 
-    /// Returns the first rows after a position, at most `limit`.
+    /// Returns the first rows after a position, at most `limit` rows.
     pub(super) fn behind(
         &self,
         filter: &Filter,

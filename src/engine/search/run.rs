@@ -37,8 +37,8 @@ impl CheckedRequest<'_> {
 /// is the last page.
 ///
 /// # Errors
-/// Returns an error if the search was stopped. A loop that ends early because of a stop has recorded the stop before. So without an
-/// error, the result is complete.
+/// Returns an error if the search was stopped. Each stop is recorded, and this function checks the record before it returns. So a
+/// returned result is complete.
 pub(super) fn run(
     checked: CheckedRequest<'_>,
     view: &View,

@@ -3,7 +3,8 @@
 //! A search tries the strategies in the order of `ALL`. It uses the first total strategy that [applies](TotalStrategy::applies),
 //! and the first page strategy that applies. A page strategy may still fail on the actual data. Then the next page strategy that
 //! applies is tried. The last strategy of each list always succeeds, so every other strategy must be faster. The doc of a strategy
-//! names the lines in `benches/README.md` that show this, such as `c1`.
+//! names the lines in `benches/README.md` that show this, such as `c1`. Each column of the table shows one list, from its first
+//! strategy to its last strategy. The two strategies in a row are not related.
 //!
 //! | total | page |
 //! |---|---|
@@ -36,7 +37,7 @@ pub enum TotalStrategy {
     /// The request does not ask for the total.
     #[cfg_attr(feature = "serde", serde(rename = "not_asked"))]
     NotRequested,
-    /// The index determines the total: the filter is a single test of strings, which the index counts or lists. Deleted rows are
+    /// The filter is a single test of strings, and the index counts or lists the rows of these strings. Deleted rows are
     /// subtracted, and recent small batches are evaluated. This takes one look-up per string, and one more per string for each
     /// batch with deleted rows (benchmark lines `c1` and `p5`).
     #[cfg_attr(feature = "serde", serde(rename = "directory"))]
@@ -77,21 +78,22 @@ pub enum PageStrategy {
     /// batches do not overlap.
     TopRows,
     /// For a large offset into overlapping batches: finds a key shortly before the offset by counting the rows with earlier keys in
-    /// all batches. Without this strategy, as many rows as the offset are sorted (criterion bench `page/after single writes`). It
-    /// fails if a batch has no sorted rows.
+    /// all batches. Without this strategy, all rows that the offset skips are sorted (criterion bench `page/after single writes`).
+    /// It fails if a batch has no sorted rows.
     Seek,
     /// Each overlapping batch is read in sort order, up to an estimate of the last key of the page. Without this strategy, the
     /// first batches are read as if the complete page came from them (criterion bench `page/overlapping batches`). It fails if the
     /// estimate is too small.
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
-    /// For an order by several fields, and for a page after a [cursor](crate::Cursor): several searches, each by one field, which
-    /// use the other strategies. The page by the first field shows the value at which it ends. Then the documents with this value
-    /// are searched in the order of the next fields (criterion bench `page/two fields`).
+    /// For an order by several fields, and for a page after a [cursor](crate::Cursor): several searches by one field each. These
+    /// searches use the other strategies. The page by the first field is found first. It shows the value of this field at the end
+    /// of the page. Then the documents with this value are searched in the order of the next fields (criterion bench `page/two
+    /// fields`).
     KeyByKey,
-    /// Top-k: batches are read in the order of their first possible key, and the first rows found so far are kept. The search ends
-    /// when no later batch can have an earlier row. A batch that is completely before the offset is counted, not sorted (benchmark
-    /// lines `p1` and `p2`).
+    /// Top-k: batches are read in the order of their first possible key. Of the rows found so far, the search keeps only the rows
+    /// that come first in the sort order. It ends when it has enough rows, and no remaining batch can have a row that comes before
+    /// the last of them. A batch that is completely before the offset is counted, not sorted (benchmark lines `p1` and `p2`).
     Sorted,
 }
 
@@ -292,7 +294,7 @@ mod tests {
         );
     }
 
-    /// Checks that all page strategies find the same page. Adds the names of the strategies that succeeded to `led`.
+    /// Checks that all page strategies find the same page. Adds the name of each strategy that succeeds to the set `led`.
     fn check_pages(engine: &Engine, led: &mut BTreeSet<String>) {
         let (snapshot, limits) = (engine.current.load(), [1, 20, 300]);
         let view = snapshot.view(&engine.catalog, engine.keep);

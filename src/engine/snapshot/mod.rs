@@ -115,7 +115,7 @@ pub(crate) struct Snapshot {
     cases: usize,
     /// The number of the last write.
     write: u64,
-    /// The base, together with the sealed head and without the rows that the head deletes. The first search creates it.
+    /// The base, together with the sealed head and without the rows that the head deletes. The first search creates this view.
     view: OnceLock<Arc<View>>,
     /// The view of an earlier snapshot with the same base, and the number of edits in the head of that snapshot. `None` if no
     /// search has created such a view.

@@ -1,4 +1,5 @@
-//! A batch of a view with its live rows (`Slot`), and the addresses by which writers keep batches and rows across views.
+//! A batch of a view with its live rows (`Slot`), and the ids and addresses by which writers refer to batches and rows across
+//! views.
 
 use std::sync::Arc;
 
@@ -7,12 +8,12 @@ use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
-/// The id of a batch, which an engine never uses twice. Later batches have greater ids. If a head is joined to a batch, the batch
+/// The id of a batch. An engine never uses an id twice. Later batches have greater ids. If a head is joined to a batch, the batch
 /// keeps its id, and its rows keep their row numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
-/// The address of a stored row. Writers keep it across snapshots. It is valid until the batch of the row is merged.
+/// The address of a stored row. Writers use an address across snapshots. It is valid until the batch of the row is merged.
 ///
 /// Within one view, searches use a [`RowAddr`](crate::batch::RowAddr), which has the batch number. The entries of key indexes have
 /// the batch number and the row number packed, as a [`GlobalRow`](crate::index::GlobalRow). When covered batches are added, the

@@ -111,8 +111,8 @@ impl View {
         }
     }
 
-    /// Returns the live rows of covered batches that have this id, given the id and its hash. There is at most one such row. A
-    /// later write may have deleted it, because this view shows only the deletions up to its creation.
+    /// Returns an iterator over the live row with this id in the covered batches, given the id and its hash. It yields at most one
+    /// row. A later write may have deleted this row, because the view shows only the deletions up to its creation.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
         self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
@@ -220,7 +220,8 @@ impl View {
         }
     }
 
-    /// Hides the documents from a document number on: marks their rows as deleted. Drops uncovered batches without live rows.
+    /// Hides the documents whose document number is `first` or greater: marks their rows as deleted. Drops uncovered batches
+    /// without live rows.
     #[cfg(feature = "store")]
     pub(crate) fn hide_documents_from(&mut self, first: u64) {
         let mut hidden = Vec::new();
@@ -278,7 +279,7 @@ impl View {
         }
     }
 
-    /// Installs the result of finished work on the keys of the index.
+    /// Installs the result of `work` in the keys of the index. The work must be finished.
     pub(crate) fn put_keys(&mut self, work: KeyWork) {
         Arc::make_mut(&mut self.index).put(work);
     }
@@ -294,7 +295,7 @@ impl View {
     }
 
     /// Recomputes the values that depend on all batches: the number of cases, their order, and the batches with deleted rows. The
-    /// caller must call this after every change.
+    /// caller must call this after every change of the view.
     pub(crate) fn settle(&mut self) {
         let slots = || self.covered.iter().flatten().chain(&self.uncovered);
         let cases = slots().map(|slot| slot.live_rows).sum();

@@ -89,7 +89,7 @@ impl<'e> Import<'e> {
     /// In [`ImportMode::Strict`], returns an error if a document is malformed. In both modes, returns an error if the source has
     /// another format, or too much text around its array. The import has then failed: every later call returns the same error.
     ///
-    /// With the feature `parallel`, the error of a document may be returned by a later call.
+    /// With the feature `parallel`, a later call can return the error of a document.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
@@ -233,8 +233,8 @@ impl<'e> Import<'e> {
         self.pipeline.rows_at_once()
     }
 
-    /// Imports all row groups of a source. The function `read` reads one group. Its other arguments are the line of the group's
-    /// first row, and the destination of the documents.
+    /// Imports all row groups of a source. Calls `read` to read each group. Passes the group, the line of its first row, and the
+    /// destination of its cases.
     ///
     /// # Errors
     /// Returns the first error, in the order of the source, that ends the import.
@@ -249,10 +249,11 @@ impl<'e> Import<'e> {
         result.map_err(|failed| self.failed.insert(failed).clone())
     }
 
-    /// Reports a column of the source that is not a field. A strict import then ends.
+    /// Reports an error about a column of the source. This error ends a strict import.
     ///
     /// # Errors
-    /// Returns the error of the column in [`ImportMode::Strict`], or the error of an earlier source that ended the import.
+    /// Returns the error of the column in [`ImportMode::Strict`]. In both modes, if an error of an earlier source ends the import,
+    /// returns that error instead.
     pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), ImportError> {
         if self.pipeline.mode() == ImportMode::Strict {
             return self.fail(0, column.clone());

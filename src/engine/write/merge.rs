@@ -34,7 +34,7 @@ enum Stage {
 /// A merged batch, whose keys are being computed.
 struct Copied {
     batch: Arc<Batch>,
-    /// For each row of the batch: the index of its source, and its row number there.
+    /// For each row of the batch: the index of its source, and its row number in this source.
     rows: Vec<(u16, u16)>,
     /// The number of fields whose keys have been computed or are not needed.
     fields_done: usize,
@@ -45,7 +45,8 @@ struct Copied {
 
 impl Merge {
     /// Chooses the next merge: the oldest batches of the first class that must be merged. Returns `None` if no class must be
-    /// merged. Ignores batches with a column that could not be read. Otherwise, one damaged column would make all writes fail.
+    /// merged. Ignores batches with a column that could not be read. If they were chosen, one damaged column would make all writes
+    /// fail.
     pub(crate) fn choose(view: &View, sizes: Sizes, keep: Keep) -> Option<Self> {
         let mut classes = sizes.classes().map(|(most, enough)| (most, enough, Vec::new()));
         for slot in view.slots().filter(|slot| !slot.batch.is_unreadable()) {
@@ -227,7 +228,7 @@ pub(crate) struct Moved {
     sources: Vec<(BatchId, bool)>,
     /// The first row of the target batch that was moved from a source.
     first: usize,
-    /// For each row from `first` on: the index of its source, and its row number there.
+    /// For each row from `first` on: the index of its source, and its row number in this source.
     rows: Vec<(u16, u16)>,
     /// The target batch.
     to: Slot,
@@ -239,7 +240,8 @@ pub(crate) struct Moved {
 
 impl Moved {
     /// Calls `take` for each live row that is uncovered before or after the merge. Passes the id, the old address and the new
-    /// address of the row. An address is `None` if the row is covered there.
+    /// address of the row. The old address is `None` if the row was covered before the merge. The new address is `None` if the row
+    /// is covered after the merge.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
         for (row, (source, from)) in (self.first..).zip(&self.rows) {
             let Some((batch, was_uncovered)) = self.sources.get(usize::from(*source)) else { continue };

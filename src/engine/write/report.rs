@@ -13,7 +13,8 @@ use crate::error::{Error, ErrorKind};
 pub enum UpsertOutcome {
     /// The `id` of the document is new.
     Stored,
-    /// The document replaced the document with the same `id`. It keeps the position of the old document in the insertion order.
+    /// The document replaced the document with the same `id`. The new document keeps the position of the old document in the
+    /// insertion order.
     Replaced,
 }
 
@@ -24,8 +25,9 @@ pub enum UpsertOutcome {
 pub struct ImportError {
     /// The [name](crate::engine::Import::begin_source) of the source. Empty if the source has no name.
     pub source: String,
-    /// The line of the source that contains the error, or the row, counted from 1. In a document of several lines, this may be a
-    /// later line than its first. The value is 0 if the error affects the complete source.
+    /// The line of the source that contains the error, counted from 1. If the source consists of rows, this is the number of the
+    /// row. If a document has several lines, the error can be in a line after the first line of the document. The value is 0 if the
+    /// error affects the complete source.
     ///
     /// If an array is written on one line, all of its elements have the same line, but different values of
     /// [`document`](Self::document).
@@ -34,9 +36,11 @@ pub struct ImportError {
     /// 0 if the error affects the complete source.
     #[cfg_attr(feature = "serde", serde(default))]
     pub document: u64,
-    /// True if the document was stored and the rejected value counts as absent. If the line is 0: true if the documents of the
-    /// source were stored although one of its columns is not a field. If the name of the column is an alias, its values are in the
-    /// documents, but searches do not find them. Otherwise, the column was not read.
+    /// True if the document was stored, and the rejected value counts as absent.
+    ///
+    /// If the line is 0: true if the error is about a column of the source, and the documents of the source were stored. If the
+    /// name of the column is an alias of a field, the documents contain the values of the column, but searches do not find them.
+    /// Any other column with an error was not read.
     pub kept: bool,
     /// The error. Its path and offset are relative to the document.
     pub error: Box<Error>,
@@ -100,10 +104,10 @@ impl std::error::Error for ImportError {
 pub struct ImportReport {
     /// The number of new documents.
     pub stored: u64,
-    /// The number of documents that replaced a document with the same `id`. The replaced document was stored before, or came
-    /// earlier in this import.
+    /// The number of documents that replaced a document with the same `id`. The replaced document was stored before the import, or
+    /// came earlier in the import.
     pub replaced: u64,
-    /// The number of documents that were stored without a rejected value, which counts as absent.
+    /// The number of stored documents with at least one rejected value. A rejected value counts as absent.
     pub incomplete: u64,
     /// The number of malformed documents that were skipped.
     pub skipped: u64,
@@ -117,8 +121,8 @@ pub struct ImportReport {
     pub notes: Vec<DocumentNote>,
 }
 
-/// The maximum number of errors that a report lists. Further errors are only counted. Otherwise the report on a file that has only
-/// errors would be much larger than the file.
+/// The maximum number of errors that a report lists. Further errors are only counted. Without this limit, the report on a file that
+/// has only errors would be much larger than the file.
 const LISTED_REFUSALS: usize = 100_000;
 
 impl ImportReport {

@@ -16,7 +16,7 @@ const MOST_BATCH_IDS: u64 = 1 << 48;
 /// The end of the range of insertion-order numbers in a file. It is so low that the numbers of later writes do not overflow.
 const MOST_PLACES: u64 = 1 << 62;
 
-/// The contents of an engine: its batches with their live rows, the cases that were stored afterwards, and the next free numbers.
+/// The contents of an engine: its batches with their live rows, the cases and deletions in its head, and the next free numbers.
 ///
 /// [`StagedWrite::after`](super::transaction::StagedWrite::after) returns a snapshot with these contents.
 pub(crate) struct Parts {
@@ -32,7 +32,7 @@ pub(crate) struct Parts {
     /// The number of the last write.
     pub(crate) write: u64,
     /// The hasher of the index that is being replaced by these contents, if there is such an index. Imports in progress have hashed
-    /// ids with it.
+    /// ids with this hasher.
     pub(crate) hasher: Option<foldhash::quality::RandomState>,
 }
 

@@ -49,10 +49,10 @@ impl<'s> Spawn<'s> for &'s Scope<'s, '_> {
 /// A task, which sends its result itself.
 type Job<'s> = Box<dyn FnOnce() + Send + 's>;
 
-/// A queue of tasks for worker threads, which returns results in the order in which the tasks were started.
+/// A queue of tasks for worker threads. It returns the results in the order in which the tasks were started.
 ///
-/// Each of the first tasks also starts a worker, up to the maximum number. The workers end when the queue is dropped. Tasks that
-/// were started before still run, and their results are dropped.
+/// Each of the first tasks also starts a worker, up to the maximum number. When the queue is dropped, the workers still run all
+/// tasks that were started, and then end. The results of these tasks are dropped.
 pub(crate) struct Queue<'s, R> {
     /// The results of the tasks, in the order of the tasks.
     results: VecDeque<Receiver<std::thread::Result<R>>>,

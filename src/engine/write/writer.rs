@@ -37,7 +37,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Adds the live rows of the batches that are not listed yet to the table of uncovered rows. Reads their ids.
+    /// Reads the ids of the live rows in the batches that are not listed yet. Adds these rows to the table of uncovered rows.
     pub(crate) fn list(&mut self, snapshot: &Snapshot) {
         if self.unlisted.is_empty() {
             return;

@@ -88,8 +88,8 @@ impl Sets {
         Some((AccessPath::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
-    /// Returns the access path of a random range of numbers, and the range. Returns `None` if no row or every row with a number
-    /// is in it.
+    /// Returns the access path of a random range of numbers, and the range. Returns `None` if the range contains none of the
+    /// numbers in the column, or all of them.
     fn sorted(&self, random: &mut Random) -> Option<(AccessPath<'_>, Range<usize>)> {
         let (ColumnData::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else {
             return None;

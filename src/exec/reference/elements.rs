@@ -46,7 +46,7 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         0..self.count
     }
 
-    /// Returns the values of a field in a range, in document order, with repetitions.
+    /// Returns the values of a field in a range of places, in document order, with repetitions.
     pub(super) fn values(
         &self,
         field: FieldId,
@@ -58,8 +58,8 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         within.iter().map(|(_, value)| *value)
     }
 
-    /// Returns the range of places of each element of an array that starts in a range of places. An element ends where the next one
-    /// begins.
+    /// Returns the elements of an array that start in `places`, each as a range of places. A range ends at the start of the next
+    /// element, or at the end of `places`.
     pub(super) fn elements(&self, array: ElementArray, places: &Range<usize>) -> Vec<Range<usize>> {
         let own = self.catalog.array_id(array).and_then(|array| self.elements.get(&array));
         let own = own.map_or(&[][..], Vec::as_slice);
@@ -69,14 +69,14 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// Returns true if a node is true for the values in a range. The depth of the recursion is the depth of nested arrays in the
-    /// catalogue.
+    /// Returns true if a node is true for the values in a range of places. The recursion is at most as deep as the nesting of
+    /// arrays in the catalogue.
     pub(super) fn holds(&self, written: &Written<'_>, root: usize, places: &Range<usize>) -> bool {
         self.truths(written, root, places).get(&root).copied().unwrap_or(false)
     }
 
-    /// Returns the truth of a node and of each node below it, for the values in a range of places. Leaves out the nodes below a
-    /// criterion on elements, because these nodes have a truth for each element.
+    /// Returns the truth value of a node and of each node below it, for the values in a range of places. Leaves out the nodes below
+    /// a criterion on elements, because these nodes have one truth value for each element.
     pub(super) fn truths(
         &self,
         written: &Written<'_>,
@@ -130,7 +130,8 @@ impl<'r, 'a: 'r> Places<'r, 'a> {
         operator.holds(values, &set)
     }
 
-    /// Evaluates an order comparison of a field with known values on the ranks of the values. Other values have no rank.
+    /// Evaluates an order comparison, such as `>`, on a field that has known values. Compares the ranks of the values. Other values
+    /// have no rank, so every comparison with them is false.
     fn compare_by_rank(&self, comparison: &Comparison<'_>, places: &Range<usize>) -> bool {
         let field = self.catalog.field(comparison.field);
         let rank = |value: &Value<'_>| match value {

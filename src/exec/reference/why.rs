@@ -15,14 +15,14 @@ use crate::operator::{Complex, Connective, Grammar};
 use crate::predicate::{Comparison, Node, Places, Written};
 use crate::value::Value;
 
-/// The truth of every criterion of a filter for one document.
+/// The truth value of every criterion of a filter for one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Why {
     /// The `id` of the document.
     pub id: String,
-    /// True if the filter selects the document. This is the truth of the first criterion.
+    /// True if the filter selects the document. This is the truth value of the first criterion.
     pub selected: bool,
     /// Every criterion, in the order of the body. A criterion comes before its children. The first criterion is the whole filter.
     pub criteria: Vec<Criterion>,
@@ -32,7 +32,7 @@ pub struct Why {
     pub faults: Vec<Error>,
 }
 
-/// One criterion and its truth for a document.
+/// One criterion and its truth value for a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -79,7 +79,8 @@ pub enum Test {
         /// The operator: `$elem`.
         op: &'static str,
         /// The index of the element for which the child criteria are explained. It is the first element that makes the most child
-        /// criteria true. The index starts at 0 in the document, or in the enclosing element. `None` if there is no element.
+        /// criteria true. The elements are counted from 0 within the document or, below another test of elements, within the
+        /// element of that test. `None` if there is no element.
         element: Option<usize>,
     },
     /// A test of the values of one field.
@@ -183,7 +184,7 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     Ok(Why { id: row.id().to_owned(), selected, criteria, fields, faults: row.take_faults() })
 }
 
-/// The truth of a node.
+/// The truth value of a node.
 #[derive(Clone, Default)]
 struct Told {
     holds: bool,
@@ -194,8 +195,8 @@ struct Told {
     element: Option<usize>,
 }
 
-/// Returns the truth of every node. The children of a criterion on elements are tested on the element that makes the most of them
-/// true.
+/// Returns the truth value of every node. The children of a criterion on elements are tested on the element that makes the most of
+/// them true.
 fn told(written: &Written<'_>, places: &super::elements::Places<'_, '_>) -> Vec<Told> {
     let mut told = vec![Told::default(); written.nodes().len()];
     let mut open = vec![(written.root(), Some(places.all()), false)];
@@ -257,7 +258,7 @@ impl<'r, 'a> Values<'r, 'a> {
 }
 
 impl fmt::Display for Why {
-    /// Writes a tree with one criterion per line: its truth, its test, the values of the document, and its path in the body.
+    /// Writes a tree with one criterion per line: its truth value, its test, the values of the document, and its path in the body.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<[String; 2]> = self.criteria.iter().map(|criterion| self.line(criterion)).collect();
         let width = |column: usize| {
@@ -277,7 +278,7 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    /// Returns the texts of the first two columns: the truth and the test of a criterion, and the values of the document.
+    /// Returns the texts of the first two columns: the truth value and the test of a criterion, and the values of the document.
     fn line(&self, Criterion { depth, holds, test, element, .. }: &Criterion) -> [String; 2] {
         let mark = if *holds { '✓' } else { '✗' };
         let (asked, stored) = match test {
@@ -319,15 +320,16 @@ impl Why {
 
 /// The maximum width of a column, in characters. A longer text extends beyond its column.
 const WIDEST: usize = 72;
-/// The maximum number of values of a list that are shown. Of all further values, only the number is shown.
+/// The maximum number of values that are shown of a list. Of all further values, only the number is shown.
 const SHOWN: usize = 10;
 /// The maximum length of a shown value, in characters. A longer value is cut, and ends with `…`.
 const SHOWN_CHARS: usize = 60;
-/// The maximum number of stored values that are compared with the values of the criterion. Among them, values of the criterion are
-/// shown first. Later values are not shown, because there are more than [`SHOWN`] values before them.
+/// The maximum number of stored values that are compared with the operands of the criterion. Stored values that equal an operand
+/// are shown first. If there are more stored values, only some of the compared values are shown.
 const SOUGHT: usize = 1000;
 
-/// Formats the first of `all` values as JSON strings.
+/// Formats the first [`SHOWN`] of `values` as JSON strings, and the number of values that are not shown. `all` is the number of all
+/// values.
 fn shown(values: &[&String], all: usize) -> String {
     let clip = |value: &String| {
         let text = match value.char_indices().nth(SHOWN_CHARS) {

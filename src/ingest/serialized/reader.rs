@@ -35,7 +35,7 @@ pub(super) struct ValueReader<'c> {
     pub(super) id: Option<usize>,
     pub(super) faults: Vec<Error>,
     pub(super) path: Vec<Segment>,
-    /// The node of the next value in the catalogue's paths. `None` if there is no field at or below the value.
+    /// The node of the catalogue's paths that the next value belongs to. `None` if there is no field at or below the value.
     pub(super) node: Option<PathId>,
     pub(super) depth: usize,
     /// True after the outermost object has been entered.
@@ -227,7 +227,7 @@ impl ValueReader<'_> {
         }
     }
 
-    /// Records the fault that the value at a node of the catalogue's paths has a JSON type that the node does not accept.
+    /// Records a fault: the value at `node`, a node of the catalogue's paths, has a JSON type that the node does not accept.
     pub(super) fn mismatch(&mut self, node: PathId, found: JsonType) {
         let shape = self.catalog.paths().shape(node);
         let expected = match shape {
@@ -287,7 +287,8 @@ pub(super) fn text_of(scalar: Scalar<'_>) -> Cow<'_, str> {
 
 /// An open array or object.
 pub(super) struct Open {
-    /// The node in the catalogue's paths. `None` if there is no field below the array or object.
+    /// The node of the catalogue's paths that the array or object belongs to. `None` if there is no field below the array or
+    /// object.
     pub(super) node: Option<PathId>,
     /// The index of the child that is expected next. Values usually have their members in the same order.
     pub(super) likely: usize,

@@ -82,7 +82,7 @@ fn str_of(bytes: &[u8]) -> Option<&str> {
     goes_on.then_some(text)
 }
 
-/// Returns true for a search answer or the start of a search answer. A document has an id, which is the member `id`, and a search
+/// Returns true for a search answer or the start of a search answer. A document has a member with the name `id`, and a search
 /// answer does not.
 fn is_answer(text: &str, id: &str) -> bool {
     let mut reader = Reader::new(text);
@@ -125,7 +125,7 @@ fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// Returns true if the bytes are the start of an object that has the member `id`.
+/// Returns true if the bytes are the start of an object that has a member with the name `id`.
 pub(super) fn has_id(bytes: &[u8], id: &str) -> bool {
     let (text, _) = utf8_prefix(bytes, true);
     first_member(text, |key, _| (key == id).then_some(())).is_some()

@@ -25,8 +25,8 @@ pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     FileFault { line: position.line, error }
 }
 
-/// Returns the fault for an object whose first `limit` bytes do not show a document or a search answer. `envelope` is the name of
-/// the member that seems to contain cases.
+/// Returns the fault for an object if its first `limit` bytes are not enough to tell whether it is a document or a search answer.
+/// `envelope` is the name of the member that seems to contain cases.
 pub(super) fn no_items(line: u64, limit: usize, envelope: Option<&str>) -> FileFault {
     let found = format!("an object that spans several lines and has no `items` in its first {limit} bytes");
     let expected = envelope.map(expected_case);

@@ -31,8 +31,8 @@ impl Nesting {
         self.scan(bytes, |depth, byte| *depth <= 1 && matches!(byte, b'}' | b']')).inspect(|_| self.depth = 0)
     }
 
-    /// Returns the offset of the bracket that closes the outermost of `open` nested objects. `bytes` starts inside the innermost
-    /// object.
+    /// Returns the offset of the bracket that closes the outermost of several nested objects. `bytes` starts inside the innermost
+    /// object. `open` is the number of these objects that have not been closed yet.
     pub(super) fn end_of_objects(&mut self, bytes: &[u8], open: &mut usize) -> Option<usize> {
         self.scan(bytes, |depth, byte| {
             if *depth == 0 && matches!(byte, b'}' | b']') {
@@ -42,8 +42,8 @@ impl Nesting {
         })
     }
 
-    /// Returns the offset of the first bracket or comma outside strings for which `ends` returns true. `ends` gets the number of
-    /// brackets that are open before this byte, and the byte.
+    /// Calls `ends` for each closing bracket and each comma outside strings. Returns the offset of the first byte for which `ends`
+    /// returns true. The arguments of `ends` are the number of brackets that are open before the byte, and the byte.
     fn scan(&mut self, bytes: &[u8], mut ends: impl FnMut(&usize, u8) -> bool) -> Option<usize> {
         let mut at = 0_usize;
         loop {

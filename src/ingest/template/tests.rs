@@ -318,7 +318,7 @@ const A: &[Member] = &[
 ];
 const B: &[Member] = &[("c", Writer::string), ("odd", Writer::anything), ("strange", Writer::anything)];
 
-/// A writer of random documents with one small structure. Members are in any order, and some documents contain faults.
+/// A writer of random documents. All documents have members from the same small set, in any order. Some documents contain faults.
 struct Writer {
     /// The state of the random generator.
     seed: u64,

@@ -10,10 +10,10 @@ use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::operator::{Complex, Connective, Language, Operator, Side};
 
-/// The maximum number of uses that are kept for one node. Further uses are dropped, and cause no warning.
+/// The maximum number of tested fields ([`Use`]) that are kept for one node. Further fields are dropped, and cause no warning.
 const MOST_FIELDS: usize = 64;
 
-/// A use of a field within an array by one or more criteria.
+/// A field within an array that one or more criteria test, with the kind of bound that they set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Use {
     field: FieldId,

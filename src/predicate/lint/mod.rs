@@ -122,7 +122,8 @@ pub(crate) fn lint(
     found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
 }
 
-/// Prints a number with the digits of the double. For an integer below 10^30, prints all digits.
+/// Prints the value of a double. An integer below 10^30 is printed exactly. Any other number is printed with the fewest digits that
+/// identify the double.
 fn of_all_digits(number: Number) -> String {
     let number = number.get();
     let has_all = number.trunc().to_bits() == number.to_bits() && number.abs() < 1e30;

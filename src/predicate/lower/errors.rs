@@ -166,8 +166,8 @@ pub(super) fn noted(
     }
 }
 
-/// Returns the test that a comparison with `null` by this operator means. True requires that the field has a value, and false that
-/// it has no value.
+/// Returns the test of presence that the author of a comparison with `null` wants. True means that the field has a value, and false
+/// that it has none. Returns `None` if `operator` is neither `=` nor `<>`.
 fn compared(operator: Operator) -> Option<bool> {
     match operator {
         Operator::Equal => Some(false),

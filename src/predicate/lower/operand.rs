@@ -132,8 +132,8 @@ fn operand<'b>(operator: Operator, language: Language, text: &'b Text<'_>) -> Re
     }
 }
 
-/// Returns the set of these operands of an id that is not a plain string. Returns `None` if an operand is malformed, or if there is
-/// no operand.
+/// Returns the set of the operands of a criterion on the id. `id_type` must not be [`IdType::String`]. Returns `None` if an operand
+/// is malformed, or if there is no operand.
 pub(super) fn set_of_ids(id_type: IdType, operator: Operator, texts: &[Text<'_>]) -> Option<Set> {
     let mut ids = Vec::with_capacity(texts.len());
     for text in texts {

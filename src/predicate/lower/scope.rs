@@ -1,4 +1,5 @@
-//! Determines the scope of each criterion of a body: the negations and the array of objects around it.
+//! Determines the scope of each criterion of a body, which is the array of objects around it. Also determines whether the criterion
+//! is negated.
 //!
 //! In a criterion on the elements of an array (`$elem`, `has`) all fields and arrays lie below that array. The text syntax also
 //! accepts names relative to the array: in `legs has (bank = x)`, `bank` is `legs.bank`. If a name is valid both as a relative name
@@ -81,8 +82,8 @@ pub(super) fn negated(body: &Body<'_>) -> Vec<bool> {
     })
 }
 
-/// Returns, for each criterion, the value that it inherits from the criteria around it. The root inherits `outermost`. Any other
-/// criterion inherits the result of `of_children` for its parent and the inherited value of its parent.
+/// Returns, for each criterion, the value that it inherits from the criteria around it. A criterion without a parent inherits
+/// `outermost`. Any other criterion inherits `of_children(parent, value)`, where `value` is the value that the parent inherits.
 fn inherited<T: Copy>(body: &Body<'_>, outermost: T, of_children: impl Fn(&Criterion, T) -> T) -> Vec<T> {
     let mut inherited = vec![outermost; body.nodes.len()];
     // The loop runs in reverse order, so it reaches a parent before its children. For each open parent, `open` has the count of

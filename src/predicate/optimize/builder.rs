@@ -244,7 +244,7 @@ impl<'c> Builder<'c> {
 
     /// Sorts the leaves by field and merges the leaves of each field. Returns false if the leaves of a field decide the branch.
     ///
-    /// The only leaf of a field needs no merging.
+    /// If a field has only one leaf, this leaf stays unchanged.
     fn merge_leaves(
         &mut self,
         connective: Connective,

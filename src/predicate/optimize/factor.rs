@@ -11,8 +11,9 @@ use crate::operator::Connective;
 /// comparing all pairs takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// The maximum number of string patterns that are compared with one leaf in a branch. The patterns are those of the sibling leaves
-/// of the branch. Further siblings are not compared, because comparing two patterns takes much longer than comparing two lists.
+/// The maximum number of string patterns with which a leaf inside a branch is compared. These patterns are in leaves beside the
+/// branch. Further leaves beside the branch are not compared, because comparing two patterns takes much longer than comparing two
+/// lists.
 const PATTERNS: usize = 16;
 
 impl Builder<'_> {

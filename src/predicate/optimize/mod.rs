@@ -6,7 +6,7 @@
 //! 1. **flatten**: a conjunction inside a conjunction becomes a part of the outer conjunction. Constants are dropped or decide the
 //!    branch.
 //! 2. **merge**: the tests on one field become one set or range. This finds contradictions and tautologies.
-//! 3. **absorb**: `a and (a or b)` becomes `a`, even if the first `a` only implies the second `a`.
+//! 3. **absorb**: `a and (b or c)` becomes `a` if `a` implies `b`. For example, `a and (a or c)` becomes `a`.
 //! 4. **factor**: `(a and b) or (a and c)` becomes `a and (b or c)`.
 //!
 //! Before the first rule, De Morgan's laws push negations down to the tests, so a normal form has no negation.

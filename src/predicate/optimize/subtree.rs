@@ -1,4 +1,4 @@
-//! Copies some nodes of a list, with all nodes below them, to a new tree. Tests of elements have such trees.
+//! Copies some nodes of a list, with all nodes below them, to a new tree. Such a copy is the tree inside a test of elements.
 
 use std::collections::HashSet;
 

@@ -78,9 +78,10 @@ fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
 /// Returns the canonical form of a test. If the result is the same for every document, because the field always has a value,
 /// returns the result as `Err`.
 ///
-/// If a single-valued field always has a value, a test for all values except some points has an equivalent form. This second form
-/// is a test that excludes the points. It is canonical, because the first form may be printed with a criterion that is always true,
-/// such as a comparison with the smallest value. If the printed criteria are compiled again, they give the second form.
+/// If a single-valued field always has a value, `Any` of all values except some points is equivalent to `None` of these points. The
+/// form with the points is canonical. The other form may be printed with a criterion that is always true, such as a comparison with
+/// the smallest value. Compiling the printed criteria drops that criterion and gives the form with the points. The same holds with
+/// `Any` and `None` exchanged.
 ///
 /// ```text
 /// level < 2 or level > 2        Ok(None {2})

@@ -39,8 +39,8 @@ impl PrintedBody {
     }
 }
 
-/// Returns the criteria that the text syntax prints for a normal form, and the id of their root. Some nodes of the list may not
-/// belong to the tree.
+/// Returns the criteria that the text syntax prints for a normal form, and the id of their root. The list can also contain nodes
+/// that are not below the root.
 pub(crate) fn criteria(tree: &Tree<Leaf>, catalog: &Catalog) -> (Vec<PrintedNode>, NodeId) {
     let mut writer = Writer { nodes: Vec::new(), syntax: Syntax::Text };
     let root = writer.tree(tree, catalog);
@@ -228,8 +228,8 @@ impl Writer {
     /// all of 1..=5 but 2        n >= 1 and n <= 5 and n <> 2
     /// ```
     ///
-    /// On a multi-valued field, two different values could satisfy two bounds. There, a range with two bounds is always a span of
-    /// time, and is printed as one operand.
+    /// A range with two bounds on a multi-valued field cannot be printed as two comparisons, because two different values could
+    /// satisfy them. Such a range is always a span of time, and is printed as one operand.
     fn ranges(&mut self, field: FieldId, intervals: &Intervals, many: bool) -> NodeId {
         let kind = intervals.kind();
         let (least, greatest) = kind.range();

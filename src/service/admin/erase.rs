@@ -7,11 +7,11 @@
 //! | `applicant` | the id of an applicant, whose records and cases are erased |
 //! | `cases` | ids of cases |
 //!
-//! The erasure waits until the imports, backups and copies that are in progress have ended. This includes an import whose body is
-//! still being received. Imports, backups and copies that begin later wait until the erasure has ended.
+//! The erasure waits until all running imports, and all running backups and copies of the database, have ended. This includes an
+//! import whose body is still being received. Imports, backups and copies that begin later wait until the erasure has ended.
 //!
 //! The response has the numbers of erased cases and records, and the standing filters that contain one of the ids. It also has the
-//! ids of the copies of the applicant. The copies are not erased.
+//! ids of the applicants that clients have created as copies of the erased applicant. The erasure does not erase these applicants.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ struct Answer {
 #[derive(Serialize)]
 struct Named {
     name: String,
-    /// The owner, for a filter of a token.
+    /// The owner of the filter, if the filter belongs to a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
 }

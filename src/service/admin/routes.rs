@@ -39,8 +39,8 @@ use crate::store::unnamed_in;
 /// The maximum size of a small request body in bytes: of a request for a share token, a backup, a compaction or events.
 const BODY_BYTES: usize = 64 << 10;
 
-/// The maximum size in bytes of a request body that contains filters, ids or names. A filter at the limits, in its normal form and
-/// with every byte escaped, is smaller.
+/// The maximum size in bytes of a request body that contains filters, ids or names. A filter within the default limits takes less,
+/// even in its normal form and with every byte escaped.
 const SEARCH_BODY_BYTES: usize = 64 << 20;
 
 /// The maximum pause between two parts of an import body. It is long, because the client may have to decompress or download the
@@ -281,7 +281,7 @@ async fn import(
     let sources = if is_framed { SourceParser::framed() } else { SourceParser::unframed(source, is_parquet) };
     let folder = admin.path.parent().unwrap_or(FilePath::new("."));
     let idle_timeout = BODY_IDLE_TIMEOUT.max(admin.shared.options.read_timeout);
-    // An erasure waits from here on. Otherwise, it would not erase the cases that are still being received.
+    // An erasure waits from here on. If it did not wait, it would not erase the cases that are still being received.
     let _turn = admin.shared.copy_turn().await;
     let spool = spool(body, sources, folder, idle_timeout).await?;
     match kind {

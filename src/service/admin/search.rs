@@ -130,7 +130,8 @@ struct Head {
     next: Option<String>,
 }
 
-/// Returns the limits on filters from operators: [`LIMITS_FACTOR`] times the defaults, and no limit on the size of the text.
+/// Returns the limits on the filters in requests on the admin socket: [`LIMITS_FACTOR`] times the defaults, and no limit on the
+/// size of the text.
 pub(super) fn limits() -> Limits {
     let default = Limits::default();
     Limits {
@@ -208,7 +209,7 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
     answer.await.map(|(answer, note)| noted(json(answer), note))
 }
 
-/// Answers any request but one for a page, and adds the filter and the answer to the note for the audit log.
+/// Answers a request that does not ask for a page. Adds the filter and the answer to the note for the audit log.
 fn short_answer(
     shared: &ServiceState,
     search: &AdminSearch,

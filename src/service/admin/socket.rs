@@ -118,7 +118,7 @@ fn private_folder(parent: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(".s").rand_bytes(4).permissions(owner_only).tempdir_in(parent)
 }
 
-/// Returns an error if `path` has a file that is not a socket, or a socket on which a process listens.
+/// Returns an error if `path` is a file that is not a socket, or a socket on which a process listens.
 fn check_replaceable(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,

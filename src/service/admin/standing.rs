@@ -31,7 +31,8 @@ const MOST_EVENTS: usize = 10_000;
 /// The maximum time that a request waits for events.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
-/// The time by which an empty answer is delayed while the service drains, unless the time limit of the request is shorter.
+/// The minimum time from a request to its empty answer while the service drains. If the time limit of the request is shorter, the
+/// answer is sent at that limit.
 const DRAIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// A standing filter in JSON.
@@ -199,7 +200,7 @@ pub(super) async fn events(shared: &Arc<ServiceState>, asked: AdminEvents) -> Re
             continue;
         }
         if last.is_none() && shared.is_draining() {
-            // After an empty answer, the client asks again at once.
+            // The client sends its next request directly after an empty answer.
             tokio::time::sleep_until(end.min(now.checked_add(DRAIN_PAUSE).unwrap_or(end))).await;
         }
         let lines: Vec<String> = events.iter().map(|event| EventLine::of_operator(event).to_json()).collect();

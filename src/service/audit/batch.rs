@@ -1,4 +1,5 @@
-//! The records that are written together (`Batch`): one of their requests writes all of them.
+//! Records that are written together (`Batch`). A request adds its record to the batch. Then one request writes all records of the
+//! batch.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::outcome::{DROPPED, GIVEN_UP, Outcome, WAITING};
 
-/// Records that wait to be written, in the order of the log. Their requests wait for them.
+/// Records that wait to be written, in the order of the log. Each request waits until its record has been written.
 #[derive(Default)]
 pub(super) struct Batch(Mutex<Vec<Pending>>);
 
@@ -24,11 +25,11 @@ pub(super) struct Ticket {
 
 /// The state of a record when its request stops waiting.
 pub(super) enum Left {
-    /// No other request has taken the record. The value is the record.
+    /// The record was still in the batch. The value is the record, which has been removed from the batch.
     Unwritten(Vec<u8>),
-    /// Another request is still writing the record, and settles it later.
+    /// Another request, or the thread of the log, has taken the record. It decides the outcome of the record later.
     GivenUp,
-    /// The record was settled just before. The value is true if the request may be answered.
+    /// The outcome of the record was decided just before. The value is true if the request may be answered.
     Ended(bool),
 }
 
@@ -40,7 +41,8 @@ impl Batch {
         Ticket { batch: Arc::clone(self), outcome }
     }
 
-    /// Takes all records. The caller has the writer, and must settle each record or [put it back](Self::put_back).
+    /// Takes all records. The caller has the writer. It must decide the outcome of each record, or [put the record
+    /// back](Self::put_back).
     pub(super) fn take(&self) -> Vec<Pending> {
         std::mem::take(&mut *self.0.lock())
     }
@@ -48,7 +50,7 @@ impl Batch {
     /// Puts back records that cannot be written now, in front of later records. Does not put back records whose requests no longer
     /// wait, but returns them.
     pub(super) fn put_back(&self, records: Vec<Pending>) -> Vec<Pending> {
-        // With the lock, no request ends its waiting meanwhile.
+        // While this function has the lock, no request stops waiting.
         let mut pending = self.0.lock();
         let (mut awaited, left): (Vec<_>, Vec<_>) =
             records.into_iter().partition(|own| own.outcome.is_waiting());

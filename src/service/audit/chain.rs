@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 /// The number and the hash of a record of an audit log. They identify the log up to this record.
 ///
 /// Its text is the number and the hash, such as `7:3c…`. Keep the text of the last record outside the machine of the service: with
-/// it, [`verify_audit_log`](super::verify_audit_log) detects that records were cut off, or that the whole log was written again.
+/// it, [`verify_audit_log`](super::verify_audit_log) detects that records were cut off, or that the whole log was rewritten.
 ///
 /// ```
 /// use casefilter::service::AuditHead;
@@ -52,7 +52,8 @@ impl AuditHead {
         std::str::from_utf8(&self.hash).unwrap_or_default()
     }
 
-    /// Writes the line of the next record to `line`, and returns its head. `members` is JSON text: members without braces.
+    /// Writes the next record, as a line, to `line`. Returns the number and the hash of that record. `members` is JSON text:
+    /// members without braces.
     pub(super) fn seal(&self, members: &[u8], line: &mut Vec<u8>) -> Self {
         let number = self.number.saturating_add(1);
         line.clear();

@@ -14,13 +14,14 @@ pub(super) enum Event {
     Opened,
     /// The service has stopped.
     Closed,
-    /// The file was begun after the file before it had become too large. This is the first record of each file but the oldest one,
-    /// unless the file begins with torn bytes.
+    /// The log has begun this file because the previous file had become too large. This is the first record of each file but the
+    /// oldest one, unless the file begins with torn bytes.
     Rotated,
-    /// The bytes before this record are a part of a record, which a crash or a full disk left. `begins` is true if a file other
-    /// than the oldest one begins with them.
+    /// The bytes before this record are *torn*: an incomplete record that a crash or a full disk has left. `begins` is true if the
+    /// torn bytes are the first bytes of a file, and this file is not the oldest one.
     Torn { bytes: u64, sha256: Hash, begins: bool },
-    /// The log can be written again. `unrecorded` is the number of requests that were answered before without a record.
+    /// The log can be written again after a failure. `unrecorded` is the number of requests that were answered without a record
+    /// since the last record of this kind.
     Resumed { unrecorded: u64 },
 }
 

@@ -89,7 +89,7 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// Writes the names in the folder to disk.
+    /// Syncs the folder to disk, so that the names of new and renamed files survive a power loss.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), File::sync_all)
     }
@@ -126,9 +126,11 @@ fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
     }
 }
 
-/// Checks that a service could write an audit log at a path, without writing to it. Succeeds if the file does not exist but could
-/// be created. Also succeeds if the file is empty or an audit log, can be opened for writing, and no rotated file beside it has
-/// later records. The file is locked only for a moment.
+/// Checks that a service could write an audit log at a path, without writing to the file. Locks the file only for a moment.
+/// Succeeds in two cases:
+///
+/// - The file does not exist, and can be created.
+/// - The file is empty or an audit log, and can be opened for writing. No rotated file beside it has later records.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -172,8 +174,9 @@ pub fn check_audit_file(path: &Path) -> io::Result<()> {
     locked(file.try_lock_shared())
 }
 
-/// Returns an error if a rotated file has later records than the last one of the log. Otherwise, an older copy of the log would be
-/// continued with numbers that the rotated files have already.
+/// Returns an error if rotated files have later records than the file of the log. `head` is the last record of that file, and
+/// `rotated` is the number of the last record in rotated files. Without this check, a service could append to an older copy of the
+/// file. The new records would get numbers that are already in the rotated files.
 pub(super) fn check_newest(head: AuditHead, rotated: Option<u64>) -> io::Result<()> {
     if rotated.is_some_and(|last| head.number() <= last) {
         let cause = "the rotated files beside it have later records: it is an older copy";

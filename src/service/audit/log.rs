@@ -29,8 +29,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// [`Service::with_audit`](super::super::Service::with_audit) writes it.
 ///
 /// The records form a hash chain, which [`verify_audit_log`](super::verify_audit_log) checks. A record is written to the file
-/// before its response is sent. Once it was written, a crash of the process does not lose it. The file is synced twice a second, so
-/// a power loss can lose the records of the last second.
+/// before its response is sent. A record that has been written survives a crash of the process. The file is synced twice a second,
+/// so a power loss can lose the records of the last second.
 ///
 /// As long as the disk answers, a request appends its record itself, together with the records of other requests that are ready.
 /// This takes a few microseconds. Syncs, new files and recovery are the work of two threads of the log. If a sync takes longer than
@@ -134,12 +134,12 @@ impl AuditLog {
         self.state.counts()
     }
 
-    /// Returns the number of requests without a record, as far as the log does not mention them yet.
+    /// Returns the number of requests without a record that the log does not mention yet.
     pub(in crate::service) fn unmentioned(&self) -> u64 {
         self.state.unmentioned()
     }
 
-    /// Waits until the record of a request was written. `members` is JSON text: members without braces. Returns false if the
+    /// Waits until the record of a request has been written. `members` is JSON text: members without braces. Returns false if the
     /// request must not be answered, because its record could not be written in time, or because the log has ended.
     ///
     /// If the future is dropped, the record may be missing.

@@ -12,7 +12,7 @@ pub(super) const WAITING: u8 = 0;
 const ANSWERED: u8 = 1;
 /// The request must not be answered.
 const REFUSED: u8 = 2;
-/// The request has waited too long. It was answered, or refused, while its record could still be written.
+/// The request has waited too long. It has been answered or refused, and its record may still be written later.
 pub(super) const GIVEN_UP: u8 = 3;
 /// The request has ended without an answer, because its client has disconnected.
 pub(super) const DROPPED: u8 = 4;

@@ -27,7 +27,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) entries: Vec<Entry>,
-    /// The sender for the result of the end of the log, if the log must end.
+    /// If the log must end: the sender for the last record of the log, or for an error.
     pub(super) end: Option<SyncSender<io::Result<AuditHead>>>,
     /// True if the thread must end.
     pub(super) is_over: bool,
@@ -37,7 +37,7 @@ pub(super) struct Waiting {
 pub(super) struct Entry {
     pub(super) members: Vec<u8>,
     pub(super) outcome: Arc<Outcome>,
-    /// The sender whose drop wakes the request, after the outcome was set.
+    /// Dropping this sender wakes the request. The thread of the log sets the outcome before it drops the entry.
     _wake: oneshot::Sender<()>,
     _room: OwnedSemaphorePermit,
 }
@@ -49,8 +49,8 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    /// Waits until the entry was dropped. Returns whether the request may be answered. Returns `None` if the thread of the log has
-    /// ended without a decision.
+    /// Waits until the entry has been dropped. Returns whether the request may be answered. Returns `None` if the thread of the log
+    /// has ended without a decision.
     pub(super) async fn ended(&mut self) -> Option<bool> {
         let _ = (&mut self.woken).await;
         self.outcome.may_be_answered()
@@ -104,7 +104,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Waits for work until `time`, and moves it to `work`, which has no entries.
+    /// Waits for work, but at most until `time`. Then moves the work to `work`, whose `entries` must be empty.
     pub(super) fn take_until(&self, time: Instant, work: &mut Waiting) {
         let mut waiting = self.waiting.lock();
         let is_idle =

@@ -28,7 +28,7 @@ impl Note {
         self.add(|out| string(out, "applicant", id));
     }
 
-    /// Adds the only client that a new share token is for.
+    /// Adds the client of a new share token that was created for one client.
     pub(in crate::service) fn for_client(&self, client: &str) {
         self.add(|out| string(out, "forClient", client));
     }
@@ -160,8 +160,8 @@ impl Note {
         self.add(|out| number(out, "afterEvent", event));
     }
 
-    /// Adds events that are sent: the numbers of the first and of the last one, their number, and the digest of the ids of their
-    /// cases.
+    /// Adds events that are sent: the numbers of the first and of the last event, the count of the events, and the digest of the
+    /// ids of their cases.
     pub(in crate::service) fn events(&self, events: &[Event]) {
         let mut ids = IdDigest::default();
         events.iter().for_each(|event| ids.add(&event.id));

@@ -50,7 +50,7 @@ pub(super) struct State {
     unrecorded: AtomicU64,
     /// The number of requests that have given up waiting for a record that may still be written.
     given_up: AtomicU64,
-    /// The value of `unrecorded` when the log was last written again.
+    /// The number of the requests in `unrecorded` that the log already mentions, in records about its recovery.
     unrecorded_before: AtomicU64,
     /// True while the file cannot be written.
     is_failing: AtomicBool,
@@ -147,9 +147,10 @@ impl State {
         }
     }
 
-    /// Ends the waiting of a request. Counts it until its record is settled.
+    /// Ends the waiting of a request with `give_up`. Counts the request in `given_up` until [`settle`](Self::settle) decides the
+    /// outcome of its record.
     fn giving_up(&self, give_up: impl FnOnce() -> Left) -> Left {
-        // It is counted first, because its record may be settled at once.
+        // The request is counted first, because `settle` may be called for its record at any time.
         self.given_up.fetch_add(1, Ordering::Relaxed);
         let left = give_up();
         if !matches!(left, Left::GivenUp) {
@@ -158,8 +159,9 @@ impl State {
         left
     }
 
-    /// Decides if the request of a record may be answered, after the record was written or could not be written. Counts a request
-    /// that is answered without a record, even if it was answered earlier because it gave up waiting.
+    /// Decides the outcome of a record: if its request may be answered. `is_written` is true if the record has been written, and
+    /// false if it could not be written. Counts a request that is answered without a record, even if it was answered earlier
+    /// because it gave up waiting.
     pub(super) fn settle(&self, outcome: &Outcome, is_written: bool) {
         let before = outcome.end(is_written || self.options.is_best_effort);
         if before == GIVEN_UP {
@@ -210,7 +212,7 @@ impl State {
         count
     }
 
-    /// Calls a function with the writer, on the thread of the log. Requests do not wait for it meanwhile.
+    /// Calls a function with the writer, on the thread of the log. During the call, requests do not wait for the writer.
     pub(super) fn with_writer<T>(&self, call: impl FnOnce(&mut Writer) -> T) -> T {
         self.is_busy.store(true, Ordering::Release);
         let result = call(&mut self.writer.lock());
@@ -247,8 +249,8 @@ impl State {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests without a record, as far as the log does not mention them. Includes requests whose records
-    /// may still be written.
+    /// Returns the number of requests without a record that the log does not mention yet. Includes requests whose records may still
+    /// be written.
     pub(super) fn unmentioned(&self) -> u64 {
         let given_up = if self.options.is_best_effort { self.given_up.load(Ordering::Relaxed) } else { 0 };
         self.new_unrecorded().saturating_add(given_up)
@@ -279,7 +281,7 @@ impl State {
         }
     }
 
-    /// Notes that the file can be written again, unless the thread that syncs has found a fault meanwhile.
+    /// Notes that the file can be written again, unless the thread that syncs has found a fault in the meantime.
     pub(super) fn recovered(&self) {
         // The thread that syncs notes a fault in the slot before it calls `fail`. If that call came before the next line, it had no
         // effect. In that case, the check of the slot finds the fault.
@@ -290,7 +292,8 @@ impl State {
         }
     }
 
-    /// Returns the number of requests without a record since the log was last written again.
+    /// Returns the number of requests without a record that the log does not mention yet. Does not include requests whose records
+    /// may still be written.
     pub(super) fn new_unrecorded(&self) -> u64 {
         let before = self.unrecorded_before.load(Ordering::Relaxed);
         self.unrecorded.load(Ordering::Relaxed).saturating_sub(before)

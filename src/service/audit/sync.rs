@@ -11,9 +11,9 @@ use parking_lot::{Condvar, Mutex};
 
 use super::files::is_at;
 
-/// The file of a log, as the thread that syncs it sees it. Requests lock it only after a failed write.
+/// The file of a log, which the writer shares with the thread that syncs. Requests lock it only after a failed write.
 pub(super) struct SyncSlot {
-    /// The file. `None` after a failure, until the file was opened again.
+    /// The file. `None` after a failure, until the file has been opened again.
     file: Mutex<Option<Arc<File>>>,
     /// The time from which `begun_ms` counts.
     start: Instant,
@@ -50,7 +50,8 @@ impl SyncSlot {
         *self.file.lock() = file;
     }
 
-    /// Replaces the file by the one that `open` returns, while the thread that syncs does not check the path.
+    /// Replaces the file by the one that `open` returns. Keeps the slot locked while `open` runs. So the thread that syncs does not
+    /// report that the old file is no longer at its path.
     pub(super) fn replace(&self, open: impl FnOnce() -> io::Result<Arc<File>>) -> io::Result<Arc<File>> {
         let mut slot = self.file.lock();
         *slot = None;
@@ -126,7 +127,7 @@ impl SyncSlot {
     /// Checks that the file is still at its path. Syncs it if it has records that are not on disk.
     ///
     /// # Errors
-    /// Returns an error if the sync fails, or if the path is that of another file or of none.
+    /// Returns an error if the sync fails, or if another file or no file is at the path.
     fn sync(&self, path: &Path) -> io::Result<()> {
         self.begun_ms.store(self.now_ms(), Ordering::Release);
         let synced = self.sync_now(path);

@@ -71,7 +71,7 @@ impl World {
     }
 }
 
-/// Records a request, and waits until its record was written or refused.
+/// Records a request, and waits until its record has been written or refused.
 fn record(log: &AuditLog, members: &[u8]) -> bool {
     thread_local! {
         static RUNTIME: tokio::runtime::Runtime =
@@ -336,7 +336,7 @@ fn records_that_were_cut_off_are_named_if_the_last_one_was_noted() {
         let error = verify(&world.path(), Some(head)).unwrap_err();
         assert_eq!((error.kind(), error.number()), (AuditErrorKind::CutOff, left as u64 + 1));
     }
-    // A log that was written again as a whole has no fault in itself.
+    // A log that was rewritten as a whole has no fault in itself.
     fs::remove_file(world.path()).unwrap();
     world.run(7, u64::MAX);
     assert!(world.verify().is_ok());

@@ -10,8 +10,8 @@ use super::chain::{AuditHead, Line, hash_of};
 use super::event::Members;
 use super::files::{Torn, open_audit_files};
 
-/// The maximum length of a line in bytes. All lines of a log are shorter: a filter is longer than the body of its request by at
-/// most a constant factor.
+/// The maximum length of a line in bytes. All lines of a log are shorter: the note of a record takes at most 32 MiB, and the rest
+/// of a line is short.
 const MOST_LINE_BYTES: u64 = 64 << 20;
 
 /// The result of the verification of an audit log in which no fault was found.
@@ -26,7 +26,7 @@ pub struct AuditReport {
     pub files: usize,
     /// The number of parts of records that a crash or a full disk has left, each followed by a record that says so.
     pub torn: u64,
-    /// True if the log ends with a record about the end of a service. Otherwise the log is in use, the service was killed, or
+    /// True if the log ends with a record about the end of a service. If it is false, the log is in use, the service was killed, or
     /// records were removed from the end.
     pub is_closed: bool,
     /// True if the last file ends with a part of a record. The next start of a service writes a record about it.
@@ -40,8 +40,8 @@ pub enum AuditBeginning {
     /// Record 1. Any other beginning is a fault.
     #[default]
     Complete,
-    /// The first record of any file, because the files before it were moved away. A part of a file that is missing is still a
-    /// fault.
+    /// The first record of any file, because whole older files may have been moved away. A file whose first records are missing is
+    /// still a fault.
     OlderRemoved,
     /// The record with this number, which must be about the log itself.
     At(u64),
@@ -114,9 +114,8 @@ impl std::error::Error for AuditError {}
 
 /// Verifies an audit log and its rotated files.
 ///
-/// `expected` is a record that was noted earlier: the log must have it. Without it, records that were removed from the end are not
-/// detected, nor is a log whose records were all written again from some record on. `beginning` says which oldest records may be
-/// missing.
+/// `expected` is a record that was noted earlier: the log must contain it. Without `expected`, verification cannot detect that the
+/// last records were removed, or that they were rewritten with new hashes. `beginning` says which oldest records may be missing.
 ///
 /// ```
 /// use casefilter::service::{AuditBeginning, AuditErrorKind, AuditLog, AuditOptions, verify_audit_log};
@@ -159,10 +158,11 @@ struct Check {
     expected: Option<AuditHead>,
     beginning: AuditBeginning,
     first: u64,
-    /// The last record, and the record before it.
+    /// The last record.
     last: Option<AuditHead>,
+    /// The record before the last one.
     before: Option<AuditHead>,
-    /// The place of the last record.
+    /// The file and the line of the last record.
     last_place: String,
     torn: u64,
     is_closed: bool,
@@ -246,7 +246,8 @@ impl Check {
         }
     }
 
-    /// Returns true if a line is the next record. The first record of the oldest file contains the hash of the record before it.
+    /// Returns true if a line is the next record. The first record of a file contains the hash of the record before it. So the
+    /// oldest file can be checked even if the files before it were moved away.
     fn follows(&mut self, record: &Line<'_>, line: &[u8], is_after_torn: bool) -> bool {
         if self.last.is_none() {
             let members = Members::read(line);

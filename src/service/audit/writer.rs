@@ -14,14 +14,14 @@ use super::sync::{SyncSlot, removed};
 pub(super) struct Writer {
     path: PathBuf,
     rotate_bytes: u64,
-    /// The file. `None` after a failed write, until the file was opened again.
+    /// The file. `None` after a failed write, until the file has been opened again.
     file: Option<Open>,
     head: AuditHead,
     /// The file, for the thread that syncs it.
     slot: Arc<SyncSlot>,
     /// The size of the records that could not be written, in bytes. Before the log goes on, the disk must have room for them.
     failed_bytes: u64,
-    /// Lines that were not written yet. Empty between two calls.
+    /// Lines that have not been written yet. Empty between two calls.
     pending: Vec<u8>,
     /// For each of these lines, its end in `pending`, and its record.
     ends: Vec<(usize, AuditHead)>,
@@ -129,8 +129,8 @@ impl Writer {
         self.sync()
     }
 
-    /// Writes records with these members, many of them by one system call. Returns how many records, from the first one on, were
-    /// written completely, and the error that has prevented the other ones.
+    /// Writes records with these members, in order. One system call writes many records. If a record cannot be written, the later
+    /// ones are not written either. Returns the number of records that were written completely, and the error if there was one.
     pub(super) fn append_all<'m>(
         &mut self,
         records: impl Iterator<Item = &'m [u8]>,
@@ -278,7 +278,8 @@ impl Writer {
 
 /// The size of the parts of a line around its members, in bytes.
 const FRAME_BYTES: u64 = 128;
-/// More than the size of the record with which a rotation begins a new file, in bytes. A file with only this record is not rotated.
+/// An upper bound of the size of the record with which a rotation begins a new file, in bytes. A file with only this record is not
+/// rotated.
 const FIRST_RECORD_BYTES: u64 = 400;
 /// The maximum memory that is kept for the next line, in bytes.
 const MOST_KEPT_BYTES: usize = 64 << 10;

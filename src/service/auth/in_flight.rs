@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The number of bytes of a token that are in flight and are reserved in a budget.
+/// The number of bytes that all requests of a token have in flight. These bytes are reserved in budgets.
 #[derive(Default)]
 pub(in crate::service) struct InFlight(AtomicUsize);
 
@@ -29,8 +29,8 @@ impl RequestBytes {
     }
 
     /// Adds bytes of the request. Returns false, and adds nothing, if the token would then have more bytes in flight than it may
-    /// have. But if no other request of the token has bytes in flight, the bytes are always added. Otherwise a large request would
-    /// be refused at each attempt.
+    /// have. But if no other request of the token has bytes in flight, the bytes are always added. Without this exception, a large
+    /// request would be refused at each attempt.
     pub(in crate::service) fn add(&self, bytes: usize) -> bool {
         let own = self.own.load(Ordering::Relaxed);
         let added = self.of_token.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The rate limit of a token. Its state is the time at which the requests so far would have ended if they had come at the maximum
-/// rate.
+/// The rate limit of a token. At a maximum rate of n requests per second, each request occupies an interval of 1/n seconds, and the
+/// intervals do not overlap. The state is the end of the last interval.
 ///
 /// This is the generic cell rate algorithm, which has the effect of a bucket of permits that is filled at an even rate.
 #[derive(Default)]

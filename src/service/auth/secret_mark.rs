@@ -1,4 +1,5 @@
-//! A mark of a secret. With it, a long request checks that the secret of its signature is still valid.
+//! The mark of a secret: a value that identifies the secret without revealing it. With the mark, a long request checks that the
+//! secret of its signature is still valid.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;

@@ -63,8 +63,8 @@ impl<'t> SignatureCheck<'t> {
         check
     }
 
-    /// Returns true if the head names a known token, has a signature, and has a time within the window. Otherwise the request will
-    /// be rejected.
+    /// Returns true if the head names a known token, has a signature, and has a time within the window. If the result is false, the
+    /// request will be rejected.
     pub(in crate::service) fn can_be_valid(&self, now_s: i64) -> bool {
         self.fault(now_s).is_none()
     }

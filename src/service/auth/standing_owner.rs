@@ -18,7 +18,7 @@ pub(in crate::service) struct StandingOwner {
     start_bytes: usize,
 }
 
-/// The starts of the texts that are hashed. Raise the number at the end of a start when the form of the rest of its text changes.
+/// The prefixes of the texts that are hashed. Raise the number in a prefix when the form of the text after it changes.
 const OF_TOKEN: &str = "casefilter standing token 1\n";
 const OF_SCOPE: &str = "casefilter standing scope 1\n";
 

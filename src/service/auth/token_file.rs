@@ -382,8 +382,8 @@ impl TokenFile {
         self.tokens.get_mut(number)
     }
 
-    /// Removes the entry with this [name](Self::names), and returns it. All other tokens keep their names: an entry that was named
-    /// by its position gets its name as a member.
+    /// Removes the entry with this [name](Self::names), and returns it. All other tokens keep their names. If an entry has no
+    /// `name`, its position before the removal becomes its `name`.
     ///
     /// Returns `None` and removes nothing if the name is unknown, or if several tokens have it.
     ///

@@ -280,10 +280,12 @@ impl Tokens {
         Ok(Self { by_token, by_owner, unknown, rotates_until_s })
     }
 
-    /// Keeps the state of tokens that are also in `before`: used signatures, last use, rate, and permits for events. Keeps the
-    /// compiled filters of a token if its `fields`, `filter` and `clients` are the same. Keeps the permits of running requests,
-    /// unless the number of tokens changes between one and several. All tokens without `fields`, `filter` and `clients` share the
-    /// cache of such tokens in `before`. `self` and `before` must have been checked with the same catalogue and limits.
+    /// Keeps the state of tokens that are also in `before`: used signatures, last use, rate, bytes in flight, and permits for
+    /// events and earlier moments. Keeps the compiled filters of a token if its restrictions (`fields`, `filter` and `clients`) are
+    /// the same. Keeps the permits of running requests, unless only one of `self` and `before` has several tokens.
+    ///
+    /// Tokens without restrictions share one filter cache. If `before` has such tokens, their cache is kept. `self` and `before`
+    /// must have been checked with the same catalogue and limits.
     fn keeping(mut self, before: &Self) -> Self {
         // A token that is alone gets more permits.
         let is_share_equal = (self.len() > 1) == (before.len() > 1);
@@ -434,10 +436,10 @@ impl SharedTokens {
 }
 
 impl TokenUpdater {
-    /// Replaces all tokens. Requests that have begun end with the tokens with which they began. Returns the number of tokens.
+    /// Replaces all tokens. Requests that have already begun still use the earlier tokens. Returns the number of tokens in `file`.
     ///
     /// # Errors
-    /// Returns the error in the first invalid token. Then the service keeps its tokens.
+    /// Returns the error in the first invalid token. In that case, the service keeps its tokens.
     pub fn replace(&self, file: TokenFile) -> Result<usize, TokenError> {
         let _replacing = self.shared.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let tokens = Tokens::new(file, &self.catalog, &self.limits);
@@ -449,7 +451,7 @@ impl TokenUpdater {
         Ok(count)
     }
 
-    /// Records that changed tokens could not be read, for the metric `casefilter_token_file_failing`. The service keeps its tokens.
+    /// Notes that changed tokens could not be read, for the metric `casefilter_token_file_failing`. The service keeps its tokens.
     /// The next successful [`replace`](Self::replace) ends this state.
     pub fn note_failure(&self) {
         self.shared.fails.store(true, Ordering::Relaxed);

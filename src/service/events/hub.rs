@@ -39,8 +39,8 @@ pub(in crate::service) struct EventHub {
 struct Seen {
     /// The number of the last event that was seen.
     last: u64,
-    /// The number up to which events may not have been seen. Such events happened before the start, were removed before they were
-    /// read, or could not be read.
+    /// The thread possibly has not seen all events up to this number. Events that it has not seen happened before the start, were
+    /// removed before they were read, or could not be read.
     unknown: u64,
     /// The number of the last event of each token. The key is the part of a filter's owner that identifies the token, with its `:`.
     by_token: HashMap<String, u64>,
@@ -51,7 +51,7 @@ struct Seen {
 pub(super) enum Look {
     /// There may be events of the token.
     Read,
-    /// There are no events of the token up to this event.
+    /// The token has no new events up to the event number `last`.
     Nothing { last: u64 },
 }
 
@@ -62,7 +62,7 @@ pub(in crate::service) struct Listener {
 }
 
 impl EventHub {
-    /// Creates a hub that knows no event up to the event `last`.
+    /// Creates a hub whose thread begins after the event number `last`. The hub does not know which tokens have earlier events.
     pub(in crate::service) fn new(last: u64, options: &ServiceOptions) -> Self {
         let most_listeners = options.event_listeners.min(Semaphore::MAX_PERMITS);
         Self {
@@ -157,8 +157,8 @@ impl EventHub {
         self.wake();
     }
 
-    /// Notes that the events up to a number cannot be read at the moment. Each request then reads the events after its own number
-    /// itself. So a request fails only if it needs an event that cannot be read.
+    /// Notes that the thread cannot read the events up to a number at the moment. Each waiting request then tries to read the
+    /// events that it needs. So a request fails only if it needs an event that cannot be read.
     fn leave_to_readers(&self, up_to: u64) {
         let mut seen = self.lock();
         if up_to > seen.unknown {
@@ -229,7 +229,7 @@ fn pause(time: Duration, goes_on: &dyn Fn() -> bool) {
     }
 }
 
-/// Logs the first of several failures.
+/// Logs a failure, unless the previous read failed, too. `fails` says if the previous read failed, and is updated.
 fn log_failure(failure: Option<&StoreError>, fails: &mut bool) {
     if let (Some(failure), false) = (failure, *fails) {
         let cause = failure.to_string();

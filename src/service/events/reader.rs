@@ -21,7 +21,7 @@ use crate::store::{OwnedEvents, StoreError};
 /// file.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// The reason why a request has stopped waiting. `last` is the number of the last event that need not be read again.
+/// The reason why a request has stopped waiting. The token has no unread events up to the event number `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::service) enum Waited {
     /// There may be events of the token.
@@ -90,7 +90,7 @@ impl ServiceState {
         self.read_page_part(read).await
     }
 
-    /// Returns the number of the last event, after which a client of a token can begin.
+    /// Returns the number of the last event. A client of the token can begin to read events after this event.
     ///
     /// # Errors
     /// Returns an error with status 503 if filters of the token are still stored under other restrictions. Returns an error if the

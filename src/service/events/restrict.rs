@@ -5,9 +5,9 @@
 //! for example because it names a field that is hidden now. Its filter then selects no case until the body compiles again. At the
 //! start, each body is compiled, because the service may have other options than before, such as `--extended`.
 //!
-//! Each transaction that exchanges filters creates one event that marks its place among the events. Events before this mark were
-//! created by the old filters. The new filters create no events for the cases that they select already. So a client that has not
-//! read beyond the mark gets 410, and begins again. Until the exchange, requests for the events of the token get 503.
+//! Each transaction that replaces filters also creates one event, the mark of the change. Events before the mark were created by
+//! the old filters. The new filters create no events for the cases that they select already. So a client that has not read beyond
+//! the mark gets 410, and begins again. Until the filters have been replaced, requests for the events of the token get 503.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::store::{Exchange, NewOwnedFilter, OwnedFilter, Store};
 /// The time between two attempts, if the file cannot be read or written.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The maximum number of filters that one transaction exchanges.
+/// The maximum number of filters that one transaction replaces.
 const EXCHANGED_AT_ONCE: usize = 64;
 
 impl ServiceState {
@@ -69,8 +69,8 @@ impl ServiceState {
         }
     }
 
-    /// Compiles the outdated filters of a token again, and stores the results in their place. If there are none, other writes do
-    /// not wait. Returns false if the token has changed in the meantime. In that case, its filters were not compared.
+    /// Compiles the outdated filters of a token again, and replaces them by the results. Waits for its turn to write only if there
+    /// are such filters. Returns false if the token has changed in the meantime. In that case, no filter was replaced.
     async fn restrict(self: &Arc<Self>, token: Arc<AppToken>, checks_bodies: bool) -> Result<bool, Failure> {
         let own = Arc::clone(&token);
         let is_outdated = move |shared: &Self| {
@@ -114,8 +114,8 @@ fn outdated(store: &Store, token: &AppToken) -> Result<Vec<(OwnedFilter, NewOwne
     Ok(found)
 }
 
-/// Compiles the outdated filters of a token again, and stores the results in their place. The caller has the write lock. Returns
-/// false if the token has changed again.
+/// Compiles the outdated filters of a token again, and replaces them by the results. The caller has the write lock. Returns false
+/// if the token has changed again.
 fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
     let present = shared.tokens.load();
     if present.find(&token.text).0.is_none_or(|present| present.owner != token.owner) {
@@ -127,7 +127,8 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
         return Ok(true);
     }
     let count = outdated.len();
-    // Each filter has the restrictions of the token in it, which may be long, so that all of them may not fit into memory.
+    // Each filter contains the restrictions of the token, which may be long. So the memory is possibly too small for all filters at
+    // once.
     while !outdated.is_empty() {
         let part = outdated.split_off(outdated.len().saturating_sub(EXCHANGED_AT_ONCE));
         let (removed, inserted): (Vec<_>, Vec<_>) = part.into_iter().unzip();

@@ -54,7 +54,8 @@ pub(in crate::service) struct NewStream {
 struct Teller {
     stream: NewStream,
     signal: watch::Receiver<u64>,
-    /// The last event number that was sent to the client, from which it would continue.
+    /// The last event number that was sent to the client. When the client connects again, it continues after this event. `None`
+    /// before the first piece.
     told: Option<u64>,
     _listener: Listener,
 }
@@ -131,7 +132,8 @@ impl Teller {
         }
     }
 
-    /// Returns a piece without events. If events of other tokens have happened, it has the number that the client continues from.
+    /// Returns a piece without events. If events of other tokens have happened since the previous piece, the new piece contains the
+    /// number of the last one. When the client connects again, it continues after that event.
     fn heartbeat(&mut self) -> Bytes {
         if self.told == Some(self.stream.after) {
             return Bytes::from_static(b":\n\n");

@@ -12,8 +12,8 @@ use super::connection::Server;
 use super::peers::{Client, ClientAddress, Peer};
 use super::places::{Counted, NoPlace};
 
-/// The maximum number of connections over a limit that get a 503 response at the same time. Further connections stay in the accept
-/// queue. But those of a peer over its own limit are closed immediately.
+/// The maximum number of simultaneous connections that are over a limit and get a 503 response. Further connections stay in the
+/// accept queue. But if a peer is over its own limit, its further connections are closed immediately.
 const MAX_REJECTING: usize = 64;
 
 /// Accepts connections. Serves each connection in a separate task. Runs until the future is dropped.

@@ -42,7 +42,7 @@ pub(super) fn follow(shared: &Arc<ServiceState>) -> Reading {
 }
 
 /// A thread that reads columns or events. It ends soon after this value is dropped, for example because the host has dropped the
-/// future of the service. Otherwise, the thread would keep the store open.
+/// future of the service. If the thread did not end, it would keep the store open.
 #[derive(Default)]
 pub(super) struct Reading {
     is_over: Arc<AtomicBool>,

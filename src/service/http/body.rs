@@ -21,7 +21,7 @@ use crate::service::options::ServiceOptions;
 
 /// A complete body whose signature is not verified yet.
 ///
-/// Its beginning is in a temporary file if it was larger than the allowance.
+/// If the body is larger than the allowance, its beginning is in a temporary file.
 pub(in crate::service) struct Received {
     spooled: SpooledBody,
     /// The bytes of the body after the bytes in the file.
@@ -38,11 +38,12 @@ pub(in crate::service) struct Buffered {
 pub(in crate::service) struct Keeping {
     /// False for a request that will be rejected. The bytes of its body are dropped when they arrive.
     ///
-    /// The request still gets 503 if keeping its body would get 503. So the response does not reveal which tokens exist.
+    /// If the request would get 503 with this set to true, it also gets 503 with false. So the response does not reveal which
+    /// tokens exist.
     pub(in crate::service) is_kept: bool,
     /// The maximum number of bytes that are kept in memory. The last frame of the body is kept in addition.
     pub(in crate::service) allowance: usize,
-    /// The place of all other bytes.
+    /// The temporary file for all other bytes.
     pub(in crate::service) spooled: SpooledBody,
 }
 

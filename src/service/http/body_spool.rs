@@ -119,8 +119,9 @@ impl SpooledBody {
         file.map_or(0, |file| file.len)
     }
 
-    /// Returns the error that [`write`](Self::write) of `bytes` bytes in total would return now, without writing. The service calls
-    /// it for a request that it will reject later. Such a request must get the same errors as other requests.
+    /// Checks if a body of `bytes` bytes could be written now. Returns the error that [`write`](Self::write) would return, but
+    /// writes nothing. The service calls this for a request that it will reject later. Such a request must get the same errors as
+    /// other requests.
     ///
     /// # Errors
     /// Returns 503 if the share of the account is used up, or if files cannot be written.

@@ -17,9 +17,10 @@ pub(in crate::service) struct Account {
 
 /// A limit on the total number of bytes that all requests reserve at the same time.
 ///
-/// An account may reserve at most as many bytes as remain free afterwards, so at most half of the capacity. All accounts of a token
-/// together, or of a peer together, may reserve at most twice the free bytes, so at most two thirds. A verified token is one
-/// account without a peer, so it gets at most half.
+/// After a reservation, the account may have at most as many bytes as are still free. So it gets at most half of the capacity. All
+/// accounts of the token together may have at most twice the bytes that are still free. So they get at most two thirds of the
+/// capacity. The same holds for all accounts of the peer together. A verified token is one account without a peer, so it gets at
+/// most half.
 pub(in crate::service) struct Budget {
     capacity: usize,
     reserved: Mutex<Reserved>,

@@ -36,8 +36,8 @@ const CONNECTED: u8 = 1;
 const INPUT_ENDED: u8 = 2;
 const FAILED: u8 = 3;
 
-/// The state of the client of one connection. The stream and the current request share it. Without a state, by default, the client
-/// never counts as disconnected.
+/// The state of the client of one connection. The stream and the current request share it. In the default value, `state` is `None`:
+/// the client never counts as disconnected.
 #[derive(Clone, Default)]
 pub(in crate::service) struct ClientWatch {
     state: Option<Arc<AtomicU8>>,
@@ -161,8 +161,8 @@ mod tests {
     use super::*;
 
     /// Returns the delay after which a client counts as disconnected. Returns `None` if the client still counts as connected after
-    /// two seconds. `leave` closes or keeps the client's connection. Before that, the service sends the client one byte, which the
-    /// client does not read.
+    /// two seconds. The service first sends the client one byte, which the client does not read. Then `leave` closes or keeps the
+    /// client's connection.
     fn gone_after(
         leave: impl FnOnce(std::net::TcpStream) -> Option<std::net::TcpStream>,
     ) -> Option<Duration> {

@@ -27,7 +27,7 @@ impl Closing {
 }
 
 impl OpenConnection {
-    /// Waits until the connection is asked to close. Also returns after the service was dropped.
+    /// Waits until the connection is asked to close. Also returns if the service has been dropped.
     pub(in crate::service) async fn asked_to_close(&mut self) {
         let _ = self.0.wait_for(|is_asked| *is_asked).await;
     }

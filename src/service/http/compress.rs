@@ -2,7 +2,7 @@
 //!
 //! A small body is compressed at once. A larger one is compressed piece by piece, when the connection needs a piece. Its pieces are
 //! compressed on blocking threads, and only a few at the same time. The memory of the uncompressed body stays reserved until its
-//! last piece was compressed.
+//! last piece has been compressed.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -84,7 +84,7 @@ impl Compressor {
         Ok(response)
     }
 
-    /// Returns the place of an encoder, if one is free for the account.
+    /// Reserves an encoder, if one is free for the account.
     fn place(&self, account: Account) -> Option<Arc<Reservation>> {
         let mut place = self.encoders.reserve(account);
         place.grow(1).then(|| Arc::new(place))
@@ -164,7 +164,7 @@ fn is_compressible(response: &Response) -> bool {
     is_json && !response.headers().contains_key(header::CONTENT_ENCODING)
 }
 
-/// Returns true for a body that is compressed at once, without a place for its encoder.
+/// Returns true for a body that is compressed at once, without a reserved encoder.
 fn is_inline(response: &Response) -> bool {
     response.body().size_hint().exact().is_some_and(|bytes| bytes <= INLINE_BYTES as u64)
 }
@@ -178,7 +178,7 @@ fn overloaded(mut response: Response) -> Response {
     response
 }
 
-/// Ends the deadline of a response that is compressed in pieces.
+/// A guard of a response that is compressed in pieces. Dropping it marks the response as [complete](ResponseDeadline::end).
 struct End(Option<ResponseDeadline>);
 
 impl Drop for End {
@@ -243,7 +243,7 @@ impl Encoder {
 /// A response body that compresses the pieces of another body.
 struct Compressed {
     body: Body,
-    /// The part of the last frame of `body` that was not compressed yet.
+    /// The part of the last frame of `body` that has not been compressed yet.
     frame: Bytes,
     state: State,
     threads: Arc<Semaphore>,

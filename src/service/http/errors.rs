@@ -131,7 +131,7 @@ impl Failure {
         Self { cause: Some(cause.into().into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
-    /// Returns 500 for an answer that needs `needed` bytes of memory, of which a token can never get more than `most`.
+    /// Creates a 500 error for an answer that needs `needed` bytes of memory. A token can never get more than `most` bytes.
     pub(in crate::service) fn records_too_large(needed: usize, most: usize) -> Self {
         let description = "the records of the applicant are larger than this service can answer with; the log says what to change";
         let cause = format!(
@@ -142,7 +142,7 @@ impl Failure {
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::RECORDS_TOO_LARGE) }
     }
 
-    /// Returns 503 for a body whose temporary file cannot be written or read.
+    /// Creates a 503 error for a body whose temporary file cannot be written or read.
     pub(in crate::service) fn unspooled(cause: String) -> Self {
         let description = "the service cannot keep a body of this size at the moment, try again later or send a smaller one";
         let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
@@ -228,7 +228,7 @@ impl Failure {
         self.code == error_codes::BODY_SPOOL
     }
 
-    /// Returns 507 for a temporary file of an import that cannot be written or read.
+    /// Creates a 507 error for a temporary file of an import that cannot be written or read.
     #[cfg(unix)]
     pub(in crate::service) fn temporary_file(description: String) -> Self {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, description).typed(StoreErrorKind::TemporaryFile.code())

@@ -39,8 +39,11 @@ async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     ready(&shared).await.unwrap_or_else(Failure::into_response)
 }
 
-/// Returns the response of `/readyz`: status 503 during a shutdown, while requests cannot be recorded in the audit log, and while
-/// the source of cases does not respond, otherwise 200.
+/// Returns the response of `/readyz`, with status 200.
+///
+/// # Errors
+/// Returns an error with status 503 if the service is shutting down, if it cannot record requests, or if the source of cases does
+/// not respond.
 pub(super) async fn ready(shared: &ServiceState) -> Result<Response, Failure> {
     let why = if shared.is_draining() {
         "the service is shutting down"

@@ -6,9 +6,9 @@
 //!
 //! - A connection without a request is asked to close after the read timeout, which also bounds its preface. It is closed soon
 //!   after.
-//! - A piece of a response that was not sent before its deadline closes the connection. A client delays a piece by not reading, or
-//!   by not opening its window.
-//! - The first request of a connection uses its [place](super::places), and each further one at the same time needs a place of its
+//! - If a piece of a response has not been sent before its deadline, the connection is closed. A client delays a piece by not
+//!   reading, or by not opening its window.
+//! - The first request of a connection uses its [place](super::places), and each further simultaneous request needs a place of its
 //!   own.
 
 use std::convert::Infallible;
@@ -43,11 +43,11 @@ const HEAD_BYTES: u32 = 64 << 10;
 /// The maximum number of headers of a request, as for HTTP/1.1.
 const MOST_HEADERS: usize = 100;
 
-/// The maximum number of bytes of request bodies that have arrived but were not read yet: of a stream, and of a connection.
+/// The maximum number of bytes of request bodies that have arrived but have not been read yet: of a stream, and of a connection.
 const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 128 << 10;
 
-/// The number of unsent bytes of a response at which `h2` takes no further piece, until earlier ones were sent.
+/// The number of unsent bytes of a response at which `h2` takes no further piece, until earlier ones have been sent.
 const SEND_BYTES: usize = 64 << 10;
 
 /// The maximum number of streams that a client has reset before the service has read their heads. More of them end the connection.
@@ -56,7 +56,7 @@ const MOST_PENDING_RESETS: usize = 20;
 /// The maximum number of streams that `h2` resets because the client has broken the protocol. More of them end the connection.
 const MOST_ERRORS: usize = 1024;
 
-/// The time after which a connection without a request is closed, once it was asked to close.
+/// The time after which a connection without a request is closed, once it has been asked to close.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A connection.

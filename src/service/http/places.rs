@@ -1,8 +1,8 @@
 //! The places of the public port: the limits on open connections, of the service and of each peer.
 //!
-//! A connection has one place, and may use it for one request at a time. On an HTTP/2 connection, each further request at the same
-//! time takes a place like a connection. So all limits that are divided by the number of connections hold for requests of HTTP/2,
-//! too.
+//! A connection has one place, and may use it for one request at a time. On an HTTP/2 connection, each further simultaneous request
+//! takes a place of its own, as if it were a connection. So there are at most as many simultaneous requests as places. Therefore,
+//! the memory that is divided equally among the connections has a share for each request.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,7 +29,8 @@ pub(super) struct Place {
 pub(super) enum NoPlace {
     /// The peer has reached its limit.
     OfPeer,
-    /// The service has reached its limit. The peer keeps its place meanwhile.
+    /// The service has reached its limit. Until this value is dropped, the connection or request still counts towards the limit of
+    /// its peer.
     OfService { _of_peer: PeerPermit },
 }
 
@@ -52,7 +53,8 @@ impl Places {
     }
 }
 
-/// A connection, or a further request on one, that the metrics count as an open connection until this value is dropped.
+/// A guard for a connection, or for a further simultaneous request on an HTTP/2 connection. Until it is dropped, the metrics count
+/// one more open connection.
 pub(super) struct Counted(Arc<ServiceState>);
 
 impl Counted {

@@ -55,7 +55,7 @@ pub(in crate::service) struct Caller {
     pub(in crate::service) token: Option<Arc<AppToken>>,
     /// The bytes of the request that are in flight, if its signature is verified.
     pub(in crate::service) in_flight: Option<Arc<RequestBytes>>,
-    /// The note for the audit log, if the service has one.
+    /// The note for the audit log. `None` if the service has no audit log.
     pub(in crate::service) note: Option<Arc<Note>>,
 }
 
@@ -88,7 +88,8 @@ impl<'s> RequestLog<'s> {
         response.headers().contains_key(CORRELATION_ID)
     }
 
-    /// Counts and logs the request, after its record was written. Returns its response, to which the correlation id was added.
+    /// Writes the audit record of the request. Then counts and logs the request, and returns its response with the correlation id.
+    /// If the record cannot be written, the response is a 503 error.
     pub(in crate::service) async fn end(mut self, result: Result<Response, Failure>) -> Response {
         let mut cause = None;
         let mut response = result.unwrap_or_else(|failure| {

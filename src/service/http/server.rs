@@ -55,7 +55,8 @@ const FINAL_ACCEPT: Duration = Duration::from_millis(5);
 /// The time for which connections without a request stay open on shutdown. A request may have arrived that has not been read yet.
 const IDLE_GRACE: Duration = Duration::from_millis(250);
 
-/// The time for which a shutdown waits for the records of changes that have outlasted the grace period.
+/// The time for which a shutdown waits for the audit records of writes. These writes were still running at the end of the grace
+/// period.
 const RECORD_GRACE: Duration = Duration::from_millis(250);
 
 impl Service {
@@ -294,7 +295,7 @@ impl Service {
     }
 }
 
-/// Begins to drain when it is dropped, for example because the host has dropped the future of the service. Otherwise, streams of
+/// Begins to drain when it is dropped, for example because the host has dropped the future of the service. Without this, streams of
 /// events would keep their connections and the store open.
 struct DrainOnDrop(Arc<ServiceState>);
 

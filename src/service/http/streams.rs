@@ -3,7 +3,7 @@
 //! hyper hands a piece of a response to the crate `h2`, which keeps it until the windows of the client and the socket have room.
 //! Then nothing else knows of the piece, and the future of its request may have ended. So each [`Piece`] notes when it is dropped.
 //! `h2` drops it when it has given the last byte to the stream of the connection. A request ends when all pieces of its response
-//! were dropped. The stream of the connection has a time limit of its own for the bytes that wait in it.
+//! have been dropped. The stream of the connection has a time limit of its own for the bytes that wait in it.
 
 use std::collections::BTreeSet;
 use std::io::IoSlice;
@@ -24,7 +24,7 @@ use super::write_timeout::ResponseDeadline;
 pub(super) struct Streams(Mutex<State>);
 
 struct State {
-    /// The number of requests whose response was not sent completely.
+    /// The number of requests whose response has not been sent completely yet.
     requests: usize,
     /// The time at which the last request ended, or the connection began. Used only while there is no request.
     idle_since: Instant,
@@ -32,7 +32,7 @@ struct State {
     end: Option<Instant>,
     /// True if a request uses the place of the connection.
     has_taken_place: bool,
-    /// The deadlines of the pieces that were not sent yet, each with the number of the piece.
+    /// The deadlines of the pieces that have not been sent yet, each with the number of the piece.
     unsent: BTreeSet<(Instant, u64)>,
     /// The number of all pieces so far.
     pieces: u64,
@@ -43,7 +43,7 @@ struct State {
 pub(super) enum Due {
     /// A piece was not sent before its deadline.
     Late,
-    /// There was no request for the given time.
+    /// There has been no request for the given time.
     Idle,
     /// Nothing before this time.
     At(Instant),
@@ -59,7 +59,7 @@ pub(super) enum RequestPlace {
     Missing,
 }
 
-/// A request, from its head until its response was sent.
+/// A request, from its head until its response has been sent.
 pub(in crate::service) struct OpenRequest {
     streams: Arc<Streams>,
     place: RequestPlace,
@@ -106,7 +106,8 @@ impl Streams {
         self.lock().end = end;
     }
 
-    /// Returns what is due. The connection may be without a request for at most `timeout`, counted from `since` at the earliest.
+    /// Returns the action that is due. The connection may be without a request for at most `timeout`. This time starts at the end
+    /// of the last request, or at `since` if that is later.
     pub(super) fn due(&self, now: Instant, since: Instant, timeout: Duration) -> Due {
         let state = self.lock();
         let late = state.unsent.first().map(|(deadline, _)| *deadline);
@@ -184,7 +185,7 @@ impl hyper::body::Body for SentBody {
     }
 }
 
-/// A piece of a response. It is dropped when it was sent, or when its stream has ended.
+/// A piece of a response. It is dropped when it has been sent, or when its stream has ended.
 pub(super) struct Piece {
     bytes: Bytes,
     request: Arc<OpenRequest>,

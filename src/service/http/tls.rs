@@ -56,7 +56,7 @@ impl Tls {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use casefilter::service::Tls;
     /// let tls = Tls::from_pem(&std::fs::read("cert.pem")?, &std::fs::read("key.pem")?)?;
-    /// // `service.with_tls(tls.clone())` runs. The files have changed:
+    /// // A service that was built by `service.with_tls(tls.clone())` is running, and the files have changed:
     /// if let Err(error) = tls.replace(&std::fs::read("cert.pem")?, &std::fs::read("key.pem")?) {
     ///     eprintln!("the service keeps its certificate: {error}");
     /// }

@@ -21,8 +21,8 @@ use crate::store::{AsOf, OldLimit, ParseAsOfError, StoreError, StoreSnapshot};
 /// The name of the parameter.
 pub(super) const AS_OF: &str = "asOf";
 
-/// The maximum number of documents that a search reads because they were replaced or deleted since its moment. Their columns take
-/// memory while the search runs.
+/// The maximum number of replaced or deleted documents that a search as of an earlier moment reads. Their columns take memory while
+/// the search runs.
 const MOST_OLD_DOCUMENTS: usize = 1_000_000;
 /// The maximum length of the texts of these documents, in bytes.
 const MOST_OLD_BYTES: usize = 1 << 30;
@@ -32,7 +32,7 @@ pub(in crate::service) fn old_limit() -> OldLimit {
     OldLimit { most: Some(MOST_OLD_DOCUMENTS), most_bytes: Some(MOST_OLD_BYTES), guard: None }
 }
 
-/// The longest time for which a search waits for another one as of an earlier moment.
+/// The maximum time that a search as of a moment waits until other such searches have ended.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 const BUSY: &str = "another search as of an earlier moment is still running, try again in a moment";

@@ -69,13 +69,14 @@ pub(in crate::service) struct Call {
     pub(in crate::service) in_flight: Arc<RequestBytes>,
     /// True if the request is signed with the previous secret of the token.
     pub(in crate::service) is_previous: bool,
-    /// The id in the path: of an applicant, or the name of a standing filter. Empty if the path of the endpoint has no id.
+    /// The id in the path: the id of an applicant, or the name of a standing filter. Empty if the path of the endpoint has no id.
     pub(in crate::service) path_id: String,
     pub(in crate::service) query: Option<String>,
     pub(in crate::service) body: Bytes,
-    /// The deadline for sending the response. For a response in chunks, the response body starts it.
+    /// The deadline for sending the response. If the response is sent in chunks, the deadline starts when the response body is
+    /// created.
     pub(in crate::service) deadline: ResponseDeadline,
-    /// The note for the audit log, if the service has one.
+    /// The note for the audit log. `None` if the service has no audit log.
     pub(in crate::service) note: Option<Arc<Note>>,
     /// The value of `Last-Event-ID`, which clients of server-sent events send when they connect again.
     pub(in crate::service) last_event_id: Option<String>,
@@ -98,7 +99,7 @@ impl Endpoint {
         self.path.contains(APPLICANT)
     }
 
-    /// Returns true if the path of the endpoint has an id: of an applicant or of a standing filter.
+    /// Returns true if the path of the endpoint has an id: the id of an applicant, or the name of a standing filter.
     pub(in crate::service) fn has_id(&self) -> bool {
         IDS.iter().any(|id| self.path.contains(id))
     }
@@ -117,5 +118,5 @@ impl Endpoint {
 
 const APPLICANT: &str = "{applicantId}";
 
-/// The ids that a path may have.
+/// The placeholders for ids in the paths of endpoints. A path has at most one of them.
 const IDS: [&str; 2] = [APPLICANT, "{name}"];

@@ -1,4 +1,5 @@
-//! The endpoints of the events of a token's standing filters: the events after a number, and a stream of events.
+//! The endpoints for the events of a token's standing filters. One endpoint returns the events after a given event number. The
+//! other returns a stream of events.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -61,8 +62,8 @@ const DEFAULT_EVENTS: u64 = 100;
 /// The maximum of `wait`, in seconds.
 const MOST_WAIT_S: u64 = 60;
 
-/// Answers with the events of the token's standing filters after an event. If there are none, waits for at most the time in `wait`.
-/// Without `after`, answers only with the number of the last event.
+/// Answers with the token's events that have greater numbers than the parameter `after`. If there are no such events, waits for
+/// one, but at most for the time in the parameter `wait`. Without `after`, answers only with the number of the last event.
 async fn events(shared: Arc<ServiceState>, call: Call) -> Result<Response, Failure> {
     shared.check_standing()?;
     let query = Query::parse(call.query.as_deref().unwrap_or_default(), None)?;
@@ -121,7 +122,7 @@ async fn read(
     }
 }
 
-/// Returns the response with these events. A client goes on after the event `last`.
+/// Returns the response with these events. `last` is the number that the client gives as `after` in its next request.
 fn answer(shared: &ServiceState, call: &Call, events: &[Event], last: u64) -> Result<Response, Failure> {
     let mut reservation = shared.outgoing.reserve(&call.token, &call.in_flight);
     let mut text = "{\"events\":[".to_owned();

@@ -1,4 +1,5 @@
-//! The endpoint of counts by value (beside operation 1, cases by filters): counts the values of fields in the selected cases.
+//! The endpoint of counts by value: counts the values of fields in the selected cases. It selects cases like operation 1 (cases by
+//! filters), but is not part of the interface document.
 
 use std::sync::Arc;
 

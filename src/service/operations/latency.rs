@@ -20,8 +20,8 @@ const FAST_BODY_BYTES: usize = 4 << 10;
 /// same.
 pub(in crate::service) struct LatencyTracker {
     hasher: foldhash::quality::RandomState,
-    /// A latency for each [`Slot`], in microseconds. It is on the same side of [`FAST`] as the last latency, but may come from an
-    /// earlier search.
+    /// A latency for each [`Slot`], in microseconds. It is replaced only if the new latency is on the other side of [`FAST`]. So it
+    /// may come from a search before the last one.
     last: Box<[AtomicU32]>,
 }
 

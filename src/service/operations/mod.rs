@@ -5,8 +5,9 @@
 //! the number of operations in `tests/service/answers.rs`. Tests require of each operation in `../openapi.json`: all status codes,
 //! an example, and the sentence `Permission: …`.
 //!
-//! Tests are in `tests/service/answers.rs`, and take the path from `tests/service/server.rs`. A path can have one id,
-//! `{applicantId}` or `{name}`. For another id, also change `endpoint.rs`.
+//! Test the endpoint in `tests/service/answers.rs`. Add its path as a constant or a function to `tests/service/server.rs`, from
+//! which the tests take all paths. A path can have one id, `{applicantId}` or `{name}`. For an id with another name, also change
+//! `endpoint.rs`.
 
 mod aml_case;
 pub(in crate::service) mod as_of;

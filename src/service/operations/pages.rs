@@ -67,8 +67,8 @@ pub(super) struct NewPage<'r> {
 }
 
 impl NewPage<'_> {
-    /// Searches the store, or its cases at a moment, and reads the page or its start. Also returns the number of rows that the
-    /// search examined.
+    /// Searches the current cases of the store or, if `moment` is given, the cases as of this earlier moment. Reads the page, or
+    /// the start of a long page. Also returns the number of rows that the search examined.
     pub(super) fn begin(
         &self,
         store: &Store,
@@ -103,7 +103,7 @@ impl NewPage<'_> {
         Ok((Found::Begun { first, rest }, examined))
     }
 
-    /// Reads the rest of a page that was begun. `reservation` grows to the size of the page.
+    /// Reads the rest of a page whose start was read. `reservation` grows to the size of the page.
     pub(super) fn finish(
         &self,
         store: &Store,
@@ -187,8 +187,8 @@ impl Rest {
         self.token.projection.as_ref()
     }
 
-    /// Returns the size of the response text without the documents of the rest. `first_bytes` is the length of the text that was
-    /// already read.
+    /// Returns the size of the response text without the documents that have not been read yet. `first_bytes` is the length of the
+    /// text that was already read.
     pub(super) fn size(&self, first_bytes: usize) -> Size {
         let bytes = first_bytes.saturating_add(self.end.len());
         Size { bytes, largest: 0, frame: self.frame, next: self.next, is_over: false }
@@ -228,7 +228,7 @@ impl Rest {
     }
 }
 
-/// Returns the error for a page that exceeds the size limit with the item at `index`.
+/// Returns the error for a page that exceeds the size limit. `index` is the index of the first item that does not fit.
 pub(super) fn too_large(index: usize, max_bytes: usize) -> Failure {
     let found = format!("a page that exceeds {max_bytes} bytes at `list.items[{index}]`");
     let expected = format!("a smaller page, such as {}", quote(&format!("limit={index}")));

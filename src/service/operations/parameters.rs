@@ -10,7 +10,8 @@ pub(in crate::service) struct Parameters {
     pub(in crate::service) unsupported: Option<Unsupported>,
 }
 
-/// A parameter that other services support, and an error text that describes the replacement here.
+/// A parameter that only other services support. `expected` is the part of the error text that says how a client of this service
+/// gets the same effect.
 pub(in crate::service) struct Unsupported {
     pub(in crate::service) name: &'static str,
     pub(in crate::service) expected: &'static str,

@@ -52,7 +52,7 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
     let slot = shared.latency.slot(call.token.address(), call.query.as_deref(), &call.body);
     // After a failed write, a read may have to reopen the file, which blocks the thread.
     let is_fast = shared.source.is_in_memory() && shared.latency.was_fast(slot) && !shared.writes_fail();
-    // The cases of a moment have columns that are made for one search.
+    // A search as of an earlier moment makes columns that no other search uses, which takes time.
     let is_fast = is_fast && !as_of::has_moment(call.query.as_deref());
     let turn = as_of::turn(&shared, &call.token, call.query.as_deref()).await?;
     let (token, deadline) = (Arc::clone(&call.token), call.deadline.clone());
@@ -171,7 +171,7 @@ impl<'q> Query<'q> {
         SearchParams::new().offset(offset).limit(limit).order(order).count(count).cursor(cursor).after(after)
     }
 
-    /// Returns the moment whose cases are searched, as text.
+    /// Returns the moment as of which cases are searched, as text.
     fn as_of(&self) -> Option<String> {
         self.values.last().and_then(Option::as_deref).map(str::to_owned)
     }

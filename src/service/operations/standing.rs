@@ -1,5 +1,5 @@
 //! The endpoints that store, show, list and remove the standing filters of a token. They also check the limits on the number and
-//! the bytes of its filters.
+//! the total size of its filters.
 
 use axum::http::StatusCode;
 use axum::routing::MethodFilter;
@@ -18,11 +18,12 @@ use crate::service::state::ServiceState;
 use crate::standing::StandingFilter;
 use crate::store::{Exchange, NewOwnedFilter, OwnedFilter, StoreError, StoreErrorKind};
 
-/// The path of the list, and of a filter.
+/// The path of the list of filters.
 const ALL: &str = "/resources/api/caseManagement/v2/cases/standingFilters";
+/// The path of one filter.
 const ONE: &str = "/resources/api/caseManagement/v2/cases/standingFilters/{name}";
 
-/// The query parameter with the fields whose changes are of interest.
+/// The query parameter that lists the fields whose changes give events.
 const FIELDS: &str = "fields";
 
 const fn endpoint(
@@ -104,7 +105,7 @@ fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, 
     if let Some(note) = &call.note {
         note.stored(&filter, &names(standing.fields(), catalog));
     }
-    // Otherwise, the filter would be stored under restrictions that are not those of the token any more.
+    // Without this check, the filter would be stored under restrictions that are not those of the token any more.
     if !shared.is_in_force(&call.signer()) {
         let description =
             "the token has changed while the request waited, try again in a moment; nothing was changed";
@@ -134,7 +135,7 @@ fn put(shared: &ServiceState, call: &Call, _: &mut Room<'_>) -> Result<Vec<u8>, 
     to_json(&Put { name, replaced })
 }
 
-/// Checks that a token may have a further filter beside its other filters.
+/// Checks that a token may have a new filter in addition to its other filters.
 fn check_room(shared: &ServiceState, others: &[OwnedFilter], new_bytes: usize) -> Result<(), Errors> {
     let refused = |found: String, expected: String| {
         Err(Errors::from(Error::new(ErrorKind::TooManyFilters, 0, found, expected)))
@@ -152,7 +153,7 @@ fn check_room(shared: &ServiceState, others: &[OwnedFilter], new_bytes: usize) -
     Ok(())
 }
 
-/// Returns the fields that are named, with commas between them, in the query parameter `fields`.
+/// Returns the fields that the query parameter `fields` names, separated by commas.
 fn fields(call: &Call, catalog: &Catalog) -> Result<Vec<FieldId>, Errors> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     let query = call.query.as_deref().unwrap_or_default();
@@ -196,8 +197,8 @@ fn list(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u
     to_json(&List { filters: stored.iter().map(|own| shown(own, call)).collect() })
 }
 
-/// Reads the filters of a token, with the bodies of the filters whose names `has_body` accepts. First reserves memory for three
-/// times these bodies: as they are stored, parsed, and in the response.
+/// Reads the filters of a token. Reads the body of a filter only if `has_body` returns true for the filter's name. First reserves
+/// memory for three copies of these bodies: the stored text, the parsed form, and the text in the response.
 fn stored(
     shared: &ServiceState,
     call: &Call,

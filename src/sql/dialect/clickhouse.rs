@@ -47,10 +47,10 @@ fn push_string(text: &str, quote: char, out: &mut String) {
 }
 
 /// Returns SQL to write before and after a set of elements. The complete expression is the list of those entries of `entries` whose
-/// `_count` passes the test. `_count` is 1 for an element that is not in the set, and greater for any other.
+/// `_count` passes the test. `_count` is 1 if the element of the entry is not in the set, and greater if it is.
 ///
-/// `entries` has an entry for each element in `own`. For `_count`, the set is appended to the elements. The occurrences of each
-/// element in the result are then numbered, starting at the end.
+/// `entries` has one entry for each element in `own`, in the same order. To compute `_count`, the set is appended to `own`.
+/// `_count` is the number of occurrences of the element from its place in `own` to the end of this longer list.
 fn counted(own: &str, entries: &str, test: &str) -> (String, String) {
     (
         format!(
@@ -166,7 +166,8 @@ impl Syntax for ClickHouse {
         ("arrayFilter((_n, _x) -> ".to_owned(), format!(", {numbers}, {values})"))
     }
 
-    /// Numbers the occurrences of each element in the list of different pairs. The last number is the count of values.
+    /// Lists the distinct pairs of an element number and a value that passes the test. Numbers the pairs of each element from 1. So
+    /// an element has `count` such values if one of its pairs has the number `count`.
     fn elements_with_every(&self, numbers: &str, values: &str, _own: &str, count: usize) -> (String, String) {
         (
             format!(

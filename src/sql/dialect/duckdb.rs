@@ -49,7 +49,7 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// Returns a table expression with the number of the element, `_n`, and the value, `_x`.
+/// Returns a table expression with a row for each value: the number of its element, `_n`, and the value, `_x`.
 fn pairs(numbers: &str, values: &str) -> String {
     format!("(SELECT unnest({numbers}) AS _n, unnest({values}) AS _x)")
 }
@@ -151,8 +151,8 @@ impl Syntax for DuckDb {
         format!("len({column}) > 0")
     }
 
-    /// Writes a subquery if [`member`](Self::member) writes one, like [`some_element`](Self::some_element). Otherwise uses lists: a
-    /// subquery copies the whole list for each of its values.
+    /// Writes a subquery if [`member`](Self::member) writes one, like [`some_element`](Self::some_element). If not, writes
+    /// functions on lists, because a subquery would copy the whole list for each of its values.
     fn elements_with(&self, numbers: &str, values: &str, longest: usize) -> (String, String) {
         if longest > FEW_ELEMENTS {
             return (

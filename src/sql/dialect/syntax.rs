@@ -24,8 +24,8 @@ pub(in crate::sql) struct Operand<'o> {
 
 /// The syntax of one dialect.
 ///
-/// Column names that are passed to these methods are already quoted. A test that a method writes is true or false. Only if its
-/// column is null, the test may be null, which `WHERE` treats like false. No operand contains a null.
+/// Column names that are passed to these methods are already quoted. A test that a method writes is true or false. If its column is
+/// null, the test can also be null, which `WHERE` treats as false. No operand contains a null.
 pub(in crate::sql) trait Syntax: Sync {
     /// Appends a quoted name. Names consist of ASCII letters, digits and `_`.
     fn identifier(&self, name: &str, out: &mut String) {
@@ -69,8 +69,9 @@ pub(in crate::sql) trait Syntax: Sync {
     /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the elements of an
     /// array that have a value that passes the test.
     ///
-    /// A *set* of elements is an expression of the dialect: a list that may repeat numbers, or a subquery. `numbers` is an element
-    /// column, and `values` is the column of the values. `longest` is as for [`some_element`](Self::some_element).
+    /// A *set* of elements is an expression of the dialect: a list of element numbers that can have repetitions, or a subquery.
+    /// `numbers` is an element column, and `values` is the column of the values. `longest` is as for
+    /// [`some_element`](Self::some_element).
     fn elements_with(&self, numbers: &str, values: &str, longest: usize) -> (String, String);
 
     /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the elements that have
@@ -159,7 +160,7 @@ pub(in crate::sql) trait Syntax: Sync {
     /// the text to write after the name of the table.
     fn each_value(&self, column: &str, kind: ColumnType) -> (String, String);
 
-    /// Returns a value in a type whose sum does not overflow.
+    /// Returns an expression that converts `value` to a type in which a sum of such values does not overflow.
     fn wide(&self, value: &str, _kind: ColumnType) -> String {
         value.to_owned()
     }

@@ -85,7 +85,7 @@ fn slice<T>(items: &[T], start: u32, end: u32) -> &[T] {
     items.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// Returns the start and the end of a part, if `ends` has the end of each part.
+/// Returns the start and the end of the part with the index `at`. `ends` contains the end of each part.
 fn part(ends: &[u32], at: u32) -> (u32, u32) {
     let end = |at: usize| ends.get(at).copied().unwrap_or_default();
     let at = at as usize;
@@ -150,7 +150,7 @@ impl<'b> Builder<'b> {
         self.names.push(NewName { start, name_end, end: count(self.texts.len()), expression, watched });
     }
 
-    /// Adds the filters of a segment whose names `is_live` accepts. These names must be new.
+    /// Adds each filter of a segment for whose name `is_live` returns true. These names must be new.
     pub(in crate::standing) fn add_segment(&mut self, segment: &Segment, is_live: impl Fn(u32) -> bool) {
         let mut atoms: Vec<Option<u32>> = vec![None; segment.atoms.len()];
         let mut others: Vec<Option<u32>> = vec![None; segment.others.len()];
@@ -211,8 +211,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Returns the number of the expression of the last rules, from `first_rule` on. Removes these rules if an earlier expression
-    /// has the same rules.
+    /// Returns the number of the expression that consists of the last rules, from `first_rule` on. Removes these rules if an
+    /// earlier expression has the same rules.
     fn intern_expression(&mut self, first_word: usize, first_rule: usize) -> u32 {
         let content = |expression: u32, ends: &[u32]| {
             let (start, end) = part(ends, expression);

@@ -15,7 +15,7 @@ use crate::predicate::{Leaf, Node, Points, Set, Test, TextPattern, Tree};
 /// more steps than its tree has nodes.
 const MOST_STEPS: usize = 4096;
 
-/// The largest number of values of a test that is split into a step for each value.
+/// A test of at most this number of values is split into one step for each value.
 const MOST_SPLIT: usize = 64;
 
 /// An interner, which numbers the atoms and the other tests of rules.
@@ -52,7 +52,8 @@ struct OpenBranch<'t> {
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
-    /// The first step of the next child, or the result after the last child.
+    /// The target after the child that is compiled next: the first step of the child that is evaluated after it, or the result
+    /// after the last child.
     next: Target,
 }
 
@@ -135,7 +136,8 @@ fn ordered(tree: &Tree<Leaf>, rule: &Conjunction) -> Conjunction {
     ordered
 }
 
-/// Returns the tests of a leaf. Their conjunction is the leaf, or its negation if the second value is true.
+/// Returns the tests of a leaf. Their conjunction is equal to the leaf or, if the second value is true, to the negation of the
+/// leaf.
 fn tests_of<I: Intern>(leaf: &Leaf, catalog: &Catalog, intern: &mut I) -> (SmallVec<[StepTest; 1]>, bool) {
     let other = |intern: &mut I, test: Test| {
         let leaf = Leaf { field: leaf.field, test };
@@ -220,7 +222,8 @@ fn atom(intern: &mut impl Intern, leaf: &Leaf, kind: AtomKind, text: &str) -> St
     argument(Operation::Atom, intern.atom(leaf, kind, text))
 }
 
-/// Returns the test that any of these atoms holds. Returns `None` if there are too many, or if an automaton cannot search for one.
+/// Returns a test that is true if at least one of the atoms holds. Returns `None` if there are too many atoms, or if an automaton
+/// cannot search for the text of an atom.
 fn any(
     intern: &mut impl Intern,
     leaf: &Leaf,

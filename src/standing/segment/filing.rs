@@ -8,7 +8,7 @@ use super::program;
 /// A node of at most this number of rules has no children: evaluating its rules is faster than finding fewer of them.
 const FEW_RULES: usize = 8;
 
-/// A tree, and the rules in the order in which their places in the tree follow each other.
+/// A tree, and its rules in the order of their places in the tree.
 pub(super) struct Filed {
     pub(super) lookup: Lookup,
     pub(super) order: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Chooses the keys of each rule: the tests by which it is found, the most selective first.
+//! Chooses the keys of each rule. The keys are the tests by which the rule is found, the most selective test first.
 //!
 //! The chance that a case has a value is estimated from the rules themselves: a value that few rules contain is probably a value
 //! that few cases have. A range is estimated by the share of all bounds that it contains.
@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 
 use super::program::{self, Operation, Step};
 
-/// The factor by which ranges are treated as less selective: a range ends a path, and a search of ranges takes longer than that of
-/// an atom.
+/// The factor by which the share of a range is multiplied before the comparison with the shares of atoms. A range is less useful
+/// than an atom: no key of the rule can follow it in the tree, and a search of ranges takes longer.
 const RANGE_COST: f64 = 4.0;
 
-/// A test that holds for a greater share of cases can only be the first key of its rule.
+/// A test that holds for a greater share of cases than this is a key only if it is the first key of its rule.
 const MOST_SHARE: f64 = 0.5;
 
-/// The number that is added to the number of rules of a field, so that the only rule of a field does not seem to hold always.
+/// The number that is added to the divisor of each share. Without it, the share of a test would be 1 if no other rule tests its
+/// field, as if the test held for every case.
 const UNSEEN: f64 = 8.0;
 
-/// The largest number of bounds of a field that are kept for estimates.
+/// The maximum number of bounds that are kept for the estimates of each field.
 const MOST_BOUNDS: usize = 4096;
 
 /// The first key of a rule.
@@ -159,7 +160,7 @@ impl Keys {
             let range = ranges.map(|(share, offset, _)| (share * RANGE_COST, First::Ranges(offset)));
             let best = [single, several, range].into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
             let first = best.map_or(First::None, |(_, first)| first);
-            // After a range, a path ends, so further atoms are not needed.
+            // No edge of the tree follows a range, so further atoms are not needed.
             let wanted = |place: usize, share: f64| match first {
                 First::Atom => place == 0 || share <= MOST_SHARE,
                 First::Atoms(_) => share <= MOST_SHARE,

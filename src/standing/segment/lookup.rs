@@ -38,7 +38,8 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Returns the hash of an edge. Nodes and atoms are numbered by the segment, so the hash needs no key.
+    /// Returns the hash of an edge. The segment numbers nodes and atoms itself, so users cannot choose numbers whose hashes
+    /// collide. The hash needs no random seed.
     #[inline]
     pub(super) fn hash(node: u32, atom: u32) -> u64 {
         let mixed = (u64::from(node) << 32 | u64::from(atom)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -63,7 +64,7 @@ pub(super) struct Range {
     pub(super) rule: u32,
 }
 
-/// The number of ranges of a block.
+/// The number of ranges in a block.
 const BLOCK: usize = 64;
 
 /// The tree of a segment.
@@ -73,7 +74,7 @@ pub(super) struct Lookup {
     pub(super) edges: HashTable<Edge>,
     pub(super) postings: Vec<u32>,
     pub(super) groups: Vec<Group>,
-    /// The ranges of each group, by their lower bound.
+    /// The ranges of each group, sorted by their lower bound.
     pub(super) ranges: Vec<Range>,
     /// The greatest upper bound of each block of `ranges`. A block may have ranges of several groups.
     highs: Vec<i64>,

@@ -1,4 +1,4 @@
-//! Splits a normal form into rules: conjunctions, at least one of which holds exactly if the normal form is true.
+//! Splits a normal form into rules, which are conjunctions. The normal form is true if and only if at least one rule holds.
 //!
 //! ```text
 //! status = open and priority = high           one rule
@@ -18,7 +18,7 @@ const MOST_BRANCHES: usize = 16;
 /// Only a conjunction of at most this number of nodes is split.
 const MOST_NODES: usize = 64;
 
-/// The largest number of values of a set that can be a key, and that one step of a program can test.
+/// The maximum number of values in a set that is compiled to atoms or ranges, and so can be a key.
 pub(super) const MOST_VALUES: usize = 1 << 16;
 
 /// Returns the rules of a normal form. There are none if it is the constant false.

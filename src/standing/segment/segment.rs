@@ -143,7 +143,7 @@ impl Segment {
         }
     }
 
-    /// Returns the number of rules that are evaluated for a case, for tests.
+    /// Returns the number of rules that are evaluated for a case. Only unit tests call this method.
     #[cfg(test)]
     pub(in crate::standing) fn evaluated(&self, row: &OwnedRow, hasher: &Hasher) -> usize {
         let mut scratch = Scratch::default();

@@ -36,7 +36,7 @@ pub(in crate::store) struct Reading {
     pub(super) opened: Option<Arc<Opened>>,
 }
 
-/// A reader of the database that a [`File`](super::File) has open. It may outlive the file; then it gets errors.
+/// A reader of the database that a [`File`](super::File) has open. The reader may outlive the `File`. Its reads then return errors.
 #[derive(Clone)]
 pub(in crate::store) struct Reader(Arc<RwLock<Handle>>);
 

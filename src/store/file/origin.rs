@@ -1,5 +1,5 @@
-//! The origin of a database (its path and file identity), from which it can be reopened. Opens the file with its backend. Also
-//! reads the header of redb files.
+//! The origin of a database (its path and file identity), from which the database can be reopened. This module also opens files
+//! with their backends, and reads the header of redb files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};

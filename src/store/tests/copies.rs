@@ -8,7 +8,7 @@ use crate::domain::{
     create_share_token, import_records,
 };
 
-/// The number of documents of the profile, more than are read from the store at a time.
+/// The number of documents of the profile. It is greater than the number of records that a copy reads at a time.
 const DOCUMENTS: usize = 300;
 
 fn now() -> DateTime<Utc> {

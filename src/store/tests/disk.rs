@@ -48,7 +48,7 @@ pub(super) enum Trouble {
 struct DiskState {
     /// The contents that the system shows to readers.
     now: Vec<u8>,
-    /// The contents that are certainly on disk. The writes in `pending` may not be on disk.
+    /// The contents that are certainly on disk. The writes in `pending` are possibly not on disk.
     synced: Vec<u8>,
     pending: Vec<Pending>,
     /// True if syncs report success without doing anything.
@@ -56,14 +56,15 @@ struct DiskState {
     machine: Arc<Mutex<Machine>>,
 }
 
-/// A machine with one or more disks. It counts their operations, and fails at one of these operations.
+/// A machine with one or more disks. It counts the operations of the disks, and fails at one of these operations.
 #[derive(Debug)]
 struct Machine {
     trouble: Trouble,
     operations: u64,
-    /// A reader of events, which looks before each operation.
+    /// The bell of a store, if a test watches the events. Before each operation, the machine asks the bell for the last event that
+    /// readers may see.
     bell: Option<Arc<Bell>>,
-    /// The greatest number of an event that this reader was shown.
+    /// The greatest event number that the bell has returned.
     shown: u64,
 }
 
@@ -109,12 +110,12 @@ impl Disk {
         self.state().machine().operations
     }
 
-    /// Notes before each operation the last event that a reader may see, until the disk crashes.
+    /// From now on, records the last event that readers may see, before each operation and until the machine crashes.
     pub(super) fn watch(&self, bell: &Arc<Bell>) {
         self.state().machine().bell = Some(Arc::clone(bell));
     }
 
-    /// Returns the greatest number of an event that the reader was shown.
+    /// Returns the greatest number of an event that readers were allowed to see.
     pub(super) fn shown(&self) -> u64 {
         self.state().machine().shown
     }

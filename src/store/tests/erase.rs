@@ -37,7 +37,7 @@ fn compressed<K: redb::Key + 'static>(
     values.map(|value| decoder.decompress(&value[20..], 1 << 20).unwrap()).collect()
 }
 
-/// Returns the pieces of all filters of keys.
+/// Returns the pieces of the key filters of all batches (`KeyFilter`).
 fn filters_of_keys(path: &Path) -> Vec<Vec<u8>> {
     let database = Database::open(path).unwrap();
     let table = database.begin_read().unwrap().open_table(BATCHES).unwrap();
@@ -52,7 +52,7 @@ fn readable(folder: &Path, dictionaries: &[Vec<u8>]) -> Vec<Vec<u8>> {
     readable_in(files.map(|entry| fs::read(entry.unwrap().path()).unwrap()), dictionaries)
 }
 
-/// Like `readable`, with the contents of these files.
+/// Like `readable`, for files with these contents.
 pub(super) fn readable_in(
     files: impl IntoIterator<Item = Vec<u8>>,
     dictionaries: &[Vec<u8>],
@@ -211,7 +211,7 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
         for secret in SECRETS {
             assert!(!has(&after, secret), "{secret} is still there, large: {is_large}");
         }
-        // The filters of keys have hashes of ids.
+        // The key filters have hashes of ids.
         let new = filters_of_keys(&path);
         assert!(!new.is_empty() && new.iter().all(|piece| !filters.contains(piece)));
         let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();

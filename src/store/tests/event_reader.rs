@@ -1,4 +1,4 @@
-//! A reader of events, which compares what it was told with what is in a store later.
+//! A reader of events. It compares the events that it was told with the events that a store has later.
 
 use super::*;
 
@@ -7,13 +7,14 @@ use super::*;
 pub(super) struct EventReader {
     /// All events that it was told. Events that were forgotten before it asked are missing.
     told: Vec<Event>,
-    /// The number of comparisons of an event.
+    /// The number of comparisons so far. Each comparison is of one event.
     pub(super) compared: usize,
 }
 
 impl EventReader {
-    /// Reads the events that a reader may see now, and that it was not told yet. They have all numbers up to that of the last event
-    /// that readers may see. If the disk does not answer, reads nothing.
+    /// Reads the events that readers may see now, except the events that this reader was told before. Checks that the numbers of
+    /// the new events have no gaps, and that the last number is that of the last event that readers may see. If the store cannot be
+    /// read, does nothing.
     pub(super) fn look(&mut self, store: &Store) {
         let last = store.last_event();
         let after = self.told.last().map_or(0, |event| event.number);

@@ -23,7 +23,7 @@ struct Setting {
 /// The possible contents of the store.
 struct States {
     synced: Vec<String>,
-    /// The contents before the exchange, with a write that may not be synced.
+    /// The contents before the exchange. They include a write that is not synced, if [`Setting::is_grouped`] is true.
     grouped: Vec<String>,
     exchanged: Vec<String>,
     /// The contents of `grouped` after one more write. `exchanged_later` is the same for `exchanged`.
@@ -134,7 +134,7 @@ fn calm(filled: &[u8], setting: Setting) -> (States, [u64; 2]) {
     (States { synced, grouped, exchanged, grouped_later, exchanged_later }, operations)
 }
 
-/// The numbers of outcomes.
+/// The number of times that each outcome occurred.
 #[derive(Debug, Default)]
 struct Outcomes {
     exchanged: u32,

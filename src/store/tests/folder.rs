@@ -11,7 +11,7 @@ use super::super::file::File;
 use super::disk::Disk;
 use crate::catalog::Catalog;
 
-/// A folder with one name. Each file has a disk of its own, and all disks belong to one machine.
+/// A folder that contains one file name. Each file has a disk of its own, and all disks belong to one machine.
 #[derive(Clone, Debug)]
 pub(super) struct Folder(Arc<Mutex<Names>>);
 
@@ -21,7 +21,7 @@ struct Names {
     shown: Disk,
     /// The disk that the name leads to in the synced folder. After a crash, the name leads to this disk or to `shown`.
     synced: Disk,
-    /// The number of the operations before the last rename.
+    /// The number of operations before the last rename.
     renamed_at: u64,
 }
 
@@ -39,7 +39,7 @@ impl Folder {
         self.names().shown.clone()
     }
 
-    /// Returns the number of the operations before the last rename.
+    /// Returns the number of operations before the last rename.
     pub(super) fn renamed_at(&self) -> u64 {
         self.names().renamed_at
     }

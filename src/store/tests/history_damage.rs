@@ -1,5 +1,6 @@
-//! Changes the history of a file through redb, with right checksums. Such changes give the right answer or an error. A forgery that
-//! keeps all counts may give a wrong answer, but `verify` finds it.
+//! Changes the history of a file through redb, with right checksums. A search as of an earlier write must then give the right
+//! answer or an error. There is one exception: if a change keeps all counts, the answer may be wrong. `verify` must find each
+//! change.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +20,7 @@ const LAST: u64 = 6;
 /// The history of a file.
 #[derive(Clone)]
 struct Contents {
-    /// The numbers of the row of a write: its time, the next document and the count of cases.
+    /// For each write, the numbers in its row: its time, the number of the next document, and the count of cases.
     rows: BTreeMap<u64, Vec<u64>>,
     /// The bytes of the entries.
     entries: BTreeMap<(u64, u64), Vec<u8>>,

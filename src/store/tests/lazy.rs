@@ -99,7 +99,7 @@ fn answers(store: &Store) -> Answers {
     ]
 }
 
-/// Copies the file `from`, and changes it.
+/// Copies the file `from`, and changes the copy. Returns the path of the copy.
 fn changed(from: &Path, change: impl FnOnce(&redb::WriteTransaction)) -> std::path::PathBuf {
     let path = from.with_extension("changed");
     std::fs::copy(from, &path).unwrap();
@@ -110,7 +110,7 @@ fn changed(from: &Path, change: impl FnOnce(&redb::WriteTransaction)) -> std::pa
     path
 }
 
-/// The part numbers from this one on are those of filters of keys.
+/// The least part number of a key filter (`KeyFilter`). All rows and columns have smaller part numbers.
 const FILTERS: u16 = 1 << 15;
 
 /// Returns the keys of all pieces.
@@ -120,7 +120,7 @@ fn piece_keys(path: &Path) -> Vec<(u64, u16, u32)> {
     pieces.iter().unwrap().map(|piece| piece.unwrap().0.value()).collect()
 }
 
-/// Copies the file, and changes one bit of a piece.
+/// Copies the file, and changes one bit of a piece in the copy. Returns the path of the copy.
 fn with_damage(path: &Path, key: (u64, u16, u32), at: usize) -> std::path::PathBuf {
     changed(path, |transaction| {
         let mut pieces = transaction.open_table(BATCHES).unwrap();

@@ -178,7 +178,7 @@ fn files_of_earlier_versions_get_no_compressed_documents() {
     }
 }
 
-/// Returns a store with compressed documents, in the bytes of a file.
+/// Returns the bytes of the file of a store with compressed documents.
 fn packed() -> Vec<u8> {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let store = open(&disk, 1).unwrap();

@@ -13,11 +13,11 @@ pub(super) struct Plain(
 /// The expected standing filters and events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Watched {
-    /// Indexes of `FILTERS` by the key of a filter.
+    /// For each standing filter, by its key: the index of its text and field in [`FILTERS`].
     pub(super) filters: BTreeMap<String, usize>,
     /// Pairs of an id and an event.
     pub(super) events: Vec<(String, String)>,
-    /// The number of events that are kept, unless all are.
+    /// The maximum number of events that are kept. `None` if all events are kept.
     pub(super) kept: Option<usize>,
     /// The number of events that are forgotten.
     pub(super) forgotten: usize,
@@ -88,7 +88,7 @@ impl Plain {
         self.watch(id, before.as_deref(), None);
     }
 
-    /// Adds the events of a case with these documents before and after a write.
+    /// Adds the events of a case. `before` and `after` are its documents before and after a write.
     fn watch(&mut self, id: &str, before: Option<&str>, after: Option<&str>) {
         for (key, number) in self.2.filters.clone() {
             let filter = standing(&key, number);

@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorKind;
 use crate::stop::{CancelToken, Deadline};
 
-/// Returns the request with a deadline that passes at call number `at` of its function, counted from 0.
+/// Returns the request with a deadline. From its call with index `at` on, the deadline function returns true.
 fn stopping_at(request: &SearchRequest, at: usize) -> SearchRequest {
     let checks = AtomicUsize::new(0);
     request.clone().with_deadline(Deadline::new(move || checks.fetch_add(1, Ordering::Relaxed) >= at))

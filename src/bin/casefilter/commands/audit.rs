@@ -1,4 +1,4 @@
-//! The command `audit`: lists and verifies the audit log of a service, and answers its requests again.
+//! The command `audit`: lists and verifies the audit log of a service, and answers recorded requests again.
 
 mod lines;
 mod replay;
@@ -20,7 +20,7 @@ use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 use crate::output::table::{Column, Fit, TableWriter};
 
-/// List and verify the audit log of a service, and answer its requests again
+/// List and verify the audit log of a service, and answer recorded requests again
 ///
 /// `serve --audit FILE` writes the log. Rotated files beside it, FILE.000000000123, belong to it.
 #[derive(clap::Args)]
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
 }
 
-/// The columns of the table. Each has the name of the member of a record that it shows.
+/// The names of the columns of the table. For each record, a column shows the member with the name of the column.
 const COLUMNS: [&str; 9] =
     ["n", "time", "token", "operation", "applicant", "status", "items", "total", "filter"];
 
@@ -167,7 +167,7 @@ fn row(record: &Map<String, Value>) -> Vec<String> {
     let text = |name: &str| match record.get(name) {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
-        // A record about the log has no operation, and neither does the record of an operator's request.
+        // A record about the log has no operation. The record of a request on the admin socket has none either.
         None if name == "operation" => {
             let other = record.get("request").or(record.get("event"));
             other.and_then(Value::as_str).unwrap_or_default().to_owned()

@@ -29,9 +29,9 @@ const MOST_WARNINGS: usize = 3;
 /// Replay requests and measure how long each takes
 ///
 /// The time covers a complete request, from the bytes of the body to the bytes of the answer: compile, search, write. With --cache
-/// the body is compiled once, and every run takes the compiled filter from the cache, like a host that caches compiled filters.
-/// Each request runs once before it is timed, and then many times, so that its data is in the processor's caches. With --cold it is
-/// also timed with empty caches. `matched` is the number of all cases that the filter selects, not only of those on the page.
+/// the body is compiled once, and every run takes the compiled filter from a cache. A program that uses the library can do the
+/// same. Each request runs once before it is timed, and then many times, so that its data is in the processor's caches. With --cold
+/// it is also timed with empty caches. `matched` is the number of all cases that the filter selects, not only of those on the page.
 ///
 /// If the output is not a terminal, each request is a JSON line:
 /// {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}. With --cold the line also has "cold_us". A request that

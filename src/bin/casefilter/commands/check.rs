@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long)]
     deny_warnings: bool,
 
-    /// JSON, or text for people [default: table on a terminal, json in a pipe]
+    /// JSON, or `table` for a text that people read [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 }

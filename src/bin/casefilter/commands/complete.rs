@@ -1,7 +1,8 @@
 //! The hidden command `complete`, which the scripts of `casefilter completions` call: completes the last word of a command line.
 //!
-//! The answer has one line `words` or `files`. After `words`, each line is a completion. After `files`, the shell completes the
-//! name of a file. The command prints no errors, because they would be printed into the line that is being written.
+//! The first line of the answer is `words` or `files`. After `words`, each further line is a completion. After `files`, there are
+//! no further lines, and the shell completes the name of a file. The command prints no errors, because they would be printed into
+//! the line that is being written.
 
 mod shell_word;
 
@@ -41,8 +42,8 @@ pub(crate) struct Args {
 struct Candidate {
     /// The whole word.
     text: String,
-    /// The text that zsh shows in its list, with `detail` as its description. It is the word without its flag. For a filter, it is
-    /// only the inserted part.
+    /// The text that zsh shows in its list, with `detail` as its description. If `text` begins with a flag, such as `--order=`,
+    /// this text does not contain the flag. For a filter, it is only the completed part of the filter, such as the name of a field.
     shown: String,
     detail: String,
 }
@@ -134,7 +135,8 @@ fn other(command: &clap::Command, last: &str) -> Option<Vec<Candidate>> {
     })
 }
 
-/// Returns the flag whose value the last word is, and the written part of the value. Bash passes `=` as a separate word.
+/// If the last word may be the value of a flag, returns the flag, and the part of the value that is already written. Bash passes
+/// `=` as a separate word.
 fn flag_and_value<'w>(before: &[String], last: &'w str) -> (Option<String>, &'w str) {
     if last.starts_with("--")
         && let Some((flag, value)) = last.split_once('=')
@@ -153,7 +155,7 @@ fn flag_and_value<'w>(before: &[String], last: &'w str) -> (Option<String>, &'w 
     }
 }
 
-/// Returns the words that begin with the written part.
+/// Returns the words that begin with `written`.
 fn plain(words: Vec<(String, String)>, written: &str) -> Vec<Candidate> {
     let matching = words.into_iter().filter(|(word, _)| word.starts_with(written));
     let candidate = |(word, detail): (String, String)| {
@@ -197,12 +199,12 @@ fn filter(before: &[String], written: &str, last: &str, shell: Shell) -> Vec<Can
 }
 
 /// Returns the flag that precedes the written value in the last word, such as `--where=`. Returns an empty text if the last word
-/// has no flag. That is usual in bash, which passes `=` as a separate word and does not replace it.
+/// has no flag. This is usual in bash, which passes `=` as a separate word and does not replace it.
 fn flag_before<'w>(last: &'w str, written: &str) -> &'w str {
     last.strip_suffix(written).filter(|flag| flag.len() > 1).unwrap_or_default()
 }
 
-/// Returns the fields by which a search can sort. If the written part begins with `-`, the names begin with `-`.
+/// Returns the fields by which a search can sort. If `written` begins with `-`, the names begin with `-`, too.
 fn orders(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     let database = database(before);
     let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
@@ -227,7 +229,7 @@ fn columns(before: &[String], written: &str, last: &str) -> Vec<Candidate> {
     with_flag(open(plain(words, written)), written, last)
 }
 
-/// Returns the field and the written part of the form. The last words must be a value of --by that was split at its colon.
+/// If bash has split a value `FIELD:FORM` of --by at the colon, returns `FIELD`, and the part of `FORM` that is already written.
 fn form_of_facet<'w>(before: &'w [String], last: &'w str) -> Option<(&'w str, &'w str)> {
     let (words, written) = match before.split_last() {
         Some((colon, words)) if colon == ":" => (words, last),
@@ -241,8 +243,9 @@ fn form_of_facet<'w>(before: &'w [String], last: &'w str) -> Option<(&'w str, &'
     }
 }
 
-/// Returns the fields that can be counted. After a name and a colon, returns the forms of the counts. `head` is the part of the
-/// value in earlier words, which is not replaced.
+/// Returns the completions of a value of --by. Before a colon, these are the names of fields. After the name of a field and a
+/// colon, they are the forms of counts by value, such as `stats`. `head` is the part of the value that earlier words contain. The
+/// shell does not replace this part.
 fn facets(before: &[String], head: &str, written: &str, last: &str) -> Vec<Candidate> {
     let database = database(before);
     let Some(catalog) = catalog(before, database.as_deref()) else { return Vec::new() };
@@ -333,8 +336,8 @@ fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
     }
 }
 
-/// Returns the completions with the values of a database. Returns `None` if the database is large, or if it cannot be opened beside
-/// another process.
+/// Returns the completions with the values of a database. Returns `None` if the database is larger than [`MOST_BYTES`]. Also
+/// returns `None` if it cannot be opened, for example while another process has it open.
 fn values(path: &Path, catalog: &Catalog, text: &str) -> Option<Completions> {
     if std::fs::metadata(path).ok()?.len() > MOST_BYTES {
         return None;

@@ -16,8 +16,8 @@ const FISH: &str = include_str!("completions/casefilter.fish");
 /// values and connectives. It also completes the fields of --order, --columns and --by. The fields come from --catalog, or else
 /// from the catalogue that the database keeps.
 ///
-/// If the cases are in a database of at most 64 MiB, the script also completes values of these cases. It does not if a service has
-/// the database open.
+/// If the cases are in a database of at most 64 MiB, the script also completes values of these cases. It completes no values while
+/// a service has the database open.
 ///
 /// The scripts for PowerShell and Elvish complete only commands and flags.
 #[derive(clap::Args)]

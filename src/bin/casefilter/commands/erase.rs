@@ -28,9 +28,9 @@ const ERASURES: &str = "/erasures";
 
 /// Erase an applicant or cases, so that no byte of them is left in the database
 ///
-/// With --applicant: the record of the applicant, its documents, its AML cases, its share tokens, and all cases whose
-/// applicantReference.applicantId is this id. With --case: these cases. Both remove earlier versions of the cases (see
-/// `--history`), and their ids in the events of standing filters.
+/// With --applicant, erases the record of the applicant with this id. Also erases the documents, AML cases and share tokens of the
+/// applicant, and all cases with this id in applicantReference.applicantId. With --case, erases the case with this id. Each flag
+/// also removes earlier versions of the cases (see `--history`), and the ids of the cases in the events of standing filters.
 ///
 /// `delete` leaves bytes of the cases in the columns and free pages of the file. So this command writes the whole file again from
 /// what remains, and replaces it in one step. It needs space for a second file, and about the time of an import of all cases. It
@@ -214,7 +214,7 @@ impl Args {
         Ok(Vec::new())
     }
 
-    /// Returns the ids of --case, or those in the file of --cases-from. An empty id is a mistake.
+    /// Returns the ids of --case, or the ids in the file of --cases-from. An empty id is an error.
     fn all_cases(&self) -> Result<Vec<String>, Failure> {
         let cases = match &self.cases_from {
             Some(path) => ids_of(path)?,

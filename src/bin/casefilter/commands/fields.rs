@@ -37,10 +37,11 @@ struct Entry<'a> {
     #[serde(rename = "type")]
     kind: casefilter::FieldType,
     many: bool,
-    /// The form of timestamps in documents, if it is not the form in cases.
+    /// The form of the field's timestamps in documents. `None` for the default form, [`TimestampForm::Interface`], and for fields
+    /// of other types.
     #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<TimestampForm>,
-    /// The type of the id in documents, if it is not a string.
+    /// The type of the id in documents. `None` for a string, and for fields other than the id.
     #[serde(skip_serializing_if = "Option::is_none")]
     id_type: Option<IdType>,
     known: Vec<&'a str>,
@@ -67,7 +68,8 @@ impl<'a> Entry<'a> {
         vec![self.name.to_owned(), if self.many { format!("{kind} (many)") } else { kind }]
     }
 
-    /// Returns the form in documents, the aliases, the default and the known values of the field, as text.
+    /// Returns a text with the form or the id type of the field's values in documents, its aliases, its default, and its known
+    /// values.
     fn notes(&self) -> String {
         let of = |label: &str, texts: &[&str]| match texts {
             [] => None,

@@ -17,8 +17,8 @@ use crate::output::status::Status;
 /// Make sample cases and records; the same arguments give the same bytes
 ///
 /// The creation times of the cases are spread evenly over the years 2023 to 2025, oldest first. A case has about 900 bytes. The
-/// output depends only on --cases and --seed, not on the machine. Without compression and Parquet, it does not depend on the
-/// version of casefilter.
+/// output does not depend on the machine. Compressed files and Parquet files can differ between versions of casefilter. Other files
+/// cannot.
 ///
 /// With --kind the command makes the records that the service uses in addition to cases. The first records belong to the applicants
 /// `anna` and `firm`. Then come the records of the applicants and AML cases in the sample cases with the same --cases and --seed.

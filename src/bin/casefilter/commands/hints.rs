@@ -22,9 +22,9 @@ pub(crate) fn warn(request: &SearchRequest) {
     }
 }
 
-/// Prints hints about a filter. If the filter selects no case, prints possible reasons. Otherwise, prints the members of a
-/// database's cases that look like fields of the filter. Also prints the notes of the import about the fields of the filter.
-/// `is_none` returns true if the filter selects no case.
+/// Prints the notes of the import about the fields of a filter, and hints about the filter. If the filter selects no case, the
+/// hints are possible reasons. If it selects a case, the hints are about cases in a database: members that are not fields, but look
+/// like a field of the filter. `is_none` returns true if the filter selects no case.
 pub(crate) fn hint(
     cases: &LoadedCases,
     request: &SearchRequest,
@@ -34,8 +34,7 @@ pub(crate) fn hint(
     print_hints(report, request, &hints_on(cases, request, is_none));
 }
 
-/// Returns the possible reasons if a filter selects no case. If it selects a case, returns the members of a database's cases that
-/// look like fields of the filter.
+/// Returns the hints that [`hint`] prints. Returns no hints if there are no cases, or if the filter selects every possible case.
 pub(crate) fn hints_on(
     cases: &LoadedCases,
     request: &SearchRequest,

@@ -200,7 +200,7 @@ struct ImportedCases {
 }
 
 /// Imports into a database that this process has opened. Returns the report, and the number of cases in the database. If the
-/// database is new, it gets its name at the end.
+/// database is new, its file appears at its path only after the import.
 fn import_locally(store: Store, catalog: &Catalog, args: &Args) -> Result<(ImportReport, u64), Failure> {
     let report = import(&store, catalog, args)?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);

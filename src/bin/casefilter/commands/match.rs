@@ -19,9 +19,10 @@ use crate::output::table::{Column, Fit, TableWriter};
 
 /// Show which of many filters select each case
 ///
-/// FILE contains one standing filter per line: {"name":…,"where":"…"}, with a filter in the text syntax, or {"name":…,"body":…},
-/// with a JSON filter as an object, or as a string that contains this JSON. A name has 1 to 128 bytes. Blank lines are skipped. The
-/// words `now` and `today` are errors: a case would leave such a filter without being written.
+/// FILE contains one standing filter per line. The line {"name":…,"where":"…"} has a filter in the text syntax. The line
+/// {"name":…,"body":…} has a JSON filter as an object, or as a string that contains this JSON. A name has 1 to 128 bytes. Blank
+/// lines are skipped. The words `now` and `today` are errors: with them, a filter could stop selecting a case although the case has
+/// not changed.
 ///
 /// If the output is not a terminal, prints a line of JSON for each case: {"id":…,"names":[…]}. The names are sorted. All cases are
 /// loaded before the first line is printed.

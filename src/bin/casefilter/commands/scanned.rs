@@ -107,9 +107,9 @@ impl ScannedFiles {
         ids::note_some(self.named, &unknown);
     }
 
-    /// Returns possible reasons if the filter of the request selects no case. `selected` is the number of cases that it selects. Up
-    /// to 100,000 cases are loaded to find the reasons, if possible only with the fields of the filter. `compile` compiles the
-    /// filter for another catalogue.
+    /// Returns possible reasons if the filter of the request selects no case. `selected` is the number of cases that it selects. To
+    /// find the reasons, loads the files, if they have at most 100,000 cases. Loads only the fields of the filter if this is
+    /// possible. `compile` compiles the filter for another catalogue.
     pub(crate) fn hints(
         &self,
         cases: &Cases,
@@ -164,8 +164,9 @@ impl ScanTaker {
 }
 
 impl ScanTaker {
-    /// Returns the error of an earlier file if there is one, otherwise `failure`, which ended the reading of the files. Other threads
-    /// may not have read the earlier files completely yet.
+    /// Returns the error with which the command ends. `failure` has ended the reading of the files, but other threads may still be
+    /// reading earlier files. If the current file has not been read in part, waits for these threads, and returns the error of an
+    /// earlier file, if there is one. In all other cases, returns `failure`.
     fn first_failure(self, failure: Failure) -> Failure {
         if self.has_begun {
             return failure;

@@ -103,7 +103,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
-    /// With --requests: exit with status 2 if any request is bad or is stopped; all requests are answered in any case
+    /// With --requests: exit with status 2 if any request is bad or is stopped; all requests are answered nevertheless
     #[arg(long, requires = "requests")]
     fail_on_error: bool,
 

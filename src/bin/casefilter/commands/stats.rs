@@ -30,13 +30,13 @@ use crate::output::stdout::Output;
 /// The filter is a JSON body (--body) or a text (--where). Without a filter, every case is counted. A case counts once for each
 /// distinct value of a field, or once for each bucket of a histogram. Without a value, it counts as absent.
 ///
-/// If the output is not a terminal, prints the answer of the service as JSON: {"totalItems":…,"facets":[…]}. A facet is
+/// If the output is not a terminal, prints JSON in the form of the service's answer: {"totalItems":…,"facets":[…]}. A facet is
 /// {"field":…,"values":[{"value":…,"count":…},…],"absent":…,"otherValues":…,"otherCount":…}. Instead of values, a histogram has
 /// "buckets":[{"from":…,"to":…,"count":…},…], and statistics have "stats":{"count":…,"min":…,"max":…,"sum":…,"mean":…}.
 ///
 /// CSV has the columns field, kind, value, from, to and count. The kind is total, value, other, bucket, absent, count, min, max,
-/// sum or mean. A row of the kind min, max, sum or mean has its result in the column `value`. A row of the kind other has the
-/// number of other values in that column.
+/// sum or mean. A row of the kind min, max, sum or mean has its result in the column `value`. In a row of the kind other, `value`
+/// contains the number of values that are not listed, and `count` the sum of their counts.
 ///
 /// If a service has the database open, the service counts the cases.
 #[derive(clap::Args)]
@@ -82,7 +82,7 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StatsFormat {
-    /// The answer of the service
+    /// JSON in the form of the service's answer
     Json,
     /// Bars and columns for people
     Table,

@@ -16,10 +16,11 @@ use crate::output::stdout::{Format, Output};
 
 /// Check every page and every document of a database
 ///
-/// The command checks every page and every checksum. It reads every document again, and compares it with its columns. If the output
-/// is not a terminal, prints JSON: {"cases":…,"batches":…,"records":…,"standing_filters":…,"events":…,"was_clean":…}. was_clean is
-/// false if a crash left something to repair; no committed data is lost by this. The exit status is 1 if the file is damaged. The
-/// command only reads the file: the file need not be writable, and other commands may read it at the same time.
+/// The command checks every page and every checksum. It parses every document, and compares the values with the columns that
+/// searches read. If the output is not a terminal, prints JSON:
+/// {"cases":…,"batches":…,"records":…,"standing_filters":…,"events":…,"was_clean":…}. was_clean is false if a crash left something
+/// to repair; no committed data is lost by this. The exit status is 1 if the file is damaged. The command only reads the file: the
+/// file need not be writable, and other commands may read it at the same time.
 ///
 /// Files of older versions of casefilter are read and written in their own format, so an upgrade needs no conversion. A file of an
 /// unknown format, or with other fields of cases, is rejected and stays unchanged. To read its cases, run `export` with the version

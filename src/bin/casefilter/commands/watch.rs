@@ -1,4 +1,4 @@
-//! The command `watch`: prints the events of standing filters, and follows them.
+//! The command `watch`: prints the events of standing filters, and waits for further events.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ const EVENTS_ROUTE: &str = "/events";
 const SERVED_EVENTS: usize = 1_000;
 const WAIT_MS: u64 = 20_000;
 
-/// The maximum number of events that are read while the file is open once.
+/// The maximum number of events that are read each time the file is opened.
 const EVENTS: usize = 10_000;
 
-/// Print which standing filters cases enter and leave, and follow
+/// Print when cases enter or leave standing filters, and wait for further events
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
 /// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a filter that belongs to a token of a service

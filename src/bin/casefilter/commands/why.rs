@@ -235,7 +235,7 @@ fn ordinal(number: u64) -> String {
     format!("{}{ending}", thousands(number))
 }
 
-/// Returns the failure for an id that none of `cases` cases has.
+/// Returns the failure for an id that no case has. `cases` is the number of cases.
 fn unknown(id: &str, cases: u64, nearest: Nearest) -> Failure {
     let quoted = |id: &str| format!("`{}`", escape(id));
     let near: Vec<String> = nearest.found.iter().map(|(_, id)| quoted(id)).collect();
@@ -298,8 +298,8 @@ impl Nearest {
     }
 }
 
-/// Returns the number of letters that only one of two texts has, counting repetitions. Letters other than ASCII are ignored. Each typing
-/// error adds at most two such letters.
+/// Returns the number of letters that only one of two texts contains, counting repetitions. Letters other than ASCII are ignored.
+/// Each typing error adds at most two such letters.
 fn letters_that_differ(one: &str, other: &str) -> usize {
     let mut counts = [0_i8; 128];
     let mut count = |text: &str, step: i8| {

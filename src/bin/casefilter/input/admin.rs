@@ -22,7 +22,7 @@ pub(crate) struct Socket {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The arguments of commands that use a database which another process may have open.
+/// The arguments of commands that use a database. Another process possibly has this database open.
 #[derive(clap::Args)]
 pub(crate) struct Admin {
     #[command(flatten)]

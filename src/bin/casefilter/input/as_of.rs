@@ -5,7 +5,7 @@ use casefilter::AsOf;
 use crate::input::cases::Cases;
 use crate::output::failure::Failure;
 
-/// The argument for the moment whose cases are searched.
+/// The argument for the moment as of which cases are searched.
 #[derive(clap::Args)]
 pub(crate) struct AsOfArg {
     /// Search the cases as they were after a write (a number), or at a time, such as '2026-11-27 08:00:00' or 2026-11-27

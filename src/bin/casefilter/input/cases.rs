@@ -144,7 +144,7 @@ impl Cases {
     }
 
     /// Returns `None` if a request can be answered while the files are read. Streams among them will be copied when they are read,
-    /// because a scan may read its files twice. Otherwise, returns the reason why the cases have to be loaded.
+    /// because a scan possibly reads its files twice. Otherwise, returns the reason why the cases have to be loaded.
     pub(crate) fn load_reason(&self) -> Option<LoadReason> {
         if self.database().is_some() || self.paths.is_empty() {
             return Some(LoadReason::Database);

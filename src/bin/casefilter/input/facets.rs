@@ -16,9 +16,9 @@ use crate::output::failure::Failure;
 pub(crate) struct FacetArgs {
     /// Count the cases of each value of a field; may be repeated
     ///
-    /// FORM is `limit=N`, the maximum number of values. For times, it may be `hour`, `day`, `week`, `month`, `quarter` or `year`.
-    /// For numbers, it may be `width=100` or `edges=0,100,1000`. For both, it may be `stats`: count, minimum, maximum, sum and
-    /// mean.
+    /// FORM says how the values are counted. `limit=N` shows at most N values. For a field of times, `hour`, `day`, `week`,
+    /// `month`, `quarter` or `year` counts by interval. For a field of numbers, `width=100` or `edges=0,100,1000` counts by bucket.
+    /// For a field of times or numbers, `stats` shows the count, minimum, maximum, sum and mean.
     #[arg(long, value_name = "FIELD[:FORM]", required_unless_present = "facets")]
     by: Vec<String>,
 

@@ -12,8 +12,8 @@ use crate::output::part::Part;
 /// and a wrapped example is not a valid command.
 const UNBROKEN: char = '\u{e000}';
 
-/// Parses the arguments of the process by `tree`, which is the command of `P`, perhaps with other defaults. If the arguments are
-/// wrong or request help, prints the error or the help and ends the process.
+/// Parses the arguments of the process. `tree` is the command of `P`, possibly with other defaults. If the arguments are wrong or
+/// request help, prints the error or the help and ends the process.
 pub(crate) fn parse<P: Parser>(tree: Command) -> (P, ArgMatches) {
     let matches = unbroken(tree).try_get_matches();
     matches
@@ -21,9 +21,9 @@ pub(crate) fn parse<P: Parser>(tree: Command) -> (P, ArgMatches) {
         .unwrap_or_else(|error| exit(&advised(error, &P::command())))
 }
 
-/// Replaces clap's suggestion in the error for an unknown command by the advice of this program. Clap would suggest the command
-/// with the most similar name, even if it does something else. Also explains an unknown `--source` if this build cannot search
-/// PostgreSQL.
+/// Changes the error for an unknown command: replaces clap's suggestion with the advice of this program. Clap would suggest the
+/// command with the most similar name, even if that command does something else. Also explains an unknown `--source` if this build
+/// cannot search PostgreSQL.
 fn advised(mut error: Error, command: &Command) -> Error {
     if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg)
         && written.starts_with("--source")
@@ -76,7 +76,7 @@ fn exit(error: &Error) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string().replace(UNBROKEN, " ");
-    // Errors of writing are ignored, as clap does, because the reader may have closed the output.
+    // Write errors are ignored, as in clap, because the reader may have closed the output.
     let _ = if error.use_stderr() {
         anstream::stderr().write_all(text.as_bytes())
     } else {

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Cases,
     /// Levels with their steps
     Levels,
-    /// Applicants, individuals and companies
+    /// Applicants: both individuals and companies
     Applicants,
     /// Documents with their images
     Documents,

@@ -9,7 +9,8 @@ pub(crate) enum LoadReason {
     Database,
     /// A stream cannot be copied for a second pass.
     Stream,
-    /// A Parquet file or one of its cases may be malformed. An import of the file reports the errors. Contains its name.
+    /// A Parquet file is possibly malformed, or has a malformed case. An import of the file reports the errors. Contains the name
+    /// of the file.
     MalformedParquet(String),
     /// An engine rejects the request, or a file cannot be opened. Loading the files or searching them then returns the error.
     Failed,

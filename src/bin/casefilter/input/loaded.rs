@@ -39,7 +39,7 @@ pub(crate) enum LoadedCases {
     Service(Box<Served>),
 }
 
-/// A database, and the moment whose cases are searched.
+/// A database, and the moment as of which it is searched.
 pub(crate) struct Earlier {
     store: Store,
     moment: AsOf,
@@ -159,8 +159,9 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the members of a database's cases that look like fields of a filter. Returns none for cases from files: the report
-    /// of their import already contains these members.
+    /// Returns hints about members of documents that are not fields, but whose names are similar to that of a field of the filter.
+    /// Returns no hints for cases from files, because the report of their import already contains these members. Also returns none
+    /// for an earlier moment.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = match self {
             Self::Memory(_) | Self::Earlier(_) => return Ok(Vec::new()),
@@ -170,8 +171,8 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns the explanation of a request. If `compiling`, the time of compiling, is given, also executes the request and
-    /// includes the costs.
+    /// Returns the explanation of a request. `compiling` is the time that compiling the request took. If it is given, this method
+    /// also executes the request, and the explanation includes the costs.
     pub(crate) fn explain(
         &self,
         request: &SearchRequest,

@@ -36,8 +36,8 @@ pub(super) fn read_all(
     columns.check_found()
 }
 
-/// Returns the number of bytes that will be read. Returns `None` if it is not known, because one of the files is a stream or a
-/// database, or a Parquet file of which only a part is read. Also returns `None` if a file cannot be read.
+/// Returns the number of bytes that will be read. Returns `None` if the number is not known: a file is a stream, a database, or a
+/// Parquet file of which only a part is read. Also returns `None` if a file cannot be read.
 fn total_bytes(paths: &[PathBuf], taker: &dyn Taker) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;

@@ -79,7 +79,7 @@ impl Lines {
         Failure::BadFilter(format!("error: {name}:1: {message} [{code}]\n"))
     }
 
-    /// Returns true if the next line may not have arrived yet. The caller should then flush its answers.
+    /// Returns true if the next line has possibly not arrived yet. The caller should then flush its answers.
     pub(crate) fn may_wait(&self) -> bool {
         self.reader.buffer().is_empty()
     }

@@ -33,7 +33,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     offset: Option<String>,
 
-    /// Return at most N cases, or all of them [default: 100]
+    /// Return at most N selected cases; `all` returns all selected cases [default: 100]
     #[arg(long, value_name = "N|all", allow_hyphen_values = true)]
     limit: Option<String>,
 

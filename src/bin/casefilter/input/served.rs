@@ -28,7 +28,7 @@ pub(crate) struct Served {
     documents: bool,
     /// The maximum time of a search.
     timeout: Option<Duration>,
-    /// The moment whose cases are searched, if it is not now.
+    /// The moment as of which cases are searched. `None` searches the present cases.
     as_of: Option<AsOf>,
 }
 
@@ -53,7 +53,8 @@ struct Question {
     /// If there is no timeout, this member is omitted, so that a service of an earlier version accepts the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
-    /// The moment whose cases are searched. Omitted if it is now, for the same reason as `timeout_ms`.
+    /// The moment as of which cases are searched. A search of the present cases omits this member, for the same reason as
+    /// `timeout_ms`.
     #[serde(skip_serializing_if = "Option::is_none")]
     as_of: Option<String>,
 }
@@ -131,7 +132,7 @@ impl Served {
         &self.catalog
     }
 
-    /// Returns the number of cases when this process connected to the service.
+    /// Returns the number of cases that the service had when this process connected to it.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -141,8 +142,8 @@ impl Served {
         self.post(&question).map(|Counted { count }| count)
     }
 
-    /// Returns the explanation of a request. If `compiling`, the time of compiling, is given, the service also executes the
-    /// request, and the explanation includes the costs.
+    /// Returns the explanation of a request. `compiling` is the time that compiling the request took. If it is given, the service
+    /// also executes the request, and the explanation includes the costs.
     pub(crate) fn explain(
         &self,
         request: &SearchRequest,
@@ -196,7 +197,8 @@ impl Served {
         self.post(&question).map(|Hints { hints }| hints)
     }
 
-    /// Returns the members of cases that look like fields of a filter.
+    /// Returns hints about members of documents that are not fields, but whose names are similar to that of a field of the filter.
+    /// Returns no hints for an earlier moment.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         if self.as_of.is_some() {
             return Ok(Vec::new());

@@ -20,15 +20,15 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
-/// The maximum number of empty lines before a document that are sent to a service. A row of CSV cannot have more line breaks.
-const MOST_EMPTY_LINES: usize = 1 << 26;
+/// The empty lines that [`ServiceTaker`] sends at once before a document. They replace lines of the file that have no document.
+const EMPTY_LINES: [u8; 1 << 16] = [b'\n'; 1 << 16];
 
 /// A target of an import. It receives the files one by one.
 pub(crate) trait Taker {
     /// Returns true if the files contain records instead of cases.
     fn takes_records(&self) -> bool;
 
-    /// Returns true if only a part of a Parquet file may be read.
+    /// Returns true if this target possibly reads only a part of a Parquet file.
     fn skips_bytes_of_parquet(&self) -> bool {
         false
     }
@@ -36,13 +36,14 @@ pub(crate) trait Taker {
     /// Notes that the current file was read to its end.
     fn end_source(&mut self) {}
 
-    /// Starts a new file with this name: JSON or CSV, or a database, whose documents are passed as NDJSON.
+    /// Begins the next input file. `name` is its name. The file contains JSON or CSV, or is a database. The documents of a database
+    /// are passed to [`push`](Self::push) as NDJSON.
     fn begin_source(&mut self, name: &str) -> Result<(), Failure>;
 
-    /// Adds the next bytes of the text file that [`begin_source`](Self::begin_source) started.
+    /// Adds the next bytes of the file that [`begin_source`](Self::begin_source) began.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 
-    /// Adds the document that begins at a line of the file, or the error that takes its place.
+    /// Adds the document of the CSV row that begins at a line of the file, or the error of this row.
     fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure>;
 
     /// Adds a Parquet file.
@@ -163,8 +164,12 @@ impl Taker for ServiceTaker<'_> {
                 return Ok(());
             }
         };
-        let before = usize::try_from(line.saturating_sub(self.line)).unwrap_or(usize::MAX);
-        let mut text = vec![b'\n'; before.min(MOST_EMPTY_LINES)];
+        let mut before = line.saturating_sub(self.line);
+        while let Some(rest) = before.checked_sub(EMPTY_LINES.len() as u64) {
+            self.upload.push(&EMPTY_LINES)?;
+            before = rest;
+        }
+        let mut text = EMPTY_LINES[..before as usize].to_vec();
         text.extend_from_slice(document);
         text.push(b'\n');
         self.line = line.saturating_add(1);

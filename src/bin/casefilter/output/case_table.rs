@@ -11,7 +11,7 @@ use crate::output::escape::escape;
 use crate::output::field_tree::{FieldTree, text_of};
 use crate::output::table::{self, Column, Fit};
 
-/// The maximum number of columns for further visible fields.
+/// The maximum number of [own columns](CaseTable) if the user did not choose the columns.
 const MOST_COLUMNS: usize = 24;
 
 /// The columns of a table of documents. If the catalogue starts with the fields of cases, the table starts with the

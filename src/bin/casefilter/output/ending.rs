@@ -68,7 +68,7 @@ impl Ending {
     }
 }
 
-/// The contents of a file that can have only one format.
+/// The contents of an output file that always has the same format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Database,

@@ -26,7 +26,7 @@ pub(crate) enum Failure {
     Refused(String),
     /// A search was stopped at its timeout.
     Stopped(String),
-    /// A search as of a moment that the history of the database does not have.
+    /// The history of the database does not contain the moment as of which a search was requested.
     MomentGone(String),
     /// A recorded request cannot be answered again.
     #[cfg(feature = "service")]
@@ -40,7 +40,7 @@ impl Failure {
         Self::Failed(format!("{doing} {}: {}{}", escape(name), reason(error), advice.unwrap_or_default()))
     }
 
-    /// Returns the failure for an error of writing to standard output.
+    /// Returns the failure for an error that occurred while writing to standard output.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -126,7 +126,7 @@ fn say(text: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Writes to standard error. Errors of writing are ignored.
+/// Writes to standard error. Write errors are ignored.
 pub(crate) fn note(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }

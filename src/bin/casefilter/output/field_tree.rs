@@ -8,7 +8,7 @@ use casefilter::Field;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The paths of fields, as a tree of keys. Each field has a number: its position in the list from which the tree was made.
+/// The paths of fields, as a tree of keys. Each field has a number: its index in the list from which the tree was made.
 pub(crate) struct FieldTree {
     roots: Vec<Node>,
     len: usize,
@@ -17,9 +17,9 @@ pub(crate) struct FieldTree {
 /// A key of a path.
 struct Node {
     key: String,
-    /// The number of arrays that the key holds: 1 for `tags[]`.
+    /// The number of nested arrays in the value of the key: 1 for `tags[]`.
     arrays: usize,
-    /// The numbers of the fields whose path ends here.
+    /// The [numbers](FieldTree) of the fields whose path ends with this key.
     fields: Vec<usize>,
     children: Vec<Node>,
 }

@@ -34,7 +34,7 @@ pub(crate) struct Columns<'c> {
 /// A function that writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
-/// Returns the failure for an error of writing an output.
+/// Returns the failure for an error that occurred while writing an output file.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         _ if is_stdout(path) => Failure::stdout(error),
@@ -54,8 +54,8 @@ pub(crate) fn to_file(path: &Path, columns: Columns<'_>, fill: Fill<'_>) -> Resu
     replace(path, &mut |mut file| pack(&extension.to_string_lossy(), columns, fill, &mut file))
 }
 
-/// Does the same as [`to_file`], for lines that are read from a database. `fill` closes the database when it has read all lines. On
-/// standard output, some of these lines may be written only after that.
+/// Does the same as [`to_file`], for lines that are read from a database. `fill` closes the database when it has read all lines.
+/// Some of these lines are possibly written to standard output only after that.
 pub(crate) fn from_database(
     database: &Path,
     path: &Path,

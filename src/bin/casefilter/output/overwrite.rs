@@ -11,8 +11,8 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::unnamed::folder_of;
 
-/// Rejects a report that would overwrite a file that the command reads or writes. Also rejects a name that has the ending of
-/// another format.
+/// Rejects a report that would overwrite a file that the command reads or writes. A report is JSON. So this function also rejects a
+/// file name with the extension of another format, such as `.csv`.
 pub(crate) fn check_report<'p>(
     report: Option<&Path>,
     used: impl IntoIterator<Item = &'p Path>,

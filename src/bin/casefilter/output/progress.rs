@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// The time that work must take before its progress is shown. After progress has been shown once, further work must take only
-/// [`PAUSE`].
+/// The time after which the progress of work is shown. After progress has been shown once, the progress of later work is shown
+/// after only [`PAUSE`].
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// True after progress has been shown for the first time. All further work is then shown after [`PAUSE`], so that the display
-/// continues to move.
+/// True after progress has been shown once. The progress of later work is then shown after [`PAUSE`], so that the display continues
+/// to move.
 static WAS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The time without an advance after which a bar shows a reason for the delay.

@@ -1,4 +1,4 @@
-//! Prints the errors in case data that made an import fail, and what a lenient import left out.
+//! Formats the error of an import that rejects a case or a record, prints what a lenient import left out, and writes reports.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};

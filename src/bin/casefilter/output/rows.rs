@@ -44,7 +44,7 @@ impl Rows {
         let progress = Progress::of_cases(count);
         let source = Source { walk, table, progress: &progress };
         progress.say("writing".to_owned());
-        // An error of a case or of the database, as opposed to an error of the output file.
+        // The failure of a case or of the database. An error of the output file is in `written`.
         let mut failure = None;
         let written = match self {
             Self::Copy => to_file(path, Columns { catalog: table.catalog(), order: None }, &mut |out| {

@@ -16,7 +16,7 @@ use crate::output::unnamed::unnamed_beside;
 /// The maximum number of bytes that wait in memory. Further bytes are written to a file.
 const MEMORY_BYTES: usize = 16 << 20;
 
-/// The number of bytes that are read from the file at the same time.
+/// The maximum number of bytes per read from the file.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// A writer that passes its bytes to a separate thread, which writes them to the output.

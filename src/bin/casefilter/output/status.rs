@@ -27,7 +27,7 @@ pub(crate) const UNREPLAYABLE: u8 = 6;
 pub(crate) enum Status {
     /// The command was completely successful.
     Fine,
-    /// A filter did not compile, or a line of requests is bad. The errors have been printed on standard output.
+    /// A filter did not compile, or a line of a requests file is invalid. The errors have been printed on standard output.
     BadFilter,
     /// Some case data was left out.
     LeftOut,

@@ -1,5 +1,5 @@
-//! Writes standard output: buffered, and escaped on a terminal. Also the argument `--format` (table or JSON) of the commands. If
-//! the reader closes standard output, no error message is printed.
+//! Writes standard output: buffered, and escaped on a terminal. If the reader closes standard output, no error message is printed.
+//! Also defines the values of the argument `--format` of the commands: table or JSON.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
@@ -101,7 +101,8 @@ impl<W: Write> Output<W> {
         self.json_line(&text)
     }
 
-    /// Writes an id on a line of its own. Except on a terminal, the written forms of different ids are different.
+    /// Writes an id on a line of its own. If standard output is not a terminal, different ids are written differently. On a
+    /// terminal, two ids can look the same, because characters are escaped.
     pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
         if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
     }

@@ -1,4 +1,4 @@
-//! Lays out trees of criteria, with one criterion per row, for the width of the terminal.
+//! Formats trees of criteria for the width of the terminal, with one criterion per row.
 
 use crate::output::escape::escape;
 use crate::output::wrap::wrapped_to;
@@ -12,10 +12,12 @@ const LEAST_TEXT: usize = 24;
 /// The indentation of the second and later lines of a sentence.
 const HANGING_TEXT: usize = 4;
 
-/// The minimum width beside the figures of an explanation. If there is less space, the heading of the figures is shortened.
+/// The minimum width for the text beside the columns of numbers in an explanation. If there is less space, the heading of these
+/// columns is shortened.
 const AMPLE_TEXT: usize = 48;
 
-/// Lays out which criteria are true for one case. `text` is the form in which [`Why`](casefilter::reference::Why) is displayed.
+/// Formats the display form of [`Why`](casefilter::reference::Why) for a terminal of `width` characters. The text says which
+/// criteria are true for one case.
 pub(crate) fn why_rows(text: &str, width: usize) -> String {
     let lines = text.lines().map(|line| {
         let line = escape(line);
@@ -27,8 +29,8 @@ pub(crate) fn why_rows(text: &str, width: usize) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// Lays out how a request is executed. `text` is the form in which [`Explanation`](casefilter::explain::Explanation) is displayed:
-/// a table with one row for each criterion, an empty line, and sentences.
+/// Formats the display form of [`Explanation`](casefilter::explain::Explanation) for a terminal of `width` characters. The text
+/// says how a request is executed. It consists of a table with one row for each criterion, an empty line, and sentences.
 pub(crate) fn explanation(text: &str, width: usize) -> String {
     let lines: Vec<String> = text.lines().map(|line| escape(line).into_owned()).collect();
     let end = lines.iter().position(String::is_empty).unwrap_or(0);
@@ -46,7 +48,7 @@ pub(crate) fn explanation(text: &str, width: usize) -> String {
     rows.chain(sentences).map(|line| line + "\n").collect()
 }
 
-/// Lays out one row in lines of at most `width` characters. The row consists of `front` and then the text, whose indentation shows
+/// Formats one row in lines of at most `width` characters. The row consists of `front` and then the text, whose indentation shows
 /// its depth. The second and later lines are indented so that they start below the text.
 fn row(front: &str, text: &str, width: usize) -> String {
     let front_width = front.chars().count();
@@ -61,7 +63,7 @@ fn row(front: &str, text: &str, width: usize) -> String {
     format!("{front}{}{}", " ".repeat(indent), wrapped.replace('\n', &further))
 }
 
-/// Returns the width of the columns of figures before the criteria: the position of `criterion` in the heading.
+/// Returns the total width of the columns of numbers before the criteria: the position of `criterion` in the heading.
 fn figures_width(table: &[String]) -> Option<usize> {
     table.first()?.find("criterion")
 }

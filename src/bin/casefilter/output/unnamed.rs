@@ -14,7 +14,7 @@ pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
     }
 }
 
-/// Creates an unnamed file in a folder, with mode 0600 from the first system call.
+/// Creates an unnamed file in a folder. The file has mode 0600 as soon as it exists.
 #[cfg(target_os = "linux")]
 fn unnamed_in(folder: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;

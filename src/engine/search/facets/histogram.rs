@@ -15,7 +15,7 @@ use crate::rows::RowSet;
 use crate::stop::Pace;
 use crate::value::OrdinalRange;
 
-/// The maximum number of buckets of a batch whose edges are computed in advance. If the values of a batch span more buckets, the
+/// The maximum number of bucket edges that are computed in advance for a batch. If the values of a batch span more buckets, the
 /// bucket of each value is computed separately.
 const MOST_EDGES: i64 = 1 << 12;
 /// The estimated work to find the bucket of one value, in units of [`Pace::spend`].
@@ -80,14 +80,14 @@ pub(super) fn add(
 
 /// The buckets of a batch.
 struct Edges {
-    /// The number of the first bucket.
+    /// The bucket number of the first bucket.
     first: i64,
     /// The smallest ordinal of each bucket after the first.
     starts: Vec<i64>,
 }
 
 impl Edges {
-    /// Returns the number of the bucket of a value of the batch.
+    /// Returns the bucket number of a value of the batch.
     fn number(&self, ordinal: i64) -> i64 {
         let before = self.starts.partition_point(|start| *start <= ordinal);
         self.first.saturating_add_unsigned(before as u64)

@@ -7,8 +7,8 @@
 //! | `values`, `histogram`, `stats` | the counts by value, the buckets and the statistics, one batch after the other |
 //! | `rows` | the selected rows of a batch |
 //!
-//! Facets that count the same documents form a group. Facets that leave out [own criteria](crate::Facet::with_own_criteria_apart)
-//! may need other groups. Each group evaluates its filter once per batch.
+//! Facets that count the same documents form a group. A facet that is counted [without the criteria on its own
+//! field](crate::Facet::with_own_criteria_apart) may need another group. Each group evaluates its filter once per batch.
 #![expect(clippy::arithmetic_side_effects, reason = "counts of documents and of batches, in 64 bits")]
 
 mod histogram;
@@ -270,7 +270,7 @@ impl Engine {
 /// A collector that passes the selected rows of each batch to the facets of a group.
 struct FacetCollector<'t, 'v> {
     tallies: &'t mut [(usize, Tally<'v>)],
-    /// The number of the first uncovered batch.
+    /// The batch number of the first uncovered batch.
     uncovered: usize,
     /// The number of selected documents so far.
     total: u64,

@@ -1,4 +1,4 @@
-//! The selected rows of one batch that facets count, and the rows among them with a value.
+//! The selected rows of one batch, in which facets count the values. Also counts the selected rows that have a value.
 
 use crate::column::{Column, ColumnLayout};
 use crate::kernels;

@@ -11,31 +11,33 @@ use std::fmt;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum FacetStrategy {
-    /// Reads the counts from the index over all batches, and subtracts those of deleted documents. Applies if every document is
-    /// selected, and the field is a single-valued string field with an index. Does not apply if a batch has deleted documents and
-    /// too many strings for one count per string. Recent batches that the index does not cover use other strategies. It takes one
-    /// step per string, and one more per string for each batch with deleted documents (benchmark line `values/all`).
+    /// Reads the counts from the index over all batches, and subtracts the counts of deleted documents. Applies if every document
+    /// is selected, and the field is a single-valued string field with an index. Does not apply if a batch has deleted documents
+    /// and more than 1,024 distinct strings, because such a batch does not count its deleted documents per string. Recent batches
+    /// that the index does not cover use other strategies. It takes one step per string, and one more per string for each batch
+    /// with deleted documents (benchmark line `values/all`).
     Index,
-    /// Counts only the selected documents with a value, 64 at a time. Applies if there are none, or if one bucket of a histogram
-    /// contains the smallest and the greatest value of the batch. For a string field, applies if no document of the batch has a
-    /// value.
+    /// Counts only the selected documents with a value, 64 at a time. Applies if no selected document has a value, or if one bucket
+    /// of a histogram contains the smallest and the greatest value of the batch. For a string field, applies only if no document of
+    /// the batch has a value.
     Zone,
-    /// For each string, adds the number of documents that the batch stores with the postings of the string. Applies if every
-    /// document of the batch is selected. It takes one addition per string (benchmark line `values/all of a list`).
+    /// Adds the number of documents that have each string. The batch stores this number with the postings of the string. Applies if
+    /// every document of the batch is selected. It takes one addition per string (benchmark line `values/all of a list`).
     Lengths,
-    /// Intersects the selected documents with the documents of each string or boolean, which are a bitmap or a list. It takes about
-    /// 100 ns for a bitmap, and 0.5 ns for each listed document. So this strategy is best for few strings (benchmark line
-    /// `values/few of a filter`).
+    /// Intersects the selected documents with the documents of each string or Boolean. The documents of a value are a bitmap or a
+    /// list. It takes about 100 ns for a bitmap, and 0.5 ns for each listed document. So this strategy is best for few strings
+    /// (benchmark line `values/few of a filter`).
     Postings,
-    /// Finds the edges of the buckets in the sorted rows. Two prefix bitmaps of the sorted rows count the selected documents
-    /// between two edges; a few documents are tested one by one. Applies to single-valued fields, unless the batch has thousands of
-    /// buckets or the selected documents are a short list. It takes at most one test for each document (benchmark line
-    /// `histogram/day of a filter`).
+    /// Finds the edges of the buckets in the sorted rows. A prefix bitmap contains all documents before a position in this order.
+    /// To count the selected documents between two edges, counts their bits in the difference of two prefix bitmaps. A few
+    /// documents near the edges are tested one by one. Applies to single-valued fields, unless the batch has thousands of buckets
+    /// or the selected documents are a short list. It takes at most one test for each document (benchmark line `histogram/day of a
+    /// filter`).
     SortedRows,
     /// Reads the code of each selected document, and counts the codes in an array. It takes about 1 ns for each document (benchmark
     /// line `values/many of a filter`).
     Codes,
-    /// Reads the values of each selected document. Always applies, except to string and boolean fields (benchmark line
+    /// Reads the values of each selected document. Always applies, except to string and Boolean fields (benchmark line
     /// `stats/filter`).
     Values,
 }

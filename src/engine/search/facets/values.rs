@@ -217,7 +217,7 @@ impl<'v> StringTally<'v> {
 
     /// Adds the counts of the codes of a dictionary.
     fn merge(&mut self, dictionary: &'v Dictionary, by_code: &[u32], pace: &Pace<'_>) {
-        /// Up to this number of strings, a dictionary is compared with the last one.
+        /// Up to this number of strings, a dictionary is compared with the last dictionary.
         const MOST_COMPARED: usize = 1 << 14;
         let is_small = dictionary.len() <= MOST_COMPARED;
         if let Some((last, slots)) = &self.last
@@ -251,9 +251,9 @@ impl<'v> StringTally<'v> {
 fn prefers_postings(postings: &Postings, strings: usize, selected: &Selected<'_>) -> bool {
     /// Above this number of strings, codes are read without a comparison of the costs.
     const MOST_STRINGS: usize = 256;
-    /// The cost of reading and counting the code of a row, in words of a bitmap.
+    /// The cost of reading and counting the code of a row. The unit is the cost of one 64-bit word of a bitmap.
     const COST_OF_A_CODE: usize = 8;
-    /// The cost of testing a listed row, in words of a bitmap.
+    /// The cost of testing a listed row, in the same unit.
     const COST_OF_A_TEST: usize = 4;
     if strings > MOST_STRINGS || !matches!(selected.rows, RowSet::Bitmap(_) | RowSet::Range(_)) {
         return false;
@@ -266,14 +266,14 @@ fn prefers_postings(postings: &Postings, strings: usize, selected: &Selected<'_>
     costs.sum::<usize>() < selected.count * COST_OF_A_CODE
 }
 
-/// Counts the distinct codes of each selected row. Returns the number of selected rows with a value.
+/// For each selected row, adds 1 to the count of each of its distinct codes. Returns the number of selected rows with a value.
 fn count_codes<C: Copy + PartialEq + Into<u32>>(
     column: &Column,
     codes: &[C],
     selected: &Selected<'_>,
     by_code: &mut [u32],
 ) -> usize {
-    /// Up to this number of values of a row, each is compared with all values before it.
+    /// Up to this number of values in a row, each value is compared with all values before it.
     const FEW_VALUES: usize = 16;
     let count = |by_code: &mut [u32], code: C| by_code[code.into() as usize] += 1;
     match &column.layout {

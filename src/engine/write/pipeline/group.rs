@@ -77,10 +77,10 @@ impl Text<'_> {
     }
 }
 
-/// A sealed batch. Only its first `known` rows have insertion-order numbers yet.
+/// A sealed batch. So far, only its first `known` rows have insertion-order numbers.
 pub(super) struct BuiltBatch<'t> {
     pub(super) batch: Batch,
-    /// The number of rows at its start that the transaction has already registered.
+    /// The number of rows at the start of the batch that the transaction has already registered.
     pub(super) known: usize,
     pub(super) lookup: Lookup,
     /// The document of each row after the first `known` rows. Empty unless documents are stored outside the engine.

@@ -17,8 +17,8 @@
 //!   the row its insertion-order number. If there is a durable store, it passes the document to this store.
 //!
 //! With N workers, the build stage runs on N threads, and the other stages run on the caller's thread. If N = 1 (only one thread,
-//! or the feature `parallel` is off), there are no groups. The caller's thread reads each document and stores it at once. The first
-//! 1,024 documents of every import are handled in the same way. Both paths read documents with the same
+//! or the feature `parallel` is off), there are no groups. The caller's thread reads each document and stores it immediately. The
+//! first 1,024 documents of every import are handled in the same way. Both paths read documents with the same
 //! [`DocumentReader`](super::reading::DocumentReader), and store cases in the same order.
 //!
 //! # Ownership
@@ -26,8 +26,8 @@
 //! - Only the caller's thread has the transaction, the report and the store of documents.
 //! - A group owns the text of its documents, with one exception. If the caller keeps all bytes until the end of the import
 //!   ([`Pipeline::push_all`](flow::Pipeline::push_all)), the group borrows the text.
-//! - A worker owns its group and a copy of the settings. It holds no snapshot while it reads. It has a weak reference to the base,
-//!   and upgrades this reference only for the look-up.
+//! - A worker owns its group and a copy of the settings. It holds no snapshot while it reads. It has only a weak reference to the
+//!   *base*, the view of all batches except the head. It upgrades this reference only for the look-up.
 //! - After a group is stored, the group stage reuses its text buffer.
 //! - Workers are separate threads, not threads of a rayon pool: see [`threads`](super::threads).
 //!

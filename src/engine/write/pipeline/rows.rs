@@ -70,11 +70,12 @@ impl Pipeline<'_> {
         if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
     }
 
-    /// Reports a column that is not a field. The cases are stored without it, or, if its name is an alias, with its values as
-    /// members of their documents.
+    /// Reports an error about a column of the source. This error does not end the import. If the name of the column is an alias of
+    /// a field, the documents contain the values of the column, but no field has these values. Any other column with an error is
+    /// not read. Stores all remaining documents of earlier sources first.
     ///
     /// # Errors
-    /// Returns the first error of an earlier source that ends the import.
+    /// Returns the first error of the remaining documents that ends the import.
     pub(crate) fn leave_out(&mut self, column: Error) -> Result<(), Box<ImportError>> {
         self.drain()?;
         let refusal = ImportError::new(&self.store.source, 0, column);
@@ -82,8 +83,8 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Imports all row groups of a source. The function `read` reads one group. Its other arguments are the line of the group's
-    /// first row, and the destination of the cases.
+    /// Imports all row groups of a source. Calls `read` to read each group. Passes the group, the line of its first row, and the
+    /// destination of its cases.
     ///
     /// A source with only one group is read on this thread, so that many small sources share a batch.
     ///

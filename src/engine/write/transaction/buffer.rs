@@ -20,7 +20,8 @@ pub(super) struct SealedBatch {
     pub(super) batch: Batch,
     /// The entries of the key fields, if a worker thread has computed them.
     pub(super) keys: Vec<(FieldId, BatchKeys)>,
-    /// The covered cases that the rows may replace. Not used after the transaction is attached.
+    /// The rows of covered (indexed) batches that have the same ids as rows of this batch. The transaction may replace them. Not
+    /// used after the transaction is attached.
     pub(super) covered: CoveredRows,
 }
 
@@ -30,7 +31,8 @@ impl From<Batch> for SealedBatch {
     }
 }
 
-/// The rows of a batch whose ids exist in a base, each with the live covered row that has the same id. Sorted by row.
+/// Pairs of a row of a batch and a row of a base. Both rows have the same id, and the row of the base is live and covered. The
+/// pairs are sorted by the row of the batch.
 #[derive(Default)]
 pub(super) struct CoveredRows {
     base: Weak<View>,

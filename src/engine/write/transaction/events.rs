@@ -11,7 +11,8 @@ use crate::standing::{Watch, WriteEvents};
 impl WriteTxn<'_> {
     /// Finds the events of the transaction. Returns `None` if there are none, such as in an engine without standing filters.
     ///
-    /// Reads old values of replaced and deleted cases, which may unwind. Seals the batch that is being filled.
+    /// Reads the old values of replaced and deleted cases. Unwinds if these values cannot be read. Seals the batch that is being
+    /// filled.
     pub(super) fn find_events(&mut self, attached: &mut Attached<'_>) -> Option<WriteEvents> {
         let engine = self.engine;
         let watching = engine.watching.as_ref()?;

@@ -12,8 +12,8 @@ use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, r
 use crate::engine::write::merge::{Merge, join_head};
 
 /// The number of values that a write copies for merges in progress, per stored or deleted case. A write of n cases copies up to n +
-/// 1 times this number. About three merges copy a case, each with one value per field. With 100 fields, these copies are 300 values
-/// per case. That is less than this number, so merges keep up with the writes.
+/// 1 times this number. During its life, a case is copied by about three merges. Each of these copies has one value per field. With
+/// 100 fields, the three copies have 300 values. That is less than this number, so merges keep up with the writes.
 const MERGE_STEP: usize = 1024;
 
 /// The number of index keys that a write moves between sorted runs of keys, per stored or deleted case. A write of n cases moves up

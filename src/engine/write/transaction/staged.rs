@@ -27,7 +27,7 @@ pub(super) struct WriterUpdate {
     pub(super) is_new_head: bool,
     /// The cases that the transaction stores in the head.
     pub(super) head: Vec<Arc<BufferedRow>>,
-    /// The deleted rows of covered batches that are still live in the base.
+    /// The rows of covered batches that this transaction deletes by edits of the head. In the base, these rows are still live.
     pub(super) deleted: Vec<StoredAddr>,
     /// The merge in progress. Used only if there is a new head.
     pub(super) merge: Option<Merge>,

@@ -15,18 +15,19 @@ use crate::engine::write::report::UpsertOutcome;
 use crate::error::{Error, ErrorKind};
 use crate::ingest::stored_id;
 
-/// The maximum size of the documents in the head, in bytes. If a write exceeds it, the head is sealed. Otherwise the first search
-/// of a snapshot would take long, because it converts the head to a batch.
+/// The maximum size of the documents in the head, in bytes. A write that would exceed it seals the head. Without this limit, the
+/// first search of a snapshot would take long, because it converts the head to a batch.
 const HEAD_BYTES: usize = 1 << 24;
 
-/// The part of a batch, 1/16, that is filled before memory for the full batch is reserved. A batch with this number of rows will
-/// probably become full, and a buffer that grows step by step would be copied repeatedly.
+/// The divisor of the size of a full batch. When a batch has 1/16 of this size, memory for the full batch is reserved. Such a batch
+/// will probably become full, and a buffer that grows step by step would be copied repeatedly.
 const LIKELY_FULL: usize = 16;
-/// The maximum memory that is reserved for documents, in bytes. For more documents, the buffer grows later. Their size is not known
-/// in advance.
+/// The maximum memory that is reserved for documents, in bytes. For more documents, the buffer grows later. The size of the
+/// documents is not known in advance.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
-/// A write transaction. Searches see its changes when it is published. A transaction that is dropped before has no effect.
+/// A write transaction. Searches see its changes when it is published. A transaction that is dropped before it is published has no
+/// effect.
 ///
 /// An [attached](Self::new) transaction holds the writer lock, so other writes wait. A [detached](Self::detached) transaction does
 /// not know the stored cases. So its insertion-order numbers start at 0, and a case counts as new if its id is new within the

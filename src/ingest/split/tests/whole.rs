@@ -75,7 +75,8 @@ fn documents(bytes: &[u8], first: u64) -> Output {
     }
 }
 
-/// Returns the offset after the bracket that closes the outermost of `open` brackets. Starts at `at`, inside these brackets.
+/// Returns the offset after the bracket that closes the outermost object or array, or the length of `bytes` if there is no such
+/// bracket. `open` is the number of objects and arrays that are open before `at`. If it is 0, the outermost one starts at `at`.
 fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -229,8 +230,8 @@ fn elements(
     Ok(end)
 }
 
-/// Returns the end of the element that starts at `at`. It ends before a comma or bracket outside the element, or at the end of the
-/// text.
+/// Returns the offset of the comma or `]` that ends the element of an array, or the length of `bytes` if there is none. The element
+/// starts at `at`.
 fn element_end(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     while let Some(byte) = bytes.get(at) {

@@ -18,8 +18,9 @@ const COMPARISON: usize = 256;
 /// The cost of preparing one byte of a value for searches.
 const PREPARATION: usize = 4;
 
-/// Returns true if combining these tests costs at most [`MOST_EFFORT`]. The cost grows with products of counts in the filter.
-/// Without this limit, a client could choose a filter for which the optimiser takes very long.
+/// Returns true if combining these tests costs at most [`MOST_EFFORT`]. The cost is about the number of patterns times the size of
+/// the lists, plus the number of lists and patterns times the size of the patterns. Without this limit, a client could choose a
+/// filter for which the optimiser takes very long.
 pub(super) fn is_quick(grouped: &Grouped) -> bool {
     let Grouped { any, none, all, not_all, any_patterns, none_patterns } = grouped;
     let sum = |total: usize, more: usize| total.saturating_add(more);

@@ -9,7 +9,7 @@ pub(super) fn noise(seed: u64, words: usize) -> String {
 }
 
 /// Creates a store on a simulated disk, with six batches. Each column of strings has several pieces, so that opening the store does
-/// not bring it into the cache.
+/// not bring the column into the cache.
 fn on_disk() -> Vec<u8> {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let store = open(&disk, 0).unwrap();

@@ -25,13 +25,13 @@ use crate::output::stdout::{Format, Output};
 ///
 /// Searches the cases as they were after the write that the record names (`lastWrite`), with the filter, the order and the page of
 /// the record. The filter of the record includes the filter of the token. Compares the total, the number of cases and the digest of
-/// their ids. For counts by value, compares the total alone. The database needs a history that reaches back to that write: see
+/// their ids. For counts by value, compares only the total. The database needs a history that reaches back to that write: see
 /// `serve --history`.
 ///
-/// The exit status is 0 if the answer is the same, and 5 if it is not: then the record or the database was changed, or cases were
-/// erased since then. It is 6 if the request cannot be answered again. Examples are a refused request, and a request for anything
-/// but a search or counts by value. Another example is a page after a cursor, because the log has only the hash of the cursor.
-/// Further examples are a moment that the history does not have any more, and a record without `lastWrite`. A record has no
+/// The exit status is 0 if the answer is the same. It is 5 if the answer differs, because the record or the database was changed,
+/// or cases were erased. It is 6 if the request cannot be answered again, for example if it was refused, or if it is neither a
+/// search nor a count by value. A page after a cursor cannot be answered again, because the log has only the hash of the cursor.
+/// The same applies if the history does not go back to the write any more, or if the record has no `lastWrite`. A record has no
 /// `lastWrite` if the service searched a source (`serve --source`) or a database of an earlier format version.
 ///
 /// The command does not check the chain of the log: see `audit verify`.
@@ -65,7 +65,7 @@ pub(super) struct Replay {
 struct Record {
     n: u64,
     operation: Option<String>,
-    /// The request of an operator.
+    /// The method and the path of a request on the admin socket, such as `POST /searches`.
     request: Option<String>,
     status: Option<u64>,
     filter: Option<String>,
@@ -184,8 +184,8 @@ fn find(log: &Path, number: u64) -> Result<Record, Failure> {
     Err(Failure::Failed(format!("{name} has no record {number}")))
 }
 
-/// Returns the limits on recorded filters: eight times the defaults, as for requests of operators. The length of the text is not
-/// limited. The record contains the normal form of a filter, which may be larger than the filter in the request.
+/// Returns the limits on recorded filters: eight times the defaults, as for requests on the admin socket. The length of the text is
+/// not limited. The record contains the normal form of a filter, which can be larger than the filter in the request.
 fn limits() -> Limits {
     const FACTOR: usize = 8;
     let default = unpaged();

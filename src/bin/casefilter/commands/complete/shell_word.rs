@@ -2,10 +2,10 @@
 
 use crate::commands::completions::Shell;
 
-/// The quote that encloses a word.
+/// The quote with which a word begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
-    /// The word has no quote. A completion adds a quote, because most filters contain spaces.
+    /// The word does not begin with a quote. A completion adds a quote, because most filters contain spaces.
     None,
     Single,
     Double,
@@ -19,8 +19,8 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Reads a word that is being written. Returns `None` if its quote is closed, or if a word without a quote contains a quote,
-    /// `\`, `$` or a backtick.
+    /// Reads a word that is being written. Returns `None` if the word begins with a quote that is closed again. Also returns `None`
+    /// if the word does not begin with a quote, but contains a quote, `\`, `$` or a backtick.
     pub(super) fn read(word: &str) -> Option<Self> {
         if let Some(rest) = word.strip_prefix('\'') {
             return (!rest.contains('\'')).then(|| Self { quote: Quote::Single, text: rest.to_owned() });
@@ -88,7 +88,8 @@ impl Word {
     }
 }
 
-/// Reads the text after a double quote. Also returns the rest of the word after the closing quote, or `None` if the quote is open.
+/// Reads the text after a double quote. Also returns the rest of the word after the closing quote, or `None` if there is no closing
+/// quote.
 fn in_double_quotes(rest: &str) -> (String, Option<&str>) {
     let mut text = String::new();
     let mut chars = rest.chars();

@@ -22,7 +22,7 @@ struct ScanExplanation {
     scan: Work,
     nodes: Vec<Criterion>,
     page: Page,
-    /// True if the request asks for the total. The scan counts it in any case.
+    /// True if the request asks for the total. The scan counts the selected cases even if the request does not ask for the total.
     total: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facets: Vec<Facet>,
@@ -30,7 +30,7 @@ struct ScanExplanation {
     analysis: Option<Analysis>,
 }
 
-/// The parts of the files that the scan read.
+/// The amounts of data that the scan read.
 #[derive(Serialize)]
 struct Work {
     files: usize,
@@ -39,7 +39,7 @@ struct Work {
     row_groups: Option<Groups>,
 }
 
-/// The numbers of row groups of Parquet files.
+/// Counts, over all Parquet files, of the tested row groups, the skipped row groups, and the rows that page statistics exclude.
 #[derive(Serialize)]
 struct Groups {
     tested: u64,

@@ -93,7 +93,8 @@ impl LongPage<'_> {
         closed.and(written)
     }
 
-    /// Prints on standard error the number of written cases if there are more, and the hints. Returns the status of the command.
+    /// Prints notes on standard error: the number of written cases if more selected cases follow the page, and the hints. Returns
+    /// the status of the command.
     pub(super) fn print_notes(&self, report: &ImportReport, hints: &[String]) -> Status {
         if self.shape.format != SearchFormat::Table {
             note_cut(self.len(), self.request, self.total);

@@ -49,9 +49,9 @@ pub(crate) struct Args {
 
     /// Check the settings and all files that they name, print the settings, and end
     ///
-    /// Each line has a setting, and where it comes from: flag, environment, file or default. The exit status is 2 if something is
-    /// wrong. If another process has the database open, the database is not checked. If the audit log is then also in use, the
-    /// command prints a note, not an error. Nothing is written, and no port is opened.
+    /// Each line has a setting and its origin: flag, environment, file or default. The exit status is 2 if something is wrong. If
+    /// another process has the database open, the database is not checked. If the audit log is then also in use, the command prints
+    /// a note, not an error. Nothing is written, and no port is opened.
     #[arg(long)]
     pub(super) check_config: bool,
 
@@ -128,12 +128,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_AUDIT", help_heading = "Audit log")]
     pub(super) audit: Option<PathBuf>,
 
-    /// Size from which a new file is begun, in bytes; the old file is kept as FILE.NUMBER, with the number of its last record
+    /// Maximum size of the file, in bytes; a record that would exceed it begins a new file; the old file is kept as FILE.NUMBER,
+    /// with the number of its last record
     #[arg(long, value_name = "N", env = "CASEFILTER_AUDIT_ROTATE", help_heading = "Audit log",
           default_value_t = AuditOptions::default().rotate_bytes)]
     pub(super) audit_rotate: u64,
 
-    /// Answer requests even if the audit log cannot be written; once it can, it gets the number of missing records
+    /// Answer requests even if the audit log cannot be written; once the log can be written again, the service adds a record with
+    /// the number of missing records
     #[arg(long, env = "CASEFILTER_AUDIT_BEST_EFFORT", help_heading = "Audit log",
           value_parser = BoolishValueParser::new())]
     pub(super) audit_best_effort: bool,
@@ -194,11 +196,10 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().requests_per_second)]
     pub(super) requests_per_second: u32,
 
-    /// Maximum size of the request bodies and answers of each token that are in flight, in bytes; further requests get 429; 0 means
-    /// no limit
+    /// Maximum size of all request bodies and answers in flight per token, in bytes; further requests get 429; 0 means no limit
     ///
-    /// The first 32 KiB of each body and of each answer do not count. A single request may exceed the limit, with its body and its
-    /// answer.
+    /// The first 32 KiB of each body and of each answer do not count. The body and the answer of a request may exceed the limit
+    /// while the token has no other request in flight.
     #[arg(long, value_name = "N", env = "CASEFILTER_BYTES_IN_FLIGHT",
           default_value_t = ServiceOptions::default().bytes_in_flight)]
     pub(super) bytes_in_flight: usize,
@@ -230,14 +231,15 @@ pub(crate) struct Args {
 
     /// Maximum memory for all answers that are being sent, in bytes; further requests get 503
     ///
-    /// Each token gets at most half. A page of more than 256 KiB is sent while it is read. It takes at most twice the size of its
-    /// largest case, or 512 KiB. A value of less than 96 MiB is raised to 96 MiB. With --source a page takes its complete size, and
-    /// the maximum is at least twice --answer-bytes.
+    /// Each token gets at most half. A page of more than 256 KiB is sent while it is read. Such a page takes 512 KiB, or twice the
+    /// size of its largest case if that is more. A value of less than 96 MiB is raised to 96 MiB. With --source a page takes its
+    /// complete size, and the maximum is at least twice --answer-bytes.
     #[arg(long, value_name = "N", env = "CASEFILTER_OUTGOING_BYTES",
           default_value_t = ServiceOptions::default().outgoing_bytes)]
     pub(super) outgoing_bytes: usize,
 
-    /// Maximum time to receive the head of a request, to receive its body, and to wait for the next request of a connection
+    /// Maximum time for each of these steps: receiving the head of a request, receiving its body, and waiting for the next request
+    /// of a connection
     #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
     pub(super) read_timeout: Duration,
 
@@ -249,7 +251,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
     pub(super) turn_timeout: Duration,
 
-    /// Maximum time of a search until its answer begins; then the search is stopped and gets 503; 0 means no limit
+    /// Maximum time of a search until its answer begins; a longer search is stopped and gets 503; 0 means no limit
     #[arg(long, value_name = VALUE, env = "CASEFILTER_SEARCH_TIMEOUT", default_value = "10s", value_parser = seconds)]
     pub(super) search_timeout: Duration,
 
@@ -260,8 +262,8 @@ pub(crate) struct Args {
 
     /// Maximum size of all standing filters of a token, in bytes; a request to store more gets 400
     ///
-    /// A filter is stored as its body, and as the body joined with the restrictions of the token. So a token with many clients
-    /// reaches the limit with fewer filters.
+    /// Each filter is stored twice: as its body, and as its body joined with the restrictions of the token. The restrictions list
+    /// the clients of the token. So a token with many clients reaches the limit with fewer filters.
     #[arg(long, value_name = "N", env = "CASEFILTER_STANDING_BYTES", help_heading = "Standing filters",
           default_value_t = ServiceOptions::default().standing_bytes)]
     pub(super) standing_bytes: usize,
@@ -385,8 +387,8 @@ impl Args {
 #[cfg(unix)]
 impl Args {
     /// Returns the service with an admin socket, through which other commands connect to it. With --no-admin-socket, returns it
-    /// without a socket. If the default path cannot be used, does the same and logs a warning. Returns an error if another service
-    /// uses the path, or if the path of --admin-socket cannot be used.
+    /// without a socket. If the default path cannot be used, logs a warning and returns the service without a socket. Returns an
+    /// error if another service uses the path, or if the path of --admin-socket cannot be used.
     pub(super) fn administered(&self, service: Service) -> Result<Service, Failure> {
         if self.no_admin_socket {
             return Ok(service);

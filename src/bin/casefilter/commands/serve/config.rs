@@ -26,18 +26,20 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The flags that a file cannot set.
 const NOT_IN_FILES: [&str; 3] = ["config", "check-config", "help"];
 
-/// The keys of the file, after it was read.
+/// The keys of the file. Empty until the file has been read.
 static KEYS: OnceLock<BTreeSet<String>> = OnceLock::new();
 
 /// The command `serve` in the tree of commands.
 const SERVE: &str = "serve";
 
-/// The commands that read a file. A file sets flags of `serve`. `health` uses only the flags that it also has.
+/// The commands that read a file. The keys of a file are the names of flags of `serve`. `health` ignores the keys that are not the
+/// names of its own flags.
 const READERS: [&str; 2] = [SERVE, "health"];
 
-/// Returns the tree of commands, with the values of a configuration file as the defaults of the flags of the command. The arguments
-/// of this process or the environment variable of `--config` name the file. Without a file, and if the arguments are not valid,
-/// returns the tree unchanged. `health` ignores the file if `--url` is given. If it cannot use the file, it prints a note.
+/// Returns the tree of commands. The values of a configuration file become the defaults of the flags of the command. The arguments
+/// of this process, or the environment variable of `--config`, name the file. Returns the tree unchanged if no file is named, or if
+/// the arguments are not valid. `health` ignores the file if `--url` is given. If `health` cannot use the file, this function
+/// prints a note.
 ///
 /// # Errors
 /// Returns an error for `serve` if the file cannot be read, has an unknown key, or has a wrong value.
@@ -111,8 +113,8 @@ fn has_password(text: &str) -> bool {
     text.split_whitespace().collect::<String>().to_lowercase().contains("password=")
 }
 
-/// Returns a text in which connection strings and the passwords of URLs are masked. A connection string is the value of `source`,
-/// in any letter case, or what follows the first `=` of a line with `password=`. All offsets stay the same.
+/// Returns a text in which connection strings and the passwords of URLs are masked. If the key of a line is `source`, in any letter
+/// case, or if the line contains `password=`, everything after the first `=` of the line is masked. All offsets stay the same.
 fn masked(text: &str) -> String {
     let mask = |line: &str| {
         let after_key = line.split_once('=').filter(|(key, _)| {
@@ -261,7 +263,7 @@ pub(crate) struct Setting {
     name: String,
     value: String,
     origin: &'static str,
-    /// True if the value is not shown, because it may have a password.
+    /// True if the value of this flag is never shown, because it may have a password.
     is_hidden: bool,
 }
 
@@ -337,7 +339,8 @@ pub(crate) fn effective(matches: &ArgMatches, tree: &Command) -> Vec<Setting> {
 }
 
 impl Setting {
-    /// Returns the setting as a line of a configuration file, with its origin as a comment. A hidden value is in a comment.
+    /// Returns the setting as a line of a configuration file, with its origin as a comment. If the value is hidden, the whole line
+    /// is a comment.
     pub(super) fn line(&self) -> String {
         let Self { name, value, origin, is_hidden } = self;
         if *is_hidden {

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Starts a thread that calls `look` again and again, with a pause of `interval` before each call. The argument of `look` is true
-/// if `reloads` has grown. If `look` panics, calls `failed` and goes on. The thread runs until the process ends.
+/// Starts a thread that calls `look` again and again, with a pause of `interval` before each call. The second argument of `look` is
+/// true if `reloads` has grown since the previous call. If `look` panics, calls `failed` and goes on. The thread runs until the
+/// process ends.
 pub(super) fn look_every<S: Send + 'static>(
     (name, interval): (&str, Duration),
     reloads: Arc<AtomicU64>,

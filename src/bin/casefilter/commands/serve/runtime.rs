@@ -21,8 +21,9 @@ pub(super) fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
-/// Returns the maximum number of blocking threads. The service uses one thread for each request at work. To read parts of large
-/// pages, it uses one thread for each processor, but at least two. To compress answers, it uses the same number of further threads.
+/// Returns the maximum number of blocking threads. The service uses at most `concurrency` threads to execute requests. To read
+/// parts of large pages, it uses one thread for each processor, but at least two. To compress answers, it uses the same number of
+/// further threads.
 fn blocking_threads(concurrency: usize, processors: usize) -> usize {
     let of_answers = processors.max(2).saturating_mul(2);
     concurrency.saturating_add(of_answers).saturating_add(SPARE_THREADS)

@@ -15,11 +15,11 @@ use super::follow::look_every;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 
-/// The time between two looks at the files. Changed files are used at the second look that finds the same contents: both files
-/// cannot be replaced at once, and a file may be in the middle of being written.
+/// The time between two looks at the files. Changed files are used only when two looks in a row find the same contents. One of the
+/// two files may be replaced before the other, and a file may be incomplete while it is written.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The files of a certificate and its key, and what was last read.
+/// The files of a certificate and its key, and the result of the last look at them.
 pub(super) struct TlsWatch {
     certificates: PathBuf,
     key: PathBuf,
@@ -68,9 +68,11 @@ impl TlsWatch {
         thread.map_err(|error| Failure::Failed(format!("cannot follow the certificate: {error}")))
     }
 
-    /// Reads the files. Replaces the certificate if they have changed, if they could not be used before, or if `is_asked` is true.
-    /// Unless `is_asked` is true, does so only at the second look that finds the same contents. If the files cannot be used, keeps
-    /// the old certificate. Logs each cause once, or whenever `is_asked` is true.
+    /// Reads the files. If `is_asked` is true, replaces the certificate. If it is false, replaces the certificate under two
+    /// conditions: the files have changed or could not be used before, and the previous look found the same contents.
+    ///
+    /// If the files cannot be used, keeps the old certificate, and logs the cause. Logs the same cause again only if `is_asked` is
+    /// true.
     fn look(&mut self, tls: &Tls, is_asked: bool) {
         let read = || io::Result::Ok((std::fs::read(&self.certificates)?, std::fs::read(&self.key)?));
         let read = read().map_err(|error| escape(&error.to_string()).into_owned());

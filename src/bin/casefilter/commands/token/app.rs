@@ -53,13 +53,13 @@ pub(super) struct App {
     allow: Vec<Permission>,
 
     /// The fields of cases that the token may read and name, in addition to their id [default: all]. This applies only to searches
-    /// of cases. If only some cases have a field, the field reveals other fields: createdByRule.title reveals that createdByType is
-    /// byRule
+    /// of cases. The presence of a field can reveal the value of another field: a case has createdByRule.title only if its
+    /// createdByType is byRule
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 
-    /// A filter in the text syntax: the token can find only cases that it selects [default: all cases]. This does not apply to the
-    /// permissions for applicants and AML cases
+    /// A filter in the text syntax: the token can find only the cases that this filter selects [default: all cases]. This does not
+    /// apply to the permissions for applicants and AML cases
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
@@ -69,7 +69,7 @@ pub(super) struct App {
     #[arg(long = "client", value_name = "ID,…", value_delimiter = ',')]
     clients: Option<Vec<String>>,
 
-    /// Lifetime of the token, in whole seconds, such as 90d [default: it does not expire]
+    /// Lifetime of the token, such as 90d; a multiple of 1s [default: the token does not expire]
     #[arg(long, value_name = duration::VALUE, value_parser = lifetime)]
     expires: Option<TimeDelta>,
 

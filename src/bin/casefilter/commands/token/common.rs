@@ -56,13 +56,13 @@ fn no_such_token(path: &Path, name: &str, tokens: &TokenFile) -> Failure {
     Failure::Failed(format!("{path} has no token named {}: {expected}", quote(name)))
 }
 
-/// Returns the time of the system clock, in whole seconds.
+/// Returns the time of the system clock, rounded down to a whole second.
 pub(super) fn now() -> DateTime<Utc> {
     let now = DateTime::<Utc>::from(SystemTime::now());
     DateTime::from_timestamp(now.timestamp(), 0).unwrap_or(now)
 }
 
-/// Returns the time after a lifetime that begins now, in whole seconds. It is rounded up, so that the lifetime is not too short.
+/// Returns the end of a lifetime that begins now. The end is rounded up to a whole second, so that the lifetime is not too short.
 pub(super) fn end_of(lifetime: TimeDelta) -> Result<DateTime<Utc>, Failure> {
     let next = now().checked_add_signed(TimeDelta::seconds(1));
     let end = next.and_then(|next| next.checked_add_signed(lifetime));
@@ -74,7 +74,7 @@ pub(super) fn end_of(lifetime: TimeDelta) -> Result<DateTime<Utc>, Failure> {
 /// The maximum lifetime of a token, in days.
 const MOST_LIFETIME_DAYS: i64 = 1000;
 
-/// Parses a lifetime. It must be a number of whole seconds, from 1 second to 1,000 days.
+/// Parses a lifetime: a duration with a unit, such as `90d`. It must be a multiple of 1 second, from 1 second to 1,000 days.
 pub(super) fn lifetime(text: &str) -> Result<TimeDelta, String> {
     let duration = duration::with_unit(text)?;
     let lifetime = TimeDelta::from_std(duration).ok().filter(|lifetime| lifetime.subsec_nanos() == 0);

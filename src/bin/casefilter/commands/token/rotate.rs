@@ -32,11 +32,11 @@ pub(super) struct Rotate {
     #[arg(long)]
     name: String,
 
-    /// The time for which the old secret is also valid, in whole seconds
+    /// The time for which the old secret is also valid, such as 12h; a multiple of 1s
     #[arg(long, value_name = duration::VALUE, default_value = "7d", value_parser = lifetime)]
     overlap: TimeDelta,
 
-    /// New lifetime of the token, in whole seconds, such as 90d [default: its expiry does not change]
+    /// New lifetime of the token, such as 90d; a multiple of 1s [default: the expiry of the token does not change]
     #[arg(long, value_name = duration::VALUE, value_parser = lifetime)]
     expires: Option<TimeDelta>,
 

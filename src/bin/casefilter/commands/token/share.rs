@@ -53,7 +53,7 @@ pub(super) struct Share {
 }
 
 fn expires_help() -> String {
-    format!("Lifetime of the token: {}, such as 20m or 7d; in whole seconds", duration::FORM)
+    format!("Lifetime of the token: {}, such as 20m or 7d; a multiple of 1s", duration::FORM)
 }
 
 pub(super) fn share(args: &Share) -> Result<Status, Failure> {
@@ -106,7 +106,7 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     Ok(token)
 }
 
-/// Returns the message of an error, or of the error of the database that caused it.
+/// Returns the message of an error. If an error of the database caused the error, returns the message of the database error.
 pub(super) fn message(error: &DomainError) -> String {
     let cause = std::error::Error::source(error).filter(|_| error.kind() == DomainErrorKind::Store);
     escape(&cause.map_or_else(|| error.to_string(), ToString::to_string)).into_owned()

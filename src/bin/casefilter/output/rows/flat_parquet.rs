@@ -20,7 +20,7 @@ use crate::output::rows::walk::{Fault, Source, each_row};
 
 /// The number of rows per row group.
 const GROUP_ROWS: usize = 2 * 65_536;
-/// The number of rows that are converted to columns at the same time.
+/// The number of rows that are collected before they are converted to columns.
 const BATCH_ROWS: usize = 8_192;
 
 /// Writes the rows of all cases.

@@ -19,8 +19,8 @@ pub(super) struct Source<'s> {
     pub(super) progress: &'s Progress,
 }
 
-/// Calls `take` for the row of each case, until an error occurs. Returns an error of writing. Stores any other error in `failure`,
-/// and returns a placeholder.
+/// Calls `take` for the row of each case, until an error occurs. Returns the error if a row could not be written. Stores any other
+/// error in `failure`, and returns a placeholder I/O error.
 pub(super) fn each_row(
     source: &Source<'_>,
     failure: &mut Option<Failure>,
