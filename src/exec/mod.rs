@@ -19,8 +19,8 @@
 //! | select, count, or test single rows | `evaluate` |
 //!
 //! There are three special paths: `row_at_a_time` (small batches with lazy columns), `range_count` (counts that need no plan) and
-//! `scattered_rows` (top rows, which are in many batches). `explain` describes plans, `evaluate` passes the work of a search to `trace`, and
-//! `reference` is the oracle of tests.
+//! `scattered_rows` (top rows, which are in many batches). `explain` describes plans. `evaluate` passes the work of a search to
+//! `trace`. `reference` is the oracle of tests.
 
 mod access_path;
 mod cost;

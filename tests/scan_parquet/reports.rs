@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Date32Array, Float64Array, Int64Array, ListArray, StringArray, StructArray,
+    Array, ArrayRef, BinaryArray, Date32Array, Float64Array, Int64Array, ListArray, StructArray,
     TimestampMillisecondArray,
 };
 use arrow_buffer::OffsetBuffer;
