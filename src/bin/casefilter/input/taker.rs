@@ -20,8 +20,8 @@ use crate::output::refusals::case_refused;
 #[cfg(feature = "arrow")]
 use crate::output::watched_file::WatchedFile;
 
-/// The empty lines that [`ServiceTaker`] sends at once before a document. They replace lines of the file that have no document.
-const EMPTY_LINES: [u8; 1 << 16] = [b'\n'; 1 << 16];
+/// The maximum number of empty lines that [`ServiceTaker`] sends at once. They replace lines of the file that have no document.
+const EMPTY_LINES: usize = 1 << 16;
 
 /// A target of an import. It receives the files one by one.
 pub(crate) trait Taker {
@@ -164,12 +164,12 @@ impl Taker for ServiceTaker<'_> {
                 return Ok(());
             }
         };
-        let mut before = line.saturating_sub(self.line);
-        while let Some(rest) = before.checked_sub(EMPTY_LINES.len() as u64) {
-            self.upload.push(&EMPTY_LINES)?;
+        let mut before = usize::try_from(line.saturating_sub(self.line)).unwrap_or(usize::MAX);
+        while let Some(rest) = before.checked_sub(EMPTY_LINES) {
+            self.upload.push(&[b'\n'; EMPTY_LINES])?;
             before = rest;
         }
-        let mut text = EMPTY_LINES[..before as usize].to_vec();
+        let mut text = vec![b'\n'; before];
         text.extend_from_slice(document);
         text.push(b'\n');
         self.line = line.saturating_add(1);
