@@ -297,7 +297,7 @@ impl BufferedRows {
         self.0.iter().flat_map(|head| head.rows.iter()).map(|row| &**row)
     }
 
-    /// Returns the rows, if they belong to a single head.
+    /// Returns the rows, if all of them belong to one head, that is, to one batch of single writes.
     pub(crate) fn single(&self) -> Option<&[Arc<BufferedRow>]> {
         match &*self.0 {
             [head] => Some(&head.rows),

@@ -201,7 +201,8 @@ impl OwnedRow {
         }
     }
 
-    /// Returns the values of a field in document order, with repetitions. The row must be sorted.
+    /// Returns the values of a field in document order, with repetitions. The values of the row
+    /// must be sorted by field.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
         self.stored(field).iter().map(|(.., stored)| self.value(*stored))

@@ -96,7 +96,7 @@ impl CodeTable<4> {
     }
 
     #[inline(never)]
-    /// Returns the key of a string that does not fit the words of the key: its length and a hash.
+    /// Returns the key of a string that is too long to be stored in the key: its length and a hash.
     fn key_of_longest(&self, text: &[u8]) -> StringKey<4> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);

@@ -33,7 +33,8 @@ pub(super) const SHARE_TOKENS: &str = "share-token";
 /// they found these share tokens in the record kind [`SHARE_TOKENS`], they would accept them without checking their restrictions.
 /// The key of a record is the hash of the token.
 pub(super) const CLIENT_SHARE_TOKENS: &str = "client-share-token";
-/// The record kind of an index: the share tokens that clients have created, by app token. The key of a record is the text that
+/// The record kind of an index of the share tokens that clients have created. The index finds them by the app token of the client.
+/// The key of a record is the text that
 /// identifies the app token, followed by the hash of the share token. The text of a record is the id of the applicant.
 pub(super) const SHARE_TOKENS_BY_MAKER: &str = "share-token-by-maker";
 

@@ -24,8 +24,8 @@ const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Com
 #[derive(Default)]
 pub(super) struct ReplacedLevels {
     levels: HashMap<String, Replaced>,
-    /// If there were more than [`COMPARED`] levels: the first level that was not added, and the number of further levels. The
-    /// number is an upper bound: a level counts each time that it is not added, even if a later record of the import replaces it.
+    /// If there were more than [`COMPARED`] levels: the first level that `levels` has no room for, and the number of such levels
+    /// after it. The number is an upper bound, because a level that the import has twice counts twice.
     passed_over: Option<(Place, u64)>,
 }
 

@@ -29,7 +29,8 @@ pub struct ListedShareToken {
     pub for_client_id: Option<String>,
     /// True if a client of the service has created the token. False if the host or an operator has.
     pub by_client: bool,
-    /// The id of the copy that was made with the token. `None` if there is none, or if the host has made it.
+    /// The id of the copy that was made with the token. `None` if there is no copy, or if the host has made
+    /// the copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_id: Option<String>,
     /// The client to which the copy belongs. `None` if `copy_id` is `None`.

@@ -78,8 +78,8 @@ impl<'q> Executor<'_, 'q> {
         true
     }
 
-    /// Retains the listed rows that pass the member at instruction `at`. Does nothing and returns false if evaluating the member
-    /// for all rows is cheaper.
+    /// Retains the listed rows that the operand at instruction `at` selects. Does nothing and returns false if evaluating the
+    /// operand for all rows is cheaper.
     pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
         let bitmaps = Cost::of_bitmap(self.rows) * 2;
         let each = self.program.cost_of_testing(at);

@@ -1,7 +1,7 @@
 //! Lays out a plan as a program, which is a flat list of instructions. If the batch has deleted rows, the last
 //! instruction removes them.
 //!
-//! The instructions are a tree of connectives and operands in the order of evaluation. One loop evaluates this tree for all rows
+//! The list represents a tree of connectives and operands, in the order of evaluation. One loop evaluates this tree for all rows
 //! of a batch, or for one row.
 #![expect(
     clippy::arithmetic_side_effects,
@@ -207,7 +207,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Prefetches the start of the data of an instruction, if there is one.
+    /// Prefetches the start of the data that an instruction reads, if it reads data.
     pub(super) fn prefetch_start(&self, at: usize) {
         match self.ops.get(at) {
             Some(Op::Rows { rows, .. }) => rows.prefetch_start(),

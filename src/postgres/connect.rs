@@ -180,7 +180,7 @@ impl PooledConnection {
         self.0.as_deref_mut().ok_or_else(released)
     }
 
-    /// Returns the connection to the pool.
+    /// Gives the connection back to the pool.
     pub(super) fn release(mut self) {
         drop(self.0.take());
     }

@@ -401,7 +401,7 @@ impl Scan {
     }
 
     /// Returns `result`, and records its error, which ends the scan. If the file itself has an error, first reads all documents
-    /// before this error. If one of these documents has an error, that error ends the scan instead.
+    /// that are before the error in the file. If one of these documents has an error, that error ends the scan instead.
     pub(super) fn note(&mut self, result: Result<(), SplitError>) -> Result<(), ScanError> {
         let failed = match result {
             Ok(()) => return Ok(()),

@@ -123,8 +123,8 @@ impl Settings {
         filter.filter().is_all() || filter.selects(values, &self.catalog)
     }
 
-    /// Returns an empty collector. It takes those documents of one block that can be on the page. Also returns true if no document
-    /// of the block can be on the page, apart from documents with repeated ids. No document after `bound` can be on the page.
+    /// Returns an empty collector and a flag. The collector takes those documents of one block that can be on the page. No document
+    /// after `bound` can be on the page. The flag is true if only documents with repeated ids can be on the page.
     pub(super) fn top_of_block<T>(&self, bound: Option<Arc<Rank>>) -> (Top<T>, bool) {
         let ranking = &self.ranking;
         // In insertion order, every later document comes after the bound. Insertion-order numbers are only known when the block is

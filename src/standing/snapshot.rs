@@ -163,7 +163,7 @@ impl Snapshot {
         }
     }
 
-    /// Rebuilds each segment most of whose names were removed.
+    /// Rebuilds a segment if most of its names were removed.
     pub(super) fn tidy(&mut self, catalog: &Catalog, hasher: &Hasher) {
         self.layers.retain(|layer| layer.len() > 0);
         for layer in &mut self.layers {

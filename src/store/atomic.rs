@@ -183,7 +183,7 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
-    /// Makes the name of an existing file temporary.
+    /// Adds the name of a file to the list of unfinished files.
     pub(super) fn of(path: PathBuf) -> Self {
         unfinished().push(path.clone());
         Self(path)

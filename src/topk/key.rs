@@ -250,7 +250,7 @@ impl<'b> Keys<'b> {
     }
 
     /// Returns the dictionary, the codes and the rows with a value, if the codes of the column are in the order of its keys.
-    /// Returns `None` for a column of another type, and for a field with known values.
+    /// Returns `None` for columns that contain no strings, and for fields with known values.
     pub(super) fn strings_in_order(&self) -> Option<(&'b Dictionary, &'b Codes, &'b Selection)> {
         let column = self.column?;
         match (&column.data, &column.layout) {

@@ -99,7 +99,7 @@ pub(super) fn seek<'b>(
 }
 
 /// Returns true if the row at the offset is probably in the first four batches, and their key ranges do not overlap. The caller
-/// then counts the rows before the offset batch by batch, and does not read the other batches.
+/// then counts the rows before the offset in one batch after another, and does not read the other batches.
 fn ends_in_first<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,

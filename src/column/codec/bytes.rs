@@ -89,7 +89,7 @@ impl<'b> ByteReader<'b> {
         Ok(bytes.chunks_exact(size_of::<V>()).filter_map(V::read).collect())
     }
 
-    /// Reads `count` ascending offsets, as [`ByteWriter::lengths`] writes them.
+    /// Reads `count` lengths, as [`ByteWriter::lengths`] writes them. Returns their running sums, which are ascending offsets.
     pub(crate) fn ends(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
         let lengths: &mut dyn Iterator<Item = u32> = match self.u8()? {
             1 => &mut self.bytes(count)?.iter().map(|length| u32::from(*length)),

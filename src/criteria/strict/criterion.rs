@@ -252,7 +252,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Builds a criterion on the elements of an array, whose operator is `$elem`.
+    /// Builds a criterion with the operator `$elem`, which tests the elements of an array.
     fn elements(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         let mut valid = true;
         for (absent, key) in [(open.field.is_absent(), "field"), (open.children.is_absent(), "children")] {

@@ -136,9 +136,10 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range. If both bounds are times of the text syntax, they stay as written. If not, a lower
-    /// bound that is a day or a minute is replaced by the first instant of this day or minute. An upper bound that is a day or a
-    /// minute is replaced by the first instant after this day or minute.
+    /// Returns the two criteria of a range. Bounds that are both valid times of the text syntax stay as written.
+    ///
+    /// Otherwise, a bound in another notation may be a whole day or minute. A lower bound is then replaced by the first instant of
+    /// the day or minute, and an upper bound by the first instant after it.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
         if is_moment(&least.value) && is_moment(&greatest.value) {

@@ -13,7 +13,7 @@ pub(crate) struct Place {
     /// The bytes of the text that a completion replaces: the word at the cursor, or the words of an operator such as
     /// `starts with`.
     pub(crate) range: Range<usize>,
-    /// The part of this range before the cursor, without quotes. The first word of an operator is in lower case.
+    /// The part of `range` that is before the cursor, without quotes. The first word of an operator is in lower case.
     pub(crate) written: String,
     pub(crate) expected: Expected,
 }

@@ -189,8 +189,8 @@ impl<'s> BoundRequest<'s> {
         counting::count(self.query(), self.view, self.numbers())
     }
 
-    /// Counts the selected rows of an `or` in two parts. First, counts the rows of the branches that the key index lists. Then,
-    /// counts the rows that only the other branches select.
+    /// Counts the selected rows of an `or` in two parts. First, counts the rows that the key index lists for its branches.
+    /// Then, counts the rows that only the other branches select.
     pub(super) fn counted_beside(&self) -> Counted {
         let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();

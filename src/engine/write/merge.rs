@@ -1,4 +1,5 @@
-//! Chooses small and half-empty batches, and merges them in steps of bounded cost. Also joins full heads.
+//! Chooses small and half-empty batches, and merges them in steps of bounded cost. Also joins full heads, which are the
+//! batches of the most recent single writes.
 
 use std::sync::Arc;
 

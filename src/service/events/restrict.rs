@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const EXCHANGED_AT_ONCE: usize = 64;
 
 impl ServiceState {
-    /// Stores the filters of tokens whose restrictions have changed, now and after each change of the tokens. Runs until the future
-    /// is dropped.
+    /// Updates the stored filters of each token whose restrictions have changed. Does so at once, and again after each change of
+    /// the tokens. Runs until the future is dropped.
     pub(in crate::service) async fn restrict_filters(self: &Arc<Self>) {
         let mut replaced = self.tokens.subscribe();
         if self.check_standing().is_err() {

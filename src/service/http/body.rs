@@ -24,7 +24,7 @@ use crate::service::options::ServiceOptions;
 /// If the body is larger than the allowance, its beginning is in a temporary file.
 pub(in crate::service) struct Received {
     spooled: SpooledBody,
-    /// The bytes of the body after the bytes in the file.
+    /// The rest of the body, after the beginning that is in the file.
     rest: Bytes,
 }
 

@@ -54,7 +54,8 @@ impl Budget {
         Reservation { budget: Arc::clone(self), account, bytes: 0, in_flight: None }
     }
 
-    /// Like [`reserve`](Self::reserve), for a request whose bytes in all budgets are limited.
+    /// Like [`reserve`](Self::reserve), but also adds the reserved bytes to `in_flight`. It has the bytes of one request in all
+    /// budgets, and limits the bytes of its token.
     pub(in crate::service) fn reserve_within(
         self: &Arc<Self>,
         account: Account,

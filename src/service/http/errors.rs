@@ -202,7 +202,7 @@ impl Failure {
         Self { refusal, ..Self::new(status, error.to_string()).typed(error.kind().code()) }
     }
 
-    /// Converts the error of a rejected case or record for an operator.
+    /// Converts the error of a rejected case or record of an import over the admin socket.
     #[cfg(all(unix, feature = "arrow"))]
     pub(in crate::service) fn of_refusal(refusal: &ImportError) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());

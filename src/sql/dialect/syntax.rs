@@ -74,8 +74,8 @@ pub(in crate::sql) trait Syntax: Sync {
     /// [`some_element`](Self::some_element).
     fn elements_with(&self, numbers: &str, values: &str, longest: usize) -> (String, String);
 
-    /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the elements that have
-    /// `count` different values that pass the test. `own` is the column of all elements.
+    /// Returns SQL to write before and after a test of a value `_x`. The complete expression is a set of elements. It contains an
+    /// element if `count` different values of the element pass the test. `own` is the column of all elements.
     fn elements_with_every(&self, numbers: &str, values: &str, own: &str, count: usize) -> (String, String);
 
     /// Returns the set of the elements in a column.

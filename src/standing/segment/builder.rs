@@ -72,9 +72,9 @@ pub(in crate::standing) struct Builder<'b> {
     interned: Interned<'b>,
     /// The steps of all rules.
     words: Vec<u32>,
-    /// The end of each rule in `words`.
+    /// For each rule: the index in `words` after its last step.
     rule_ends: Vec<u32>,
-    /// The end of each expression in `rule_ends`.
+    /// For each expression: the index in `rule_ends` after its last rule.
     expression_ends: Vec<u32>,
     expressions: HashTable<u32>,
     names: Vec<NewName>,

@@ -26,7 +26,7 @@ const MOST_BOUNDS: usize = 4096;
 pub(super) enum First {
     /// The rule has no key: it is evaluated for every case.
     None,
-    /// The first of its `atoms`.
+    /// The first of the `atoms` of the rule.
     Atom,
     /// Each of the atoms of the step at this offset.
     Atoms(u32),

@@ -53,7 +53,7 @@ pub(super) struct Step<'w> {
     pub(super) is_negated: bool,
     /// The offsets of the steps to continue with if the test holds, and if it does not.
     pub(super) jumps: Option<(u32, u32)>,
-    /// The arguments without their number.
+    /// The arguments. The word with their count is left out.
     pub(super) arguments: &'w [u32],
 }
 

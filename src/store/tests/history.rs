@@ -312,7 +312,8 @@ fn a_backup_a_compacted_file_and_a_reader_have_the_history() {
     }
 }
 
-/// Returns a store on a disk with 5,000 documents in a history of 50 milliseconds, and its clock at 1,000 milliseconds.
+/// Returns a store that keeps its history for 50 milliseconds. The history has 5,000 documents, and the clock of the store is at
+/// 1,000 milliseconds.
 fn with_old_documents(disk: &Disk) -> Store {
     let now = Now::default();
     let mut store = open_with(disk, 1, &now, Duration::from_millis(50)).unwrap();

@@ -9,7 +9,8 @@
 //! | read files: format, compression, documents, CSV | `file_format`, `unpack`, `reading`, `csv_rows`, `csv_cases` |
 //! | read files of ids | `ids` |
 //! | copy streams, so that they can be read again | `streams` |
-//! | read files of requests; of standing filters | `request_lines`, `request`; `standing` |
+//! | read files of requests | `request_lines`, `request` |
+//! | read files of standing filters | `standing` |
 //! | open a database, or connect to the service that has it open | `admin`, with `holder`, `service` and `copy` |
 //! | search: in memory or a database, through a service, in PostgreSQL | `loaded`; `served`; `postgres` |
 //! | explanations of requests | `explained` |

@@ -97,11 +97,11 @@ impl Contents {
 
     /// Rejects a file name whose ending belongs to another format.
     ///
-    /// Standard output, devices and pipes may have names with any ending. So may an existing database, if the contents are a
-    /// database.
+    /// Standard output, devices and pipes may have names with any ending. So may an existing database, if a database is to be
+    /// written.
     ///
     /// # Errors
-    /// Returns a usage error, which names the contents, if the ending belongs to another format.
+    /// Returns a usage error if the ending belongs to another format. The error names the contents to be written.
     pub(crate) fn check_output(self, path: &Path) -> Result<(), Failure> {
         let (usual, contents) = self.words();
         self.other_format(path).map_or(Ok(()), |ending| {

@@ -2,7 +2,7 @@
 
 use crate::output::failure::Failure;
 
-/// A part of the program that a cargo feature adds to the feature `cli`.
+/// A part of the program that is built only with a further cargo feature besides `cli`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Reading and writing Parquet files.

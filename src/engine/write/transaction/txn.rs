@@ -72,7 +72,7 @@ impl<'e> Attached<'e> {
         Self { writer, snapshot }
     }
 
-    /// Returns the row of the live case with this id and its hash.
+    /// Returns the row of the live case with this id. `hash` is the hash of the id.
     fn find(&self, hash: u64, id: &str) -> Option<StoredAddr> {
         if self.snapshot.cases() == 0 {
             return None;
