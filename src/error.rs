@@ -302,7 +302,7 @@ impl From<Box<Error>> for Error {
 pub(crate) const REPORTED_ERRORS: usize = 10;
 
 /// Appends an error to a list that needs only the first ten errors by position. If the list has become long, sorts it, keeps the
-/// first ten errors, and returns true. So the list never has more than 80 errors, and the errors may be found in any order.
+/// first ten errors, and returns true. So the list never has more than 80 errors, and the caller can append errors in any order.
 pub(crate) fn push_error(errors: &mut Vec<Error>, error: Error) -> bool {
     errors.push(error);
     let is_long = errors.len() > 8 * REPORTED_ERRORS;

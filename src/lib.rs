@@ -29,9 +29,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The five nouns
+//! # The five main terms
 //!
-//! | noun | meaning |
+//! | term | meaning |
 //! |---|---|
 //! | document | one JSON object with an `id`; a case is one kind of document |
 //! | catalogue ([`Catalog`]) | the fields of a document that can be filtered, and their types |

@@ -1,9 +1,10 @@
 //! The state that threads share: the current snapshot, which is swapped atomically, and the writer lock.
 //!
-//! All other state that affects answers never changes, or is initialised once (`OnceLock`). Caches and counters that do not affect
-//! answers have their own locks or atomics. These are the document template and the last measured memory of the writer in
-//! [`Engine`](super::Engine), and the usage counts of lazy columns. A store attaches its reader of documents to a snapshot. It may
-//! replace this reader in place, also by an atomic swap, because the new reader returns the same documents.
+//! All other state that affects answers never changes, or is initialised once (`OnceLock`). Some caches and counters do not affect
+//! answers, and have their own locks or atomics. In [`Engine`](super::Engine), these are the document template and the last
+//! measurement of the memory of the writer. In columns, these are the usage counts of lazy columns. A store attaches its reader of
+//! documents to a snapshot. It may replace this reader in place, also by an atomic swap, because the new reader returns the same
+//! documents.
 //!
 //! Unit tests replace the swap and the lock by a model that `shuttle` schedules, and run whole engines on it (`interleavings.rs`).
 //! The real swap is in the crate `arc-swap`, and the mutex of the real lock is in `parking_lot`. Both crates have their own tests.
@@ -82,7 +83,7 @@ impl SharedState {
     }
 }
 
-/// The writer lock, which one write at a time holds. The lock may move to another thread.
+/// A guard that holds the writer lock. Only one write at a time holds this lock. The guard can move to another thread.
 #[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
 pub(crate) enum Writing<'e> {
     Swapped(&'e ArcSwap<Snapshot>, Held<'e, Writer>),

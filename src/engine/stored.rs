@@ -52,7 +52,7 @@ impl Engine {
         (numbers, snapshot.attachment.load_full())
     }
 
-    /// Returns the snapshot of the cases after the earlier write number `write`. Builds it from `later`, a snapshot after a later
+    /// Returns a snapshot of the cases as they were after write number `write`. Builds it from `later`, the snapshot after a later
     /// write. Hides the documents of `later` whose numbers are `next_document` or greater. Adds the batches `old`, which have the
     /// documents that `later` no longer has.
     ///

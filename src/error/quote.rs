@@ -33,7 +33,7 @@ pub(crate) fn quote_whole(text: &str) -> Option<Quoted> {
     is_whole(text).then(|| quote(text))
 }
 
-/// Returns the texts, each displayed as by [`quote`], joined by commas.
+/// Displays each text in the same way as [`quote`]. Returns the displayed texts, joined by commas.
 pub(crate) fn quote_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     texts.into_iter().map(|text| quote(text).to_string()).collect::<Vec<_>>().join(", ")
 }

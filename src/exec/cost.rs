@@ -42,7 +42,7 @@ impl Cost {
         Self(words)
     }
 
-    /// Returns the number of times that this cost covers `each`, or `usize::MAX` if `each` is free.
+    /// Returns this cost divided by the cost `each`, rounded down. Returns `usize::MAX` if `each` is 0.
     pub(super) fn pays(self, each: Self) -> usize {
         self.0.checked_div(each.0).unwrap_or(usize::MAX)
     }

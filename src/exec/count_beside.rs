@@ -63,8 +63,9 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
 /// Counts the rows that are in `part` of the sorted rows, and whose bit in `words` is set.
 ///
 /// A prefix bitmap contains the sorted rows before a *fence*, which is a position in the sorted rows. Uses the prefix bitmaps of
-/// two fences: the fence nearest to the start of the part, and the fence nearest to its end. Corrects the count by the rows between
-/// each fence and the start or the end of the part. `rows` is the number of rows of the batch.
+/// two fences: the fence nearest to the start of the part, and the fence nearest to its end. The rows between the first fence and
+/// the start of the part are tested one by one. So are the rows between the second fence and the end of the part. The count is then
+/// corrected by the number of these rows whose bit is set. `rows` is the number of rows of the batch.
 pub(crate) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);

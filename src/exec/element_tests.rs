@@ -32,7 +32,7 @@ pub(super) struct ElementTests<'p> {
 /// A test of one element.
 pub(super) enum ElementTest<'p> {
     Constant(bool),
-    /// True if at least one value of the element passes each of these tests. Different values may pass different tests.
+    /// True if each of these tests is passed by at least one value of the element. This can be a different value for each test.
     /// `is_negated` inverts the result.
     Values {
         column: &'p Column,
@@ -41,7 +41,7 @@ pub(super) enum ElementTest<'p> {
         tests: SmallVec<[ValueTest<'p>; 1]>,
         is_negated: bool,
     },
-    /// True if an element of an inner array passes these tests. `is_negated` inverts the result.
+    /// True if at least one element of the inner array passes these tests. `is_negated` inverts the result.
     Elements {
         tests: Box<ElementTests<'p>>,
         is_negated: bool,
@@ -64,7 +64,8 @@ impl ElementTests<'_> {
         self.has_passing(0, row)
     }
 
-    /// Returns true if an element of the level `around` contains an element that passes. At level 0, `element` is a row.
+    /// Returns true if the element number `element` of the level `around` contains an element that passes. At level 0, `element` is
+    /// the row number.
     fn has_passing(&self, around: usize, element: usize) -> bool {
         let elements = (around..self.level)
             .fold(element..element + 1, |elements, level| self.column.below(level, elements));
@@ -119,7 +120,7 @@ impl ElementTests<'_> {
 }
 
 impl ElementTest<'_> {
-    /// Returns true if an element of the level `level` passes.
+    /// Returns true if the element number `element` of the level `level` passes.
     fn matches(&self, level: usize, element: usize) -> bool {
         match self {
             Self::Constant(value) => *value,

@@ -33,8 +33,8 @@ pub(super) fn plan_elements<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_
     PlanStep::Leaf { path: AccessPath::Elements(tests.into()), negated: is_negated, estimate }
 }
 
-/// Evaluates a leaf that tests elements on some of the first 64 rows of a batch. `tested` has the bits of these rows. Returns the
-/// bits of the rows that pass.
+/// Evaluates a leaf that tests elements. Tests only the rows whose bits are set in `tested`, which has the bits of the first 64
+/// rows of a batch. Returns the bits of the rows that pass.
 pub(super) fn passing_elements(leaf: &Leaf, batch: &Batch, tested: u64, pace: &Pace<'_>) -> u64 {
     match plan_elements(leaf, batch, pace) {
         PlanStep::Settled(value) => {
@@ -97,9 +97,9 @@ fn prepare_test<'p>(leaf: &'p Leaf, batch: &'p Batch, pace: &Pace<'_>) -> Elemen
     ElementTest::Values { column, levels: column.levels(), tests, is_negated }
 }
 
-/// Splits a test into tests of single values. Ignores the negation of the test. The test is true if at least one value passes each
-/// of the returned tests. Different values may pass different tests. Returns `None` if the test is known to be false for all rows.
-/// An example is a string that is not in the dictionary.
+/// Splits a test into tests of single values. Ignores the negation of the test. An element passes the test if each of the returned
+/// tests is passed by at least one of its values. This can be a different value for each test. Returns `None` if the test is known
+/// to be false for all rows. An example is a test for a string that is not in the dictionary.
 fn value_tests<'p>(
     test: &'p Test,
     column: &'p Column,

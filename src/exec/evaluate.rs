@@ -1,5 +1,5 @@
-//! Collects or counts the live rows of a batch that a query selects, or tests single rows. A count that the plan knows is used only
-//! if no row of the batch is deleted.
+//! Collects or counts the live rows of a batch that a query selects, or tests single rows. If the plan determines the exact number
+//! of selected rows, and no row of the batch is deleted, this number is used as the count.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

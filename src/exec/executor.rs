@@ -3,8 +3,8 @@
 //! A bitmap of a full batch has 8 KiB. A *group* is a branch of the predicate. Its *members* are the children of the branch, and
 //! their sets of rows are combined. Each set of an index is read once, sequentially, and combined into the bitmap of its group.
 //! This bitmap stays in the L1 cache. Combining smaller pieces (1/16 to 1/2 of a bitmap) was slower, both with data in the cache
-//! and with data in memory. The hardware prefetcher loads data in advance over the 8 KiB of a whole bitmap. Also, each smaller
-//! piece costs an iteration of the loop.
+//! and with data in memory. While a whole bitmap is read, the hardware prefetcher loads its next bytes in advance. Also, each
+//! smaller piece costs an iteration of the loop.
 //!
 //! If rows are only counted, the last set is not combined into a bitmap. Instead, bits are counted directly from up to four sets:
 //! two groups of two sets. If few rows of an `and` group remain, they become a list. The remaining members of the group then test

@@ -193,7 +193,7 @@ fn uses_substrings(lookup: &IndexLookup<'_>, leaf: &Leaf, batch: &Batch) -> bool
         && has_index()
 }
 
-/// Returns true if a node tests strings, other than for presence.
+/// Returns true if a node is a leaf that compares strings. Returns false for a leaf that tests only the presence of a string.
 fn tests_strings(node: &Node<Leaf>) -> bool {
     let Node::Leaf(leaf) = node else { return false };
     match leaf.test.set() {

@@ -31,8 +31,9 @@ pub(super) struct PatternSearch<'q> {
     pattern: &'q TextPattern,
     /// The searchers for the values of a pattern of at most [`FEW`] substrings or words.
     finders: Option<Vec<Finder<'q>>>,
-    /// The windows to look up in an index of substrings. A string that matches has all windows of at least one entry. `None` if the
-    /// pattern cannot be looked up, because a value is too short or there are too many windows.
+    /// The windows to look up in an index of substrings. Each `Windows` contains the windows of one substring, or of all words
+    /// together. A string that matches the pattern contains all windows of at least one `Windows`. `None` if the pattern cannot be
+    /// looked up, because a value is too short or there are too many windows.
     windows: Option<Vec<Windows>>,
     /// The test of single strings. It is used if the `finders` cannot search the text of several strings at once.
     matcher: Matcher<'q>,

@@ -290,9 +290,10 @@ fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     ops.push(Op::Close { negated });
 }
 
-/// Appends the operands of a leaf: one if its rows must be computed, or one for each of its existing sets of rows. `outer` is the
-/// connective of the enclosing group. If this connective can combine the operands, they become members of the enclosing group. If
-/// it cannot, they become members of a new group.
+/// Appends the operands of a leaf. If the rows of the leaf must be computed, this is one operand. If existing sets of rows can be
+/// combined to give these rows, each of these sets is an operand. `outer` is the connective of the enclosing group. If this
+/// connective can combine the operands, they become members of the enclosing group. If it cannot, they become members of a new
+/// group.
 fn push_path<'p>(
     ops: &mut Vec<Op<'p>>,
     path: &AccessPath<'p>,

@@ -15,8 +15,8 @@ impl<'q> Query<'q> {
     /// Returns the leaves that may be constant in some of the [remaining batches](Self::batches), in ascending order of node id. A
     /// leaf is constant in a batch if the zone map of the batch overlaps none of the leaf's ranges.
     ///
-    /// Returns no leaves if the predicate has only one node, or if all such leaves are conjuncts that are not negated. In a batch
-    /// in which it is constant, such a conjunct is false, so this batch has already been excluded.
+    /// Returns no leaves if the predicate has only one node, or if all such leaves are conjuncts that are not negated. If such a
+    /// conjunct is constant in a batch, it is false, so this batch has already been excluded.
     pub(super) fn zoned_leaves(&self) -> Vec<ZonedLeaf<'q>> {
         let nodes = self.predicate.nodes();
         let zoned: SmallVec<[ZonedLeaf<'q>; 4]> =
@@ -41,8 +41,9 @@ impl<'q> Query<'q> {
     }
 
     /// Returns an entry for each node: its constant value in this batch, or `None` if the zone maps do not determine it. `false`
-    /// selects no row, and `true` selects every row. A branch is constant if its children determine its value. A node that is not
-    /// needed also counts as constant. Returns an empty list if no node is constant.
+    /// selects no row, and `true` selects every row. A branch is constant if its children determine its value. A node whose parents
+    /// are all constant is not evaluated. If the zone maps do not determine the value of such a node, its entry is `Some(false)`.
+    /// Returns an empty list if no node is constant.
     ///
     /// The zone maps of all batches are contiguous in memory, so reading them is fast. If they determine the result for the root,
     /// no leaf reads the batch.

@@ -109,7 +109,7 @@ fn compare_values<T: Ord>(key: SortKey, a: Option<T>, b: Option<T>) -> Ordering 
     }
 }
 
-/// Returns true if a document comes after a position. `place` is its index in insertion order.
+/// Returns true if a document comes after a position. `place` is the document's index in insertion order.
 fn is_behind(catalog: &Catalog, keys: &[SortKey], position: &Position, place: usize, row: &Row<'_>) -> bool {
     let (values, id) = match position {
         Position::Inserted(last) => return place as u64 > *last,

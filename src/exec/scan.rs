@@ -25,7 +25,7 @@ pub(crate) struct Visit<'b> {
     pub(crate) live: &'b Selection,
 }
 
-/// The need of a collector for a batch.
+/// The rows that a collector needs from a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The rows that the query selects.
@@ -38,7 +38,7 @@ pub(crate) enum Need {
     End,
 }
 
-/// A consumer of the batches of a search, one after the other.
+/// A consumer that gets the batches of a search one after the other.
 pub(crate) trait Collector<'q> {
     /// A batch, with any further data that the collector needs about it.
     type Item;
@@ -46,7 +46,7 @@ pub(crate) trait Collector<'q> {
     /// Returns the batch of an item.
     fn visit<'i>(item: &'i Self::Item) -> &'i Visit<'q>;
 
-    /// Returns the need of the collector for a batch. Called once for each batch, in order.
+    /// Returns the rows that the collector needs from a batch. Called once for each batch, in order.
     fn need(&mut self, item: &Self::Item) -> Need;
 
     /// Adds the selected rows of a batch. Called directly after [`need`](Self::need) has returned [`Need::Rows`] for this batch.

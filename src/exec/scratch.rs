@@ -62,7 +62,8 @@ impl PooledScratch {
         self.0.borrow_mut()
     }
 
-    /// Moves the scratch space to a query that runs instead of `self`. The new owner returns it to the thread.
+    /// Moves the scratch space into a new `PooledScratch`, for a query that runs instead of the current query. The new
+    /// `PooledScratch` returns it to the thread on drop.
     pub(super) fn hand_on(&self) -> Self {
         Self(RefCell::new(self.0.take()))
     }

@@ -21,8 +21,8 @@ pub struct Work {
     /// The number of rows that were tested one by one within a batch. Most of these rows are tested in the sort order of the
     /// search.
     pub rows_asked: u64,
-    /// The number of strings that were searched for a substring or for words. A string counts once for each batch that contains it.
-    /// Strings that an index of substrings excluded are not included.
+    /// The number of stored strings that were tested for a substring or for words. A stored string counts once for each batch that
+    /// contains it. Strings that an index of substrings excluded are not counted.
     pub strings_tested: u64,
     /// The number of top rows that were tested one by one. Top rows are the first or the last rows of all batches in the sort order
     /// of one field.

@@ -21,7 +21,7 @@ impl FilterBuilder {
     ///
     /// Each facet is an object with the name of a `field`. Without other keys, or with a `limit`, it counts by value. A histogram
     /// has an `interval` (with `utcOffset`, such as `"+01:00"`), `edges` (an array of numbers) or a `width` (a number).
-    /// `"stats": true` makes it statistics. `"ownCriteriaApart": true` counts the facet [without the criteria on its
+    /// `"stats": true` requests statistics. With `"ownCriteriaApart": true`, the counts ignore [the criteria that name only this
     /// field](Facet::with_own_criteria_apart).
     ///
     /// ```

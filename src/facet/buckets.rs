@@ -23,8 +23,8 @@ pub(crate) enum Buckets {
     NumberWidth(Number),
 }
 
-/// The exclusive bound of the absolute values of bucket numbers for doubles: 2^52. Below this bound, no two buckets have the same
-/// lower edge after rounding to doubles.
+/// The bound of bucket numbers for doubles: 2^52. A value has no bucket if the absolute value of its bucket number would reach this
+/// bound. Below the bound, no two buckets have the same lower edge after rounding to doubles.
 pub(crate) const MOST_STEPS: f64 = 4_503_599_627_370_496.0;
 
 impl Buckets {

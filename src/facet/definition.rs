@@ -59,7 +59,7 @@ impl Facet {
     }
 
     /// Creates a facet that counts the documents of each interval of a timestamp field, in UTC.
-    /// [`with_utc_offset`](Self::with_utc_offset) changes the time of day at which intervals start.
+    /// [`with_utc_offset`](Self::with_utc_offset) sets another offset from UTC.
     ///
     /// # Errors
     /// Returns [`ErrorKind::UnknownField`] for a name that is not in the catalogue, and [`ErrorKind::BadValue`] for a field of
@@ -187,7 +187,8 @@ impl Facet {
         self
     }
 
-    /// Sets the offset from UTC of the local time in which intervals start. It has an effect only on histograms of timestamps.
+    /// Sets a fixed offset from UTC. Intervals then start in local time at this offset. For example, a day starts at local
+    /// midnight. The offset has an effect only on histograms of timestamps.
     ///
     /// ```
     /// use casefilter::{Catalog, Facet, FacetInterval};
@@ -204,8 +205,8 @@ impl Facet {
         self
     }
 
-    /// Counts the facet without the criteria that name only this field, if `apart` is true. With such counts, a dashboard can show
-    /// the other values of a field beside the chosen value. The technique is known as multi-select or disjunctive faceting.
+    /// Sets whether the counts ignore the criteria that name only this field. If `apart` is true, they do. A dashboard can then
+    /// show the other values of a field beside the chosen value. The technique is known as multi-select or disjunctive faceting.
     ///
     /// Only criteria that are joined by `$and` are left out. Such criteria are in the list of criteria of the [request's
     /// filter](crate::FacetsRequest::filter), or in an `$and` in this list. An `$or` or a `$not` that also names other fields stays
@@ -239,7 +240,7 @@ impl Facet {
         &self.form
     }
 
-    /// Returns true if the facet is counted without the criteria that name only its field.
+    /// Returns true if the counts of the facet ignore the criteria that name only its field.
     #[must_use]
     pub fn is_own_criteria_apart(&self) -> bool {
         self.apart

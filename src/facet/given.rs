@@ -1,5 +1,5 @@
 //! `parse_facet`: parses a facet of a command line. `FacetDefaults` contains the limit and the offset from UTC for texts that do
-//! not contain them. It also says if each facet is counted without the criteria on its field.
+//! not contain them. It also says if the counts of each facet ignore the criteria that name only its field.
 
 use chrono::FixedOffset;
 
@@ -15,7 +15,7 @@ pub struct FacetDefaults {
     pub limit: Option<u64>,
     /// The offset from UTC of the intervals of histograms.
     pub utc_offset: Option<FixedOffset>,
-    /// True if each facet is counted without the criteria on its field; see [`Facet::with_own_criteria_apart`].
+    /// True if the counts of each facet ignore the criteria that name only its field; see [`Facet::with_own_criteria_apart`].
     pub own_criteria_apart: bool,
 }
 

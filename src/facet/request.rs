@@ -26,11 +26,11 @@ use crate::stop::{CancelToken, Deadline, StopConditions};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FacetsRequest {
-    /// The filter of the client. A facet can be counted without [the criteria on its field](Facet::with_own_criteria_apart) in this
-    /// filter.
+    /// The filter of the client. The counts of a facet can ignore [the criteria that name only its
+    /// field](Facet::with_own_criteria_apart) in this filter.
     pub filter: Filter,
-    /// A filter of the host that always applies, such as that of a tenant. Each facet is counted with all criteria of this filter.
-    /// The answer does not mention them.
+    /// A filter of the host that always applies, such as that of a tenant. All criteria of this filter apply to every facet. The
+    /// answer does not mention these criteria.
     pub within: Option<Filter>,
     /// The facets, at most [`Limits::facets`].
     pub facets: Vec<Facet>,
@@ -41,7 +41,7 @@ pub struct FacetsRequest {
 /// The filter that selects the documents of a facet.
 pub(crate) struct FacetSelection {
     pub(crate) filter: Filter,
-    /// True if the facet should be counted without the criteria on its field, but some of these criteria are still applied.
+    /// True if the counts of the facet should ignore the criteria on its field, but some of these criteria still apply.
     pub(crate) with_own_criteria: bool,
 }
 
@@ -75,8 +75,8 @@ impl FacetsRequest {
 
     /// Sets a filter of the host that always applies.
     ///
-    /// [`Filter::and`] also restricts a client to its documents. But then each facet is counted with all criteria, because the
-    /// request cannot tell which criteria of the joined filter are the client's.
+    /// [`Filter::and`] also restricts a client to its documents. But then all criteria apply to every facet, because the request
+    /// cannot tell which criteria of the joined filter are the client's.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Facet, FacetsRequest, Filter};

@@ -1,5 +1,5 @@
-//! `Filter::apart_from`: a filter without the criteria on one field, for facets that are counted without the criteria on their
-//! field. A joined filter stays unchanged. `predicate/apart.rs` finds the criteria.
+//! `Filter::apart_from`: a filter without the criteria on one field, for facets whose counts ignore the criteria on their field. A
+//! joined filter stays unchanged. `predicate/apart.rs` finds the criteria.
 
 use super::compiled::{Filter, Origin};
 use crate::catalog::FieldId;

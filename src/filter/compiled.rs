@@ -124,7 +124,7 @@ impl Filter {
         Self::new(catalog, Tree::constant(value), Origin::Constant(value))
     }
 
-    /// Returns this filter without the rules of the optimiser: engines evaluate its criteria as written.
+    /// Returns this filter without optimisation: engines evaluate its criteria as written.
     ///
     /// It selects the same documents, but more slowly. It is meant for tests that compare the two filters.
     ///

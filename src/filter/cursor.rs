@@ -44,16 +44,17 @@ use crate::value::ValueClass;
 
 /// The version of the format.
 const VERSION: u8 = 1;
-/// The start of the text whose hash is the fingerprint. Its number must change when the meaning of a position changes.
+/// The start of the text whose hash is the fingerprint. When the meaning of a position changes, the number in this text must
+/// change, too.
 const FINGERPRINT: &str = "casefilter cursor 1\n";
 
 /// The position directly after the last document of a page. A request [after](crate::SearchRequest::with_after) a cursor returns
 /// the next page.
 ///
-/// A cursor contains the values of that document in the sort fields and its id. In insertion order, it contains the insertion-order
-/// number. So it stays valid after a restart, and when the document is changed or deleted. A document that no write touches between
-/// two pages is neither missed nor returned twice. The filter and the limit may change from page to page. The order must not
-/// change.
+/// A cursor contains the id of that document, and the document's values in the sort fields. In insertion order, it contains the
+/// document's insertion-order number instead. So it stays valid after a restart, and when the document is changed or deleted. A
+/// document that no write touches between two pages is neither missed nor returned twice. The filter and the limit may change from
+/// page to page. The order must not change.
 ///
 /// Its text has only letters, digits, `-` and `_`. It is not encrypted.
 ///

@@ -1,4 +1,5 @@
-//! Filters kept as text: a standing filter keeps the text from which it can be compiled again, not its trees.
+//! Converts a filter to a text from which it can be compiled again. The segments of a `FilterSet` keep these texts instead of the
+//! trees of their filters.
 
 use super::builder::{of_json, of_text};
 use super::compiled::{Filter, Origin};

@@ -1,4 +1,4 @@
-//! Filters that searches narrow to one value of a sort field, or to the values before it.
+//! Narrows the filter of a search to the documents with one value of a sort field, or with an earlier value in sort order.
 
 use smallvec::smallvec;
 

@@ -69,8 +69,9 @@ struct OpenBranch<'t> {
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
-    /// The target of the child that is compiled next, for a result that does not decide the branch. This is the first step of the
-    /// child that was compiled before. For the child that is compiled first, it is a target of the whole branch.
+    /// The target of the next child to be compiled, for a result of that child that does not decide the branch. For the last child
+    /// of the branch, which is compiled first, this is a target of the whole branch. For every other child, it is the entry of the
+    /// child that follows in the branch.
     next: Target,
 }
 

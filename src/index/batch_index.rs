@@ -33,7 +33,7 @@ pub(crate) struct BatchIndex {
     hasher: foldhash::quality::RandomState,
     /// The state of each batch number.
     pub(super) numbers: Vec<Use>,
-    /// The covered batches by batch number. Indexes are built from their columns.
+    /// The covered batches, each at the position of its batch number. Indexes are built from the columns of these batches.
     covered: Vec<Option<Arc<Batch>>>,
     /// The count of batches that have been retired so far.
     retired: u64,

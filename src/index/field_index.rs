@@ -111,7 +111,8 @@ impl LazyIndex {
         self.cell.get_mut().map(Arc::make_mut)
     }
 
-    /// Returns the index. Builds it first, from the covered batches by batch number, if it is unbuilt.
+    /// Returns the index. If the index is unbuilt, builds it first from `covered`, which has each covered batch at the position of
+    /// its batch number.
     #[inline]
     pub(super) fn get(
         &self,

@@ -19,8 +19,8 @@ use crate::column::{Column, ColumnData, sort_from_bit};
 /// the same hash.
 ///
 /// The entries are in runs, in the order in which batches were added. Neighbouring runs of similar size are [merged](RunMerge), so
-/// that there are few runs. A value takes 8 bytes, and at most one byte for fences. A *fence* is the index at which a hash bucket
-/// of a run starts.
+/// that there are few runs. Each value takes 8 bytes for its entry, plus at most about one byte for the fences. A *fence* is the
+/// index at which a hash bucket of a run starts.
 ///
 /// Invariant: each row of a covered batch that has a string is in exactly one run.
 #[derive(Clone, Debug, Default)]
@@ -103,9 +103,9 @@ impl KeyIndex {
     /// Returns a merge of the smallest two neighbouring runs that should be merged, if any.
     ///
     /// Two neighbours are merged if the older run is at most twice as large as the newer run. So each of n entries is moved O(log
-    /// n) times, and O(log n) runs remain. Two neighbours are also merged if they have at most `2 * writes` entries together,
-    /// where `writes` is the count of recent writes. Then the merge costs little compared to the writes, and later searches read
-    /// one run less.
+    /// n) times, and O(log n) runs remain. Two neighbours are also merged if they have at most `2 * writes` entries together, where
+    /// `writes` is the count of recent writes. Then the merge costs little compared to the writes, and later searches read one
+    /// fewer run.
     pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
         let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {

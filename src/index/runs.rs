@@ -19,7 +19,7 @@ pub(super) struct Run {
     pub(super) entries: Box<[u64]>,
     /// The start of the entries of each bucket, and the end of the last bucket.
     pub(super) fences: Box<[u32]>,
-    /// The count of upper bits of an entry that are the index of its bucket.
+    /// The length of a bucket index, in bits. The index of an entry's bucket consists of the entry's upper bits.
     bits: u32,
     /// A count of retirements. If it is `n`, the first `n` retired batches have no entry in this run.
     pub(super) clean: u64,

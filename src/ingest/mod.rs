@@ -1,6 +1,6 @@
 //! Reads case files: splits a file into documents, and parses each document into a row.
 //!
-//! A JSON document is read by one of two readers, which give the same row: the fast path by a template, or the strict parser. Two
+//! A JSON document is read by the fast path, which uses a document template, or by the strict parser. Both give the same row. Two
 //! further readers read Rust values (`serialized`) and the rows of Arrow batches (`arrow/rows.rs`).
 //!
 //! | task | file |

@@ -41,7 +41,8 @@ pub(crate) fn add_defaults(row: &mut Row<'_>, catalog: &Catalog) {
     }
 }
 
-/// Returns the maximum size of a case, in bytes. It is the host's limit, but at most the largest offset in a batch.
+/// Returns the maximum size of a case, in bytes. It is the host's limit, but at most [`MAX_DOCUMENT_BYTES`], so that offsets into
+/// the documents of a batch fit a `u32`.
 pub(crate) fn case_limit(limits: &Limits) -> usize {
     limits.document_bytes.min(MAX_DOCUMENT_BYTES)
 }

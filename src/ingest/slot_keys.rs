@@ -36,7 +36,7 @@ impl Keys {
     }
 }
 
-/// The maximum number of slots that have a key, which is a bit in [`Keys`]. If the catalogue's paths have more member names, the
-/// slots of the other names have no key. Above the maximum, an unknown name in a document gets no slot. To detect a repetition of a
-/// name without a bit, the fast path compares it with the earlier names.
+/// The maximum number of slots that have a bit in [`Keys`]. If the catalogue's paths have more member names, the slots of the other
+/// names have no bit. When all bits are in use, a further unknown name in a document gets no slot. To detect a repetition of a name
+/// without a bit, the fast path compares it with the earlier names.
 pub(super) const MAX_KEYS: usize = 128;

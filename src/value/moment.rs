@@ -219,13 +219,20 @@ fn shift(text: &str) -> Option<(i64, bool)> {
 /// Parses an instant in RFC 3339.
 fn rfc3339(text: &str) -> Result<Timestamp, ParseMomentError> {
     Timestamp::parse_rfc3339(text).map_err(|_| {
-        let fraction = text.get(SECONDS..).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
-        if fraction.bytes().take_while(u8::is_ascii_digit).count() > 3 {
+        if without_fraction(text).is_some_and(|whole| Timestamp::parse_rfc3339(&whole).is_ok()) {
             return ParseMomentError::Fraction;
         }
         let local = text.get(..SECONDS).unwrap_or_default().replacen(['T', 't'], " ", 1);
         of_form(&local)
     })
+}
+
+/// Removes a fraction of a second with more than three digits. Returns `None` if the string has no such fraction.
+fn without_fraction(text: &str) -> Option<String> {
+    let (seconds, rest) = text.split_at_checked(SECONDS)?;
+    let fraction = rest.strip_prefix('.')?;
+    let offset = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+    (fraction.len() > offset.len().saturating_add(3)).then(|| [seconds, offset].concat())
 }
 
 /// Parses an interval. It contains the instant `start` and ends just before the instant `end`.
@@ -327,6 +334,11 @@ mod tests {
             ("2025-02-29", Form(ParseTimestampError::Date)),
             ("2025-02-29T10:00:00Z", Form(ParseTimestampError::Date)),
             ("2025-12-01T10:00:00.1234Z", Fraction),
+            ("2025-12-01T10:00:00.123456+01:00", Fraction),
+            ("2025-12-01T24:00:00.1234Z", Form(ParseTimestampError::Time)),
+            ("2025-02-29T10:00:00.1234Z", Form(ParseTimestampError::Date)),
+            ("2025-12-01T10:00:00.1234", Form(ParseTimestampError::Shape)),
+            ("2025-12-01T10:00:00.1234é", Form(ParseTimestampError::Shape)),
             ("now + 99999999w", Range),
             ("2025-12-02T00:00:00Z/2025-12-02T00:00:00Z", Interval),
             ("2025-12-02/2025-12-03", Form(ParseTimestampError::Shape)),

@@ -116,9 +116,9 @@ impl SearchAnswer {
 
     /// Returns the number of rows that the search examined. This number is a measure of its work.
     ///
-    /// The number includes all rows of each evaluated batch, and the single rows that the search took from the index over all
-    /// batches. It does not include rows that this index counts, or batches that the index or a zone map excludes. The number is 0
-    /// for a page from PostgreSQL.
+    /// The number includes all rows of each evaluated batch. It also includes each row that the search takes from a list in the
+    /// index over all batches. It does not include rows for which the index gives only a count, or rows of batches that the index
+    /// or a zone map excludes. The number is 0 for a page from PostgreSQL.
     #[must_use]
     pub fn examined(&self) -> u64 {
         match &self.page {

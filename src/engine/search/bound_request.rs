@@ -280,8 +280,8 @@ impl<'s> BoundRequest<'s> {
         SortedSearch::new(scan, (in_order, others), self.sort_by(), self.page(), with_total)
     }
 
-    /// Divides the batches that may have a selected row into two groups. The first group has the batches for which the index knows
-    /// the order of their first keys. The second group has the other batches.
+    /// Divides the batches that may have a selected row into two groups. The first group has the batches that the index has sorted
+    /// by the first key of each batch. The second group has the other batches.
     fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
         let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
@@ -320,13 +320,13 @@ impl<'s> BoundRequest<'s> {
     }
 }
 
-/// The batches that may have a selected row, divided into batches whose order is known and other batches.
+/// The batches that may have a selected row, divided into the batches that the index has sorted, and the other batches.
 struct InOrder<'n, I> {
-    /// The batch numbers of the batches whose order is known, in the order of their first keys.
+    /// The batch numbers of the sorted batches, in the order of the first key of each batch.
     numbers: I,
     /// The number of batches in `numbers`.
     kept: usize,
-    /// The number of batches with a known order, including batches that the index has excluded.
+    /// The number of sorted batches, including the batches that the search has excluded.
     all: usize,
     /// The batch numbers of all other batches.
     others: &'n [usize],

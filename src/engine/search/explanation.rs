@@ -7,7 +7,7 @@ use crate::exec::{Means, Work};
 
 /// An explanation of how a request is answered. [`Engine::analyze`](crate::Engine::analyze) adds the measured cost.
 ///
-/// The planner that searches use computes it, for the current documents. `Display` prints it as a tree.
+/// An explanation is computed for the current documents, by the same planner as a search. `Display` prints it as a tree.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

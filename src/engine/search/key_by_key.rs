@@ -2,18 +2,19 @@
 //! only one field.
 //!
 //! **Several fields.** The first search finds the page by the first field alone. Its rows fall into groups with equal values in
-//! that field. A group that is completely on the page is only sorted by the next fields. The first and the last group may continue
-//! outside the page. For such a group, the rows that belong on the page are found in the same way, by a search among the rows of
-//! the group. This search sorts by the second field.
+//! that field. A group that is completely on the page is sorted by the remaining fields, without another search. The first and the
+//! last group may continue outside the page. For such a group, a search among all rows of the group finds the rows that belong on
+//! the page. This search works in the same way, and begins with the second field.
 //!
 //! An example is `priority, -createdAt`. The page by `priority` reads one batch if enough cases have the first priority. A second
 //! search finds the page by `-createdAt` among the cases with this priority.
 //!
-//! **Cursors.** Let a position have the values v, w in the order a, b. The page after it begins with the cases that have a = v and
-//! come after w in the order by b. The rest of the page has the cases that come after v in the order by a. Each search begins at a
-//! position in the order of one field. So zone maps and sorted rows exclude the rows before this position.
+//! **Cursors.** Let `a, b` be the order, and let the cursor be a position with the value v in the field a, and w in the field b.
+//! The page after this position begins with the cases that have a = v and come after w in the order by b. The rest of the page has
+//! the cases that come after v in the order by a. A separate search finds each of the two parts. Each search begins at a position
+//! in the order of one field. So zone maps and sorted rows exclude the rows before this position.
 //!
-//! All searches use the [strategies](super::strategy) of orders by one field. So the bench lines of these strategies apply.
+//! All searches use the [strategies](super::strategy) for orders by one field. So the benchmark lines of these strategies apply.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::Cell;

@@ -5,7 +5,8 @@
 //! 1. `requests` is the API. It checks a request, and loads the current snapshot.
 //! 2. `bound_request` binds the request to a view: it looks the filter up in the index, and selects batches.
 //! 3. `run` runs the request. `strategy` chooses a strategy for the total and a strategy for the page. For an order by several
-//!    fields or a page after a cursor, `key_by_key` runs searches by one field each, and chooses a strategy for each search.
+//!    fields or a page after a cursor, `key_by_key` runs several searches. Each of them sorts by one field, and has its own
+//!    strategy.
 //! 4. `counting` counts the total. [`topk`](crate::topk) finds the rows of the page.
 //! 5. `found_rows` has the rows of the page with their view. `answer` is the public type. `frame` writes the JSON around the
 //!    documents.

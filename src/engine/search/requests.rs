@@ -65,8 +65,8 @@ impl Engine {
     /// Returns the document with this id. Returns `None` if no document has the id. The text is empty if the engine does not keep
     /// documents.
     ///
-    /// The call takes about a microsecond, because the id is looked up in an index. If a filter must also select the document, such
-    /// as the filter of a tenant, search with this filter and the id; see [the
+    /// The call takes about a microsecond, because the id is looked up in an index. If the document must also be selected by a
+    /// filter, such as the filter of a tenant, call [`search`](Self::search) with this filter and the id. See [the
     /// guide](crate::guide::embedding#get-one-document-by-its-id).
     ///
     /// ```

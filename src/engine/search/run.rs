@@ -1,4 +1,5 @@
-//! Runs a request on a view: by the strategies for orders by one field, or [key by key](super::key_by_key).
+//! Runs a request on a view. A page that is sorted by several fields, or that begins after a cursor, is found [key by
+//! key](super::key_by_key). Any other page is found by the [strategies](super::strategy) for orders by one field.
 
 use super::bound_request::{BoundRequest, Watch};
 use super::key_by_key::KeyByKey;

@@ -4,7 +4,7 @@
 //! and the first page strategy that applies. A page strategy may still fail on the actual data. Then the next page strategy that
 //! applies is tried. The last strategy of each list always succeeds, so every other strategy must be faster. The doc of a strategy
 //! names the lines in `benches/README.md` that show this, such as `c1`. Each column of the table shows one list, from its first
-//! strategy to its last strategy. The two strategies in a row are not related.
+//! strategy to its last strategy. The two strategies in the same row of the table are not related.
 //!
 //! | total | page |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! because it would not count all selected documents.
 //!
 //! For an order by several fields and for a page after a cursor, [`run`](super::run) uses [`PageStrategy::KeyByKey`]. This strategy
-//! searches by one field at a time, and each of these searches tries the strategies of the table.
+//! runs several searches, each sorted by one field. Each search tries the strategies of the table.
 
 use super::bound_request::BoundRequest;
 use super::counting::Counted;
@@ -78,18 +78,18 @@ pub enum PageStrategy {
     /// batches do not overlap.
     TopRows,
     /// For a large offset into overlapping batches: finds a key shortly before the offset by counting the rows with earlier keys in
-    /// all batches. Without this strategy, all rows that the offset skips are sorted (criterion bench `page/after single writes`).
-    /// It fails if a batch has no sorted rows.
+    /// all batches. Without this strategy, all rows that the offset skips are sorted (benchmark `page/after single writes` of
+    /// `benches/page.rs`). It fails if a batch has no sorted rows.
     Seek,
     /// Each overlapping batch is read in sort order, up to an estimate of the last key of the page. Without this strategy, the
-    /// first batches are read as if the complete page came from them (criterion bench `page/overlapping batches`). It fails if the
-    /// estimate is too small.
+    /// first batches are read as if the complete page came from them (benchmark `page/overlapping batches` of `benches/page.rs`).
+    /// It fails if the estimate is too small.
     #[cfg_attr(feature = "serde", serde(rename = "shares"))]
     Estimated,
-    /// For an order by several fields, and for a page after a [cursor](crate::Cursor): several searches by one field each. These
-    /// searches use the other strategies. The page by the first field is found first. It shows the value of this field at the end
-    /// of the page. Then the documents with this value are searched in the order of the next fields (criterion bench `page/two
-    /// fields`).
+    /// For an order by several fields, and for a page after a [cursor](crate::Cursor): runs several searches, each sorted by one
+    /// field. These searches use the other strategies. The page by the first field is found first. It shows the value of this field
+    /// at the end of the page. Then the documents with this value are searched in the order of the next fields (benchmark
+    /// `page/two fields` of `benches/page.rs`).
     KeyByKey,
     /// Top-k: batches are read in the order of their first possible key. Of the rows found so far, the search keeps only the rows
     /// that come first in the sort order. It ends when it has enough rows, and no remaining batch can have a row that comes before
@@ -386,8 +386,8 @@ mod tests {
         assert_eq!(led, all);
     }
 
-    /// Stops each strategy, for some requests, at each of its calls of the stop check. Adds the largest number of calls to
-    /// `checks`.
+    /// Stops each strategy, for some requests, at each of its calls of the stop check. For each strategy, records the largest
+    /// number of calls in `checks`.
     fn stop_each_strategy(engine: &Engine, checks: &mut BTreeMap<String, usize>) {
         let snapshot = engine.current.load();
         let view = snapshot.view(&engine.catalog, engine.keep);

@@ -1,11 +1,11 @@
 //! Snapshots: what a search sees. A snapshot has sealed batches and a head of small writes, which the first search seals.
 //!
 //! The cases of a [`Snapshot`] never change. A snapshot caches results that depend only on its cases. The first search that needs a
-//! result computes it:
+//! result computes it. The results are cached:
 //!
 //! - in the snapshot: the [`View`] with the sealed head;
-//! - in a view: lazy columns, columns that are read from a store, unbuilt indexes, counts of deleted rows, orders of batches by
-//!   zone map, and string numbers of top rows.
+//! - in a view: lazy columns, columns that are read from a store, indexes of fields that are built on first use, counts of deleted
+//!   rows, orders of batches by zone map, and the identifiers of the strings that the top rows have.
 //!
 //! Every other cached value must also depend only on the cases. A store also attaches its reader of documents to a snapshot.
 

@@ -2,7 +2,8 @@
 //! with the index, and subtracts the deleted rows (`known_count`).
 //!
 //! A shared view never changes. It may cache values that depend only on its batches. Each of them is initialised once: lazy columns
-//! in a batch, [`Tombstones`](super::tombstones::Tombstones) in a slot, orders and string numbers in the index.
+//! in a batch, and [`Tombstones`](super::tombstones::Tombstones) in a slot. The index caches orders of batches, and the identifiers
+//! of the strings that its top rows have.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -111,8 +112,9 @@ impl View {
         }
     }
 
-    /// Returns an iterator over the live row with this id in the covered batches, given the id and its hash. It yields at most one
-    /// row. A later write may have deleted this row, because the view shows only the deletions up to its creation.
+    /// Searches the covered batches for the live row with the id `id`. `hash` is the hash of this id. Returns an iterator that
+    /// yields at most one row. A later write may have deleted this row, because the view shows only the deletions up to its
+    /// creation.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
         self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);

@@ -10,8 +10,8 @@ use crate::column::{Bitmap, Selection};
 use crate::engine::snapshot::{BatchId, Slot, View, row_number};
 use crate::index::{BatchIndex, BatchKeys};
 
-/// The number of batches of one class at which the class is merged. A class with fewer batches is merged if they have [enough
-/// rows](Sizes::classes).
+/// The minimum number of batches of a class that is merged in any case. A class with fewer batches is merged only if its batches
+/// have [enough rows](Sizes::classes) together.
 const FAN_IN: usize = 8;
 
 /// The maximum size, in bytes, of the documents and strings of a batch that joins several heads. It is bounded because a search may

@@ -38,9 +38,9 @@ pub struct ImportError {
     pub document: u64,
     /// True if the document was stored, and the rejected value counts as absent.
     ///
-    /// If the line is 0: true if the error is about a column of the source, and the documents of the source were stored. If the
-    /// name of the column is an alias of a field, the documents contain the values of the column, but searches do not find them.
-    /// Any other column with an error was not read.
+    /// If `line` is 0, the error affects the complete source. Then the value is true only for an error about a column of the
+    /// source. The documents of the source were stored despite this error. If the name of the column is an alias of a field, the
+    /// documents contain the values of the column, but searches do not find them. Any other column with an error was not read.
     pub kept: bool,
     /// The error. Its path and offset are relative to the document.
     pub error: Box<Error>,

@@ -66,7 +66,7 @@ impl Writer {
         freed
     }
 
-    /// Returns the row of the live case with this id and its hash.
+    /// Returns the row of the live case with the id `id`. `hash` is the hash of this id.
     pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<StoredAddr> {
         self.find_uncovered(snapshot, hash, &|| id)
             .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.deleted.contains(at)))

@@ -11,8 +11,8 @@ use crate::operator::{Complex, ValueSet};
 use crate::predicate::{Comparison, Node, Written};
 use crate::value::{Operand, Value};
 
-/// The values and the elements of arrays of objects of a document. Each value and each element has a *place*: the number of values
-/// and elements before it.
+/// The field values of a document, and the elements of its arrays of objects. Each value and each element has a *place*: the number
+/// of values and elements before it.
 pub(super) struct Places<'r, 'a> {
     catalog: &'r Catalog,
     /// The values of each field with their places, in document order.

@@ -79,7 +79,8 @@ struct Apart<'w> {
 }
 
 impl Apart<'_> {
-    /// Returns the `ids` of the body, and the criteria that are joined by `$and` and do not name only the field.
+    /// Returns the node id of the body's `ids`, if any, and the node ids of the criteria that are joined by `$and`. Leaves out each
+    /// criterion that names `field` and no other field.
     fn parts(&self) -> (Option<usize>, Vec<usize>) {
         let root = self.written.root();
         let (ids, mut open) = match self.written.get(root) {

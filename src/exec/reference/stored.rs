@@ -1,4 +1,5 @@
-//! Reads documents for the reference evaluator. A document replaces an earlier document with the same id, and keeps its place.
+//! Reads documents for the reference evaluator. A document replaces an earlier document with the same id, and takes over the
+//! earlier document's place in insertion order.
 
 use std::collections::HashMap;
 

@@ -320,12 +320,12 @@ impl Why {
 
 /// The maximum width of a column, in characters. A longer text extends beyond its column.
 const WIDEST: usize = 72;
-/// The maximum number of values that are shown of a list. Of all further values, only the number is shown.
+/// The maximum number of values to show from a list. Of the further values, only the number is shown.
 const SHOWN: usize = 10;
 /// The maximum length of a shown value, in characters. A longer value is cut, and ends with `…`.
 const SHOWN_CHARS: usize = 60;
-/// The maximum number of stored values that are compared with the operands of the criterion. Stored values that equal an operand
-/// are shown first. If there are more stored values, only some of the compared values are shown.
+/// The maximum number of stored values that are compared with the operands of the criterion. Among the compared values, those that
+/// equal an operand are shown first. Further stored values are counted, but never shown.
 const SOUGHT: usize = 1000;
 
 /// Formats the first [`SHOWN`] of `values` as JSON strings, and the number of values that are not shown. `all` is the number of all

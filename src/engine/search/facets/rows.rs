@@ -1,4 +1,5 @@
-//! The selected rows of one batch, in which facets count the values. Also counts the selected rows that have a value.
+//! The set of selected rows of one batch, in which a facet counts values. [`Selected`] also counts the rows of the set that have a
+//! value.
 
 use crate::column::{Column, ColumnLayout};
 use crate::kernels;

@@ -17,9 +17,9 @@ pub enum FacetStrategy {
     /// that the index does not cover use other strategies. It takes one step per string, and one more per string for each batch
     /// with deleted documents (benchmark line `values/all`).
     Index,
-    /// Counts only the selected documents with a value, 64 at a time. Applies if no selected document has a value, or if one bucket
-    /// of a histogram contains the smallest and the greatest value of the batch. For a string field, applies only if no document of
-    /// the batch has a value.
+    /// Counts the selected documents that have a value, 64 documents at a time. Does not read the values. Applies if this count is
+    /// 0, or if one bucket of a histogram contains the smallest and the greatest value of the batch. For a string field, applies
+    /// only if no document of the batch has a value.
     Zone,
     /// Adds the number of documents that have each string. The batch stores this number with the postings of the string. Applies if
     /// every document of the batch is selected. It takes one addition per string (benchmark line `values/all of a list`).
@@ -29,10 +29,10 @@ pub enum FacetStrategy {
     /// (benchmark line `values/few of a filter`).
     Postings,
     /// Finds the edges of the buckets in the sorted rows. A prefix bitmap contains all documents before a position in this order.
-    /// To count the selected documents between two edges, counts their bits in the difference of two prefix bitmaps. A few
-    /// documents near the edges are tested one by one. Applies to single-valued fields, unless the batch has thousands of buckets
-    /// or the selected documents are a short list. It takes at most one test for each document (benchmark line `histogram/day of a
-    /// filter`).
+    /// The difference of two prefix bitmaps contains the documents between two edges. The strategy counts the selected documents in
+    /// this difference. A few documents near the edges are tested one by one. Applies to single-valued fields, unless the batch has
+    /// thousands of buckets or the selected documents are a short list. It takes at most one test for each document (benchmark line
+    /// `histogram/day of a filter`).
     SortedRows,
     /// Reads the code of each selected document, and counts the codes in an array. It takes about 1 ns for each document (benchmark
     /// line `values/many of a filter`).

@@ -91,7 +91,9 @@ impl<'e> Pipeline<'e> {
     /// Imports the documents that `split` finds. An unfinished group is kept for the next call.
     ///
     /// # Errors
-    /// Returns the first error that ends the import, if this error is already known, or the error of the file.
+    /// Returns the first error that ends the import, which is an error of a document or of the file. Worker threads may still be
+    /// reading a document when this function returns. If this document has an error that ends the import, a later call returns the
+    /// error.
     pub(crate) fn push(
         &mut self,
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), SourceError>,

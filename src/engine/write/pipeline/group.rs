@@ -80,7 +80,7 @@ impl Text<'_> {
 /// A sealed batch. So far, only its first `known` rows have insertion-order numbers.
 pub(super) struct BuiltBatch<'t> {
     pub(super) batch: Batch,
-    /// The number of rows at the start of the batch that the transaction has already registered.
+    /// The number of rows that the transaction has already registered. They are the first rows of the batch.
     pub(super) known: usize,
     pub(super) lookup: Lookup,
     /// The document of each row after the first `known` rows. Empty unless documents are stored outside the engine.
@@ -102,7 +102,7 @@ pub(super) struct GroupBuilder<'t> {
     pub(super) settings: Settings,
     pub(super) report: ImportReport,
     filling: BatchBuilder,
-    /// The number of rows of `filling` that the transaction has already registered.
+    /// The number of rows that the transaction has already registered. They are the first rows of `filling`.
     known: usize,
     next_number: u64,
     documents: Vec<KeptDocument<'t>>,

@@ -54,8 +54,8 @@
 //!
 //! When an import fails or is dropped, no further group starts. Groups in progress are built to their end and dropped. An import of
 //! [borrowed bytes](flow::Pipeline::push_all) or of rows waits for these groups, because they borrow from its caller. The threads
-//! of an import by [`push`](flow::Pipeline::push) may outlive the import, each until it has built its group. They hold neither the
-//! transaction nor a snapshot.
+//! of an import by [`push`](flow::Pipeline::push) may outlive the import. Each of them ends when it has built its group. They hold
+//! neither the transaction nor a snapshot.
 
 mod documents;
 mod flow;

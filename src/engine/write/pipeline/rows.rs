@@ -70,9 +70,9 @@ impl Pipeline<'_> {
         if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
     }
 
-    /// Reports an error about a column of the source. This error does not end the import. If the name of the column is an alias of
-    /// a field, the documents contain the values of the column, but no field has these values. Any other column with an error is
-    /// not read. Stores all remaining documents of earlier sources first.
+    /// Reports an error about a column of the source. This error does not end the import. A column with an error is not read, with
+    /// one exception: the name of the column is an alias of a field. The values of such a column are added to the documents, but
+    /// they are not values of the field, so searches do not find them. Stores all remaining documents of earlier sources first.
     ///
     /// # Errors
     /// Returns the first error of the remaining documents that ends the import.

@@ -1,4 +1,5 @@
-//! Finds the events of a transaction: tests each case, before and after the write, with the standing filters of the engine.
+//! Finds the events of a transaction. For each written or deleted case, tests the version before the write and the version after
+//! the write. The tests are the standing filters of the engine.
 
 use smallvec::SmallVec;
 

@@ -263,7 +263,7 @@ pub(crate) struct Setting {
     name: String,
     value: String,
     origin: &'static str,
-    /// True if the value of this flag is never shown, because it may have a password.
+    /// True if the value is not shown, because it may contain a password.
     is_hidden: bool,
 }
 
@@ -325,10 +325,10 @@ pub(crate) fn effective(matches: &ArgMatches, tree: &Command) -> Vec<Setting> {
             _ if KEYS.get().is_some_and(|keys| keys.contains(name)) => "file",
             _ => "default",
         };
-        let is_hidden = arg.is_hide_env_values_set();
-        let value = match matches.get_raw(id)?.next()? {
+        let raw = matches.get_raw(id)?.next()?;
+        let is_hidden = arg.is_hide_env_values_set() || raw.to_str().is_some_and(is_connection_string);
+        let value = match raw {
             _ if is_hidden => "…".to_owned(),
-            value if value.to_str().is_some_and(is_connection_string) => "…".to_owned(),
             // An environment variable may say `yes`.
             _ if matches!(arg.get_action(), ArgAction::SetTrue) => matches.get_flag(id).to_string(),
             value => value.to_string_lossy().into_owned(),
