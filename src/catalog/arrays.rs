@@ -11,10 +11,10 @@
 //!
 //! | in a document | elements |
 //! |---|---|
-//! | an array | its members in order, including `null` |
+//! | an array | the elements of the array in order, including `null` |
 //! | `null` or absent | no elements |
-//! | an array of arrays, `legs[][].bank` | the members of the inner arrays, as if these were one array |
-//! | an array below an array, `legs[].fees[].amount` | for `legs.fees`: the members of all `fees`; each is in one element of `legs` |
+//! | an array of arrays, `legs[][].bank` | the elements of the inner arrays, as if these were one array |
+//! | an array below an array, `legs[].fees[].amount` | for `legs.fees`: elements of all `fees`; each is in one element of `legs` |
 //!
 //! An element that is `null` has no values. Any other element that is not an object is a value of the wrong type. A single object
 //! instead of an array also has the wrong type. A strict import rejects the document. A lenient import treats all fields below the

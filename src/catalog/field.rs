@@ -27,7 +27,7 @@ pub struct Field {
     known: Box<[Box<str>]>,
     default: Option<Box<str>>,
     aliases: Box<[Box<str>]>,
-    /// The type of the id in documents. It has a meaning only for the field of the id.
+    /// The type of the id in documents. This type has a meaning only for the field of the id.
     id_type: IdType,
 }
 
@@ -194,7 +194,7 @@ impl Field {
         self.kind
     }
 
-    /// Returns true if one document may have several values.
+    /// Returns true if one document can have several values.
     #[must_use]
     pub fn is_many(&self) -> bool {
         self.path.len() != self.name.len()
@@ -206,18 +206,18 @@ impl Field {
         around.split('.').filter(|segment| segment.ends_with("[]")).count()
     }
 
-    /// Returns the field without its id type. The field was possibly the id of another catalogue, but is not the id of the new
-    /// catalogue.
+    /// Returns the field without its id type, as an ordinary field of a new catalogue. The field possibly comes from another
+    /// catalogue, in which it is the id.
     pub(super) fn without_id_type(self) -> Self {
         Self { id_type: IdType::String, ..self }
     }
 
-    /// Returns the type that the id has in documents. It has a meaning only for the field of the id.
+    /// Returns the type that the id has in documents. This type has a meaning only for the field of the id.
     pub(crate) fn id_type(&self) -> IdType {
         self.id_type
     }
 
-    /// Returns the form in which documents contain the timestamp. It has no meaning for fields of other types.
+    /// Returns the form in which documents contain the timestamp. This form has no meaning for fields of other types.
     #[must_use]
     pub fn form(&self) -> TimestampForm {
         self.form

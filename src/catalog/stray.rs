@@ -23,15 +23,16 @@ const MOST_MEANT: usize = 3;
 impl Catalog {
     /// Finds the fields that the member `key` of an object looks like. The member must not be a field.
     ///
-    /// A member looks like a field in each of these cases. Paths and names are compared only by their letters and digits, without
-    /// regard to capitals. So `created_at` matches `createdAt`.
+    /// A member looks like a field if at least one of these conditions is true. Only the letters and digits of paths and names are
+    /// compared, without regard to capitals. So `created_at` matches `createdAt`.
     ///
     /// - Its path matches the name or an alias of the field, or the path of an object that contains the field.
     /// - It is a member of the document itself, and its key matches the last key of the field.
-    /// - Its path is one typing error away from the name or an alias of the field. This case applies only if the other cases find
-    ///   no field.
+    /// - Its path is one typing error away from the name or an alias of the field. This condition is tested only if the others
+    ///   are true for no field.
     ///
-    /// Returns `None` if the object is within an array, because the objects in an array may have different members.
+    /// Returns `None` if the object is within an array. The objects in an array often have different members, so a member that is
+    /// not a field is probably not misspelt.
     pub(crate) fn stray(&self, object: PathId, key: &str) -> Option<Stray> {
         let path = self.paths().path_in_objects(object)?;
         let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };

@@ -60,9 +60,9 @@ impl Catalog {
         self.is_prefix_of(other) || other.is_prefix_of(self)
     }
 
-    /// Returns `self` or `other` if it contains all fields of both. Otherwise, makes the same comparison between the two catalogues
-    /// from which `self` and `other` were [narrowed](Self::allow). Returns `None` if neither of these two catalogues contains all
-    /// fields of both.
+    /// Returns the catalogue that contains all fields of both: `self` or `other`. If neither contains them, makes the same
+    /// comparison between the two catalogues from which `self` and `other` were [narrowed](Self::allow). Returns `None` if neither
+    /// of these two catalogues contains all fields of both.
     pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
         let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
             (true, _) => Some(b),

@@ -10,8 +10,9 @@ use std::hash::{BuildHasher, Hasher};
 
 /// A hash table that maps strings to codes.
 ///
-/// It uses linear probing, and at most half of its slots are used. A string that fits `N` words is stored in the slot itself. So a
-/// lookup of such a string reads only the slots. The table also reads only the slots when it grows.
+/// It uses linear probing, and at most half of its slots are used. A string that fits in `N` words is stored in the slot itself. So
+/// a lookup of such a string reads only the slots. Each slot contains the key of its string, so the table can grow without reading
+/// any strings.
 #[derive(Default)]
 pub(super) struct CodeTable<const N: usize> {
     /// The slots. Their number is 0 or a power of two.
@@ -24,7 +25,7 @@ pub(super) struct CodeTable<const N: usize> {
     secret: [[u64; 2]; 2],
 }
 
-/// The key of a string: the string itself if it fits `N` words, otherwise its length and a hash.
+/// The key of a string: the string itself if it fits in `N` words, otherwise its length and a hash.
 #[derive(Clone, Copy)]
 pub(super) struct StringKey<const N: usize> {
     /// For a string that fits: its bytes. If the words with its start and its end overlap, they contain some bytes twice. For a

@@ -43,7 +43,7 @@ impl Dictionary {
         &self.text[span(&self.ends, code)]
     }
 
-    /// Returns the bytes of the string of `code`. It is slightly faster than [`get`](Self::get).
+    /// Returns the bytes of the string of `code`. This method is slightly faster than [`get`](Self::get).
     #[inline]
     pub(crate) fn bytes(&self, code: usize) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code)]
@@ -126,7 +126,8 @@ impl Dictionary {
 
     /// Returns the codes of those `texts` that the dictionary contains, in ascending order. `texts` must be in ascending order.
     ///
-    /// If there are few texts compared with the dictionary, each text is found by binary search. Otherwise, both lists are merged.
+    /// If `texts` is much shorter than the dictionary, searches for each text by binary search. If not, goes through both lists
+    /// once, as a merge does.
     pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> SmallVec<[u32; 4]> {
         let mut found = SmallVec::new();
         let walk = texts.len() >= self.len() / 8;

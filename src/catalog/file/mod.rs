@@ -2,7 +2,7 @@
 //!
 //! `json` and `toml` read a text as a tree of values with their offsets ([`node`]). `read`, `fields` and `values` convert the tree
 //! to a catalogue, and report each error with its offset. `write` converts a catalogue to text, for databases and for
-//! `Catalog::to_json`. The feature `serde` uses `../serialized.rs` instead.
+//! `Catalog::to_json`. The implementations of serde's traits, in `../serialized.rs`, use none of these files.
 //!
 //! To add a setting of fields (a key such as `known`), change `fields.rs`, `write.rs`, `../field.rs` and `../serialized.rs`.
 

@@ -28,7 +28,7 @@ use crate::output::stdout::Output;
 /// Count the selected cases by the values of fields
 ///
 /// The filter is a JSON body (--body) or a text (--where). Without a filter, every case is counted. A case counts once for each
-/// distinct value of a field, or once for each bucket of a histogram. Without a value, it counts as absent.
+/// distinct value of a field, or once for each bucket of a histogram. A case without a value counts as absent.
 ///
 /// If the output is not a terminal, prints JSON in the form of the service's answer: {"totalItems":…,"facets":[…]}. A facet is
 /// {"field":…,"values":[{"value":…,"count":…},…],"absent":…,"otherValues":…,"otherCount":…}. Instead of values, a histogram has

@@ -19,15 +19,16 @@ use crate::output::failure::{Failure, failed, note};
 use crate::output::status::Status;
 use crate::output::stdout::Output;
 
-/// The time between two looks at the file.
+/// The time between two checks of the file.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The route of a service for events.
 const EVENTS_ROUTE: &str = "/events";
 
-/// The maximum number of events in an answer of a service. `WAIT_MS` is the time that the service waits for an event, in
-/// milliseconds.
+/// The maximum number of events in an answer of a service.
 const SERVED_EVENTS: usize = 1_000;
+
+/// The maximum time that a service waits for an event before it answers, in milliseconds.
 const WAIT_MS: u64 = 20_000;
 
 /// The maximum number of events that are read each time the file is opened.

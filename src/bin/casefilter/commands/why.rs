@@ -24,9 +24,9 @@ use crate::output::wrap::{line_width, wrapped};
 
 /// Show why a case is selected or not: for each criterion, whether it is true
 ///
-/// Criteria are shown as they were written. Each has its test, the values of its field in the case, and its path in the body. A
-/// selected case may still be missing from a page. The first line shows its position in the order, and whether a `search` with the
-/// same --offset and --limit shows it.
+/// Each criterion is shown as it was written, with its truth value, the values of its field in the case, and its path in the body.
+/// A selected case can still be missing from a page. The first line shows its position in the order, and whether a `search` with
+/// the same --offset and --limit shows it.
 ///
 /// If the output is not a terminal, prints JSON:
 /// {"id":…,"selected":…,"page":{"position":…,"selected":…,"order":…,"offset":…,"limit":…,"shown":…},
@@ -298,8 +298,8 @@ impl Nearest {
     }
 }
 
-/// Returns the number of letters that only one of two texts contains, counting repetitions. Letters other than ASCII are ignored.
-/// Each typing error adds at most two such letters.
+/// Counts each ASCII character in both texts, and returns the sum of the differences between the two counts. Other characters are
+/// ignored. Each typing error adds at most two to the sum.
 fn letters_that_differ(one: &str, other: &str) -> usize {
     let mut counts = [0_i8; 128];
     let mut count = |text: &str, step: i8| {

@@ -1,11 +1,11 @@
-//! The argument `--as-of`: searches a database as of an earlier moment.
+//! The argument `--as-of`: searches a database as it was at an earlier moment.
 
 use casefilter::AsOf;
 
 use crate::input::cases::Cases;
 use crate::output::failure::Failure;
 
-/// The argument for the moment as of which cases are searched.
+/// The argument for an earlier moment. Searches find the cases as they were at this moment.
 #[derive(clap::Args)]
 pub(crate) struct AsOfArg {
     /// Search the cases as they were after a write (a number), or at a time, such as '2026-11-27 08:00:00' or 2026-11-27

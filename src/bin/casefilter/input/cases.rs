@@ -75,7 +75,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Makes all later searches find the cases as they were at a moment, if one is given.
+    /// If a moment is given, makes all later searches find the cases as they were at that moment.
     pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
         let start = Instant::now();
         let cases = self.cases.at_moment(moment)?;
@@ -143,8 +143,8 @@ impl Cases {
         Ok(())
     }
 
-    /// Returns `None` if a request can be answered while the files are read. Streams among them will be copied when they are read,
-    /// because a scan possibly reads its files twice. Otherwise, returns the reason why the cases have to be loaded.
+    /// Returns the reason why the cases have to be loaded. Returns `None` if a request can be answered while the files are read. In
+    /// this case, streams among the files will be copied when they are read, because a scan possibly reads its files twice.
     pub(crate) fn load_reason(&self) -> Option<LoadReason> {
         if self.database().is_some() || self.paths.is_empty() {
             return Some(LoadReason::Database);
@@ -167,13 +167,13 @@ impl Cases {
         }
     }
 
-    /// Returns the first database among the files. Without --catalog, the cases have its catalogue.
+    /// Returns the first database among the files. Without --catalog, the catalogue of this database is used.
     pub(crate) fn first_database(&self) -> Option<&Path> {
         self.files().iter().map(PathBuf::as_path).find(|path| Store::exists(path))
     }
 
-    /// Opens the database if the arguments name a database, or connects to the service that has it open. Otherwise imports the
-    /// named files into memory. Returns the error of the first file that cannot be imported.
+    /// Opens the database if the arguments name a database. If a service has it open, connects to the service instead. If the
+    /// arguments name files instead, imports them into memory. Returns the error of the first file that cannot be imported.
     pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,

@@ -213,8 +213,8 @@ impl Tree {
         }
     }
 
-    /// Writes an object. Within an array, its members have the values with the index `element`. Returns false if the object has no
-    /// members.
+    /// Writes an object. If the object is within an array, each column of the object contributes its value with the index
+    /// `element`. Returns false if the object has no members.
     fn write(&self, element: Option<usize>, values: &[Vec<String>], out: &mut String) -> bool {
         out.push('{');
         let mut is_empty = true;

@@ -8,8 +8,8 @@ use clap::{ArgMatches, Command, Error, Parser};
 use crate::input::advice;
 use crate::output::part::Part;
 
-/// A placeholder that replaces each space of an example until the help is printed. Clap wraps the text after the options at spaces,
-/// and a wrapped example is not a valid command.
+/// A placeholder that replaces each space of an example until the help is printed. When clap wraps the text after the options, it
+/// breaks long lines at spaces. An example that is broken into two lines is not a valid command.
 const UNBROKEN: char = '\u{e000}';
 
 /// Parses the arguments of the process. `tree` is the command of `P`, possibly with other defaults. If the arguments are wrong or

@@ -13,8 +13,8 @@ use crate::input::facets::Facets;
 use crate::input::served::Served;
 use crate::output::failure::{Failure, failed};
 
-/// Calls the same method of an engine, of a store, or of a store's snapshot, which have no common trait. For cases of a service,
-/// evaluates the second expression.
+/// Evaluates the first expression for an engine, a store, or a snapshot of a store. These types have the same methods, but no
+/// common trait. For cases of a service, evaluates the second expression.
 macro_rules! local_or_served {
     ($self:expr, $cases:ident => $here:expr, $served:ident => $there:expr) => {
         match $self {
@@ -39,7 +39,7 @@ pub(crate) enum LoadedCases {
     Service(Box<Served>),
 }
 
-/// A database, and the moment as of which it is searched.
+/// A database, and an earlier moment. Searches find the cases as they were at this moment.
 pub(crate) struct Earlier {
     store: Store,
     moment: AsOf,
@@ -53,7 +53,7 @@ impl Earlier {
 }
 
 impl LoadedCases {
-    /// Makes all later searches find the cases as they were at a moment, if one is given.
+    /// If a moment is given, makes all later searches find the cases as they were at that moment.
     pub(crate) fn at_moment(self, moment: Option<AsOf>) -> Result<Self, Failure> {
         let Some(moment) = moment else { return Ok(self) };
         Ok(match self {
@@ -159,9 +159,9 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// Returns hints about members of documents that are not fields, but whose names are similar to that of a field of the filter.
-    /// Returns no hints for cases from files, because the report of their import already contains these members. Also returns none
-    /// for an earlier moment.
+    /// Returns hints about unknown members. An unknown member of a document is not a field, but its name is similar to the name of
+    /// a field of the filter. Returns no hints for cases from files, because the report of their import already contains these
+    /// members. Also returns none for an earlier moment.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = match self {
             Self::Memory(_) | Self::Earlier(_) => return Ok(Vec::new()),

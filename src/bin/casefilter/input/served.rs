@@ -28,7 +28,7 @@ pub(crate) struct Served {
     documents: bool,
     /// The maximum time of a search.
     timeout: Option<Duration>,
-    /// The moment as of which cases are searched. `None` searches the present cases.
+    /// Searches find the cases as they were at this moment. If `None`, searches find the present cases.
     as_of: Option<AsOf>,
 }
 
@@ -42,19 +42,20 @@ struct Question {
     offset: u64,
     limit: u64,
     count: bool,
-    /// True if the answer should contain a cursor. If `cursor` and `after` are not used, they are omitted, for the same reason as
-    /// `timeout_ms`.
+    /// True if the answer should contain a cursor. If false, this member is omitted, so that a service of an earlier version
+    /// accepts the request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cursor: bool,
+    /// The cursor after which the page begins. If there is none, this member is omitted, for the same reason as `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<String>,
     documents: bool,
     compile_ns: u64,
-    /// If there is no timeout, this member is omitted, so that a service of an earlier version accepts the request.
+    /// If there is no timeout, this member is omitted, for the same reason as `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
-    /// The moment as of which cases are searched. A search of the present cases omits this member, for the same reason as
-    /// `timeout_ms`.
+    /// The search finds the cases as they were at this moment. A search of the present cases omits this member, for the same reason
+    /// as `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     as_of: Option<String>,
 }
@@ -197,8 +198,8 @@ impl Served {
         self.post(&question).map(|Hints { hints }| hints)
     }
 
-    /// Returns hints about members of documents that are not fields, but whose names are similar to that of a field of the filter.
-    /// Returns no hints for an earlier moment.
+    /// Returns hints about unknown members. An unknown member of a document is not a field, but its name is similar to the name of
+    /// a field of the filter. Returns no hints for an earlier moment.
     pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         if self.as_of.is_some() {
             return Ok(Vec::new());

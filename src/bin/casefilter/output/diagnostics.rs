@@ -49,7 +49,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// Returns the errors of several texts, in this order. Returns `None` if there are no errors.
+    /// Returns the errors of several texts, in the order of `faults`. Returns `None` if there are no errors.
     #[cfg(feature = "service")]
     pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
         let sources =
@@ -181,7 +181,7 @@ fn push_clipped(text: &str, most: usize, out: &mut String) {
     }
 }
 
-/// Returns the length in bytes of the first token of `text`. It is a quoted string, a word, a sign such as `<=`, or a single
+/// Returns the length in bytes of the first token of `text`. A token is a quoted string, a word, a sign such as `<=`, or a single
 /// character.
 fn token_length(text: &str) -> usize {
     let mut chars = text.char_indices();

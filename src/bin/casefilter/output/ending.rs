@@ -83,7 +83,8 @@ pub(crate) enum Contents {
 }
 
 impl Contents {
-    /// Returns the usual ending, and the words for the contents in error messages, with a verb.
+    /// Returns the usual ending of the file name, and the start of a clause for error messages, such as `a database is`. The
+    /// message continues the clause with `written there`.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Database => ("db", "a database is"),

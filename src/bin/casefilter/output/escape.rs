@@ -17,8 +17,8 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Returns true for a character of a writing system whose words contain joiners. Also returns true for characters that joiners
-/// combine to emoji.
+/// Returns true for a character of a writing system whose words contain joiners. Also returns true for a character that joiners can
+/// combine with others into one emoji.
 fn takes_joiners(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'

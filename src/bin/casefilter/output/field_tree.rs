@@ -55,7 +55,7 @@ impl FieldTree {
         }
     }
 
-    /// Returns the values of each field, as they are written in the document. A null is no value.
+    /// Returns the values of each field, as they are written in the document. A null is not a value.
     pub(crate) fn values<'d>(&self, document: &'d str) -> Vec<Vec<&'d RawValue>> {
         let mut values = vec![Vec::new(); self.len];
         collect(&self.roots, document, &mut values);
@@ -63,7 +63,7 @@ impl FieldTree {
     }
 
     /// Returns the document with only the members that the fields name. They are nested as in the document, and their values are
-    /// written as in the document. Objects without any of these members are left out, but not in arrays.
+    /// written as in the document. An object without any of these members is left out, unless it is an element of an array.
     pub(crate) fn only(&self, document: &str) -> String {
         let mut text = String::with_capacity(64);
         write_object(&self.roots, document, &mut text);
@@ -163,8 +163,8 @@ fn elements(array: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(array.get()).unwrap_or_default()
 }
 
-/// Returns the members whose keys are keys of `nodes`, in the order of the object. Returns none if the text is no object. If a key
-/// is repeated, returns its last value.
+/// Returns the members whose keys are keys of `nodes`, in the order of the object. Returns none if the text is not an object. If a
+/// key is repeated, returns its last value.
 fn members<'d>(nodes: &[Node], object: &'d str) -> Vec<(Cow<'d, str>, &'d RawValue)> {
     if !object.trim_start().starts_with('{') {
         return Vec::new();

@@ -16,7 +16,7 @@ use crate::output::status::Status;
 /// printed.
 pub(crate) const LISTED: usize = 20;
 
-/// The kind of data that is imported. Cases and records each have the mode of the import.
+/// The kind of data that is imported, and the mode of the import.
 #[cfg_attr(
     not(feature = "service"),
     expect(dead_code, reason = "a build without the service sends no import to a service")

@@ -39,7 +39,8 @@ impl Rows {
         }
     }
 
-    /// Writes `count` cases. `walk` passes on their documents in the order of the cases.
+    /// Writes one row for each of `count` cases. `walk` supplies the documents of the cases, one after another. The rows are in the
+    /// same order.
     pub(crate) fn write(self, path: &Path, table: &Table, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
         let progress = Progress::of_cases(count);
         let source = Source { walk, table, progress: &progress };

@@ -101,8 +101,8 @@ impl<W: Write> Output<W> {
         self.json_line(&text)
     }
 
-    /// Writes an id on a line of its own. If standard output is not a terminal, different ids are written differently. On a
-    /// terminal, two ids can look the same, because characters are escaped.
+    /// Writes an id on a line of its own. If standard output is not a terminal, no two ids give the same output. On a terminal, two
+    /// ids can give the same output, because unprintable characters are escaped.
     pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
         if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
     }

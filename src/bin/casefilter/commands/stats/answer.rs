@@ -34,14 +34,14 @@ pub(super) struct Facet {
     pub(super) with_own_criteria: bool,
 }
 
-/// The number of cases that have a value.
+/// A value of a field, and the number of cases that have this value.
 #[derive(Deserialize)]
 pub(super) struct Value {
     value: Box<RawValue>,
     pub(super) count: u64,
 }
 
-/// The number of cases with a value between two edges.
+/// A bucket of a histogram, and the number of cases with a value in this bucket.
 #[derive(Deserialize)]
 pub(super) struct Bucket {
     from: Option<Box<RawValue>>,

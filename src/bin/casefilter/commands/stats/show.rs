@@ -12,7 +12,8 @@ use crate::output::figures::{counted, thousands};
 use crate::output::stdout::Output;
 use crate::output::wrap::wrapped;
 
-/// The maximum number of intervals of time that are listed, one per line. More intervals are drawn as columns.
+/// The maximum number of time intervals that are listed, one per line. If there are more intervals, all of them are drawn as
+/// columns.
 const MOST_LISTED: usize = 16;
 
 /// Prints the counts as bars and columns. Buckets of time are labelled in local time at `offset`.

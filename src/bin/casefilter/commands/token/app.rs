@@ -141,8 +141,9 @@ pub(super) fn app(args: &App) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Adds a token to a file. Before that, calls `before`, which prints warnings and writes the secret to the file of --output, if
-/// given. A stored token is useless if its secret is lost.
+/// Adds a token to a token file. Before the token file is written, calls `before`, which prints warnings. If --output is given,
+/// `before` also writes the secret to the output file. The secret is written first, because a stored token is useless if its secret
+/// is lost.
 fn add(
     (path, catalog): (&Path, &Catalog),
     entry: &TokenEntry,

@@ -17,10 +17,10 @@ use crate::output::table::{self, Column, Fit};
 
 /// List the share tokens of a database, without their texts, and the copies that were made with them
 ///
-/// If a client has copied a profile, but has not received the answer, an operator can find the copy in this list. A used share
-/// token has the id of the copy, and the client of the copy. Tokens that have expired are listed until they are removed, which
-/// happens when new ones are made. A used token that a client has made is listed for at least a day. The record of a copy keeps the
-/// id of the original applicant for ever, and `erase` prints the copies of an applicant.
+/// If a client has copied a profile, but has not received the answer, an operator can find the copy in this list. For a used share
+/// token, the list has the id of the copy, and the id of the client to which the copy belongs. Expired tokens are listed until they
+/// are removed. They are removed when new tokens are made. A used token that a client has made is listed for at least a day. The
+/// record of a copy keeps the id of the original applicant for ever, and `erase` prints the copies of an applicant.
 ///
 /// A share token that a client has made is also invalid if its app token was revoked. The list does not show that.
 #[derive(clap::Args)]
