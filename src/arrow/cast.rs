@@ -1,7 +1,7 @@
 //! Casts the columns of a record batch to the types that the plan reads.
 //!
-//! Arrow's own casts convert between all types. Here, only the encoding changes, never a value. So this module implements these
-//! casts itself. With Arrow's casts, a program would be 4 MB larger.
+//! Arrow's own casts convert between all types, and would make a program 4 MB larger. The casts that a plan needs change only the
+//! encoding of a column, never a value. So this module implements them itself.
 
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
 //! - Export: [`DocumentEncoder`] for record batches, and [`ParquetWriter`] for files. Both convert documents, such as those of a
-//!   [`SearchAnswer`](crate::SearchAnswer). They cannot use the columns of an engine. Columns store sets of values, without the
-//!   order of arrays and without the pairing of members in arrays of objects.
+//!   [`SearchAnswer`](crate::SearchAnswer). Neither can use the columns of an engine, because columns store sets of values, without
+//!   the order of arrays and without the pairing of members in arrays of objects.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask), and [`Scan::parquet`](crate::Scan::parquet) for one request.
 //!
 //! # Mapping
@@ -93,7 +93,7 @@ impl Import<'_> {
     /// | number | any integer, any float, a decimal of up to 38 digits |
     /// | integer | any integer type |
     /// | decimal | any integer, a decimal of up to 38 digits, any string type |
-    /// | timestamp | timestamps of any unit and time zone, dates, strings in the form of the field; for fields in Unix seconds or [milliseconds](crate::Field::unix_millis) also integers, and strings of integers |
+    /// | timestamp | timestamps of any unit and time zone, dates, strings in the form of the field; for fields in Unix seconds or [milliseconds](crate::Field::unix_millis) also integers, and strings that contain one integer |
     /// | boolean | booleans |
     ///
     /// The column of a multi-valued field is a list of one of these types. A null is treated as absent.

@@ -153,7 +153,8 @@ impl Plan {
         }
     }
 
-    /// Creates a plan for the columns for whose names `is_wanted` returns true. They need not include a column of the id.
+    /// Creates a plan for the wanted columns. `is_wanted` takes the name of a column. The wanted columns need not include a column
+    /// of the id.
     pub(super) fn of_columns(
         schema: &SchemaRef,
         catalog: &Catalog,
@@ -287,7 +288,8 @@ impl ColumnInserter<'_> {
     /// struct column `caseReview`, it is merged into this member.
     ///
     /// # Errors
-    /// Returns an error in all other cases if there is already a member with this key.
+    /// Returns an error if there is already a member with this key, and `node` cannot be merged into it. Merging adds the members
+    /// of the struct in the same way, with the same error.
     fn place(&self, members: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Error> {
         let Some(found) = members.iter_mut().find(|member| *member.key == *key) else {
             members.push(member(key, node));

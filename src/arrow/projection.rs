@@ -139,12 +139,12 @@ impl<'p> Walk<'p> {
 }
 
 impl ColumnCheck {
-    /// Adapts the check of a column in a row group to the checks of earlier row groups. `noted` contains the fields that have a
-    /// noted value in an earlier row group.
+    /// Adapts the check of a column in a row group to the row groups before it. `noted` contains the fields that have a noted value
+    /// in an earlier row group.
     ///
-    /// If the values of the column are noted, but the field is not in `noted`, returns [`Unknown`](Self::Unknown). The column then
-    /// has to be read, because the first noted value is needed. If the number of rows with a value is known, also adds the field to
-    /// `noted`. If this number is not known, returns `Unknown` for each column with noted values.
+    /// Only [`Noted`](Self::Noted) can change. It stays the same if its number of rows is known and `noted` contains the field. If
+    /// not, returns [`Unknown`](Self::Unknown). The column then has to be read, to find its first noted value or to count its noted
+    /// values. If the number of rows is known, also adds the field to `noted`, so that later row groups need not read the column.
     pub(super) fn of_group(self, field: Option<FieldId>, noted: &mut Vec<FieldId>) -> Self {
         match (self, field) {
             (Self::Noted(Some(_)), Some(field)) if noted.contains(&field) => self,

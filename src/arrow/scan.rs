@@ -66,8 +66,8 @@ impl Scan {
     /// - [`ScanError::Search`] if the request was cancelled, or if its deadline has passed.
     ///
     /// # Complexity
-    /// Linear in the number of rows and in the number of values of the columns that are read. Uses 8 bytes for each row, and the
-    /// compressed columns of as many row groups as there are threads, plus one.
+    /// Linear in the number of rows and in the number of values of the columns that are read. The memory is 8 bytes for each row,
+    /// and the compressed columns of several row groups. The number of these row groups is at most the number of threads plus one.
     pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), ScanError> {
         let (request, mut rows) = self.begin_rows(name)?;
         let Some(file) = ScanFile::open(name.to_owned(), reader, &request) else {

@@ -24,12 +24,12 @@ pub(super) struct TestedBatch<'b> {
     pub(super) rows: usize,
     /// The rows that the filter of the search selects.
     pub(super) selected: BooleanBuffer,
-    /// For each filter of the counts by value, the rows that the filter selects.
+    /// For each filter of [`RowRequest::count_filters`], the rows that the filter selects. The values of these rows are counted.
     pub(super) counted: Vec<BooleanBuffer>,
 }
 
 impl TestedBatch<'_> {
-    /// Returns true if a filter of the counts by value selects row `at`. `filter` is the index of the filter.
+    /// Returns true if a filter of [`RowRequest::count_filters`] selects row `at`. `filter` is the index of the filter.
     pub(super) fn counts(&self, filter: usize, at: usize) -> bool {
         self.counted.get(filter).is_some_and(|rows| rows.value(at))
     }

@@ -170,8 +170,8 @@ struct RowNumbers {
 }
 
 impl RowNumbers {
-    /// Creates the map. `rows` contains the ranges of rows that are read. The row numbers in these ranges, and `start`, are counted
-    /// in the row group. `start` is the first row of the part.
+    /// Creates the map. `rows` contains the ranges of rows that are read, and `start` is the first row of the part. The row numbers
+    /// in `rows`, and `start`, are relative to the start of the row group.
     fn new(rows: &[Range<usize>], start: usize) -> Self {
         let mut count = 0_usize;
         let mut starts = Vec::with_capacity(rows.len());
@@ -182,7 +182,7 @@ impl RowNumbers {
         Self { starts, count }
     }
 
-    /// Converts the index `at` among the rows that are read to a row number in the part.
+    /// Returns the row number, in the part, of the row with index `at` among the rows that are read.
     fn of(&self, at: usize) -> usize {
         let place = self.starts.partition_point(|(before, _)| *before <= at);
         let (before, first) =
@@ -253,8 +253,8 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Adds all rows of a batch to `block`. If the rows need a check, also adds their ids. Otherwise, only records the ids that the
-    /// scan looks for.
+    /// Adds all rows of a batch to `block`. If the rows need a check, also adds their ids. If they need no check, only records the
+    /// ids that the scan looks for.
     fn ids<'b>(
         &self,
         case: &'b Object<'b>,
@@ -353,7 +353,7 @@ impl<'r> GroupReader<'r> {
         Ok(())
     }
 
-    /// Counts the values of the rows that the filters of the counts by value select.
+    /// For each filter of [`RowRequest::count_filters`], counts the values of the rows that the filter selects.
     fn count(&self, batch: &TestedBatch<'_>, block: &mut RowBlock<'_>) -> Result<(), Unread> {
         let mut masks = batch.counted.iter();
         let Some(first) = masks.next() else { return Ok(()) };

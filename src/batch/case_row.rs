@@ -1,5 +1,5 @@
 //! One stored case: a buffered row, or a row of a batch. Its values are copied to an [`OwnedRow`], so that filters can test the
-//! case alone.
+//! case without the columns of a batch.
 
 use std::ops::Range;
 

@@ -102,7 +102,11 @@ impl BatchMerge {
         end == rows
     }
 
-    /// Fills columns from buffered rows, if all sources have lazy columns. Returns true when no rows remain to be filled in.
+    /// If all sources have lazy columns, copies the values of their buffered rows into column builders, within the budget `left`.
+    /// Returns true when the values of all rows have been copied.
+    ///
+    /// If not all sources have lazy columns, seals the columns of the sources and returns true. [`step`](Self::step) then merges
+    /// these columns.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
             if !self.sources.iter().all(|batch| batch.is_lazy()) {

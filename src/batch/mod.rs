@@ -5,14 +5,14 @@
 //! columns are lazy: each is decoded when it is first read. A [`BatchMerge`] merges small batches into large ones.
 //!
 //! A [`Row`] has the values of one document while the document is being read. An [`OwnedRow`] has a copy of the values of one
-//! document, so that filters can test this document alone.
+//! document, so that filters can test this document without the columns of a batch.
 //!
 //! | task | file |
 //! |---|---|
 //! | the batch | `sealed`, with `documents`, `document` and `insertion_order` |
 //! | build a batch; merge batches | `builder`; `merge` |
-//! | one document while it is read; one that is tested alone | `row`; `owned_row`, with `elements` |
-//! | one stored case, which is tested alone | `case_row` |
+//! | one document while it is read; one that is tested without columns | `row`; `owned_row`, with `elements` |
+//! | one stored case, which is tested without columns | `case_row` |
 //! | single writes, and their lazy columns | `buffered_row`; `lazy_batch`, `lazy_columns` |
 //! | the address of a row; the rows in the order of their ids | `row_addr`; `rows_by_id` |
 //! | keys by which short strings are compared | `text_key` |

@@ -91,8 +91,8 @@ impl OwnedRow {
         self.places = 0;
     }
 
-    /// Returns an empty row, with memory for a usual document of `fields` fields. Growing step by step takes longer than all other
-    /// work on a small document.
+    /// Returns an empty row, with memory for the values of a typical document. `fields` is the number of fields of the catalogue.
+    /// Growing the memory step by step takes longer than all other work on a small document.
     #[cfg(feature = "serde")]
     pub(crate) fn with_memory_for(fields: usize) -> Self {
         let values = fields.saturating_add(fields / 4).clamp(4, USUAL_VALUES);

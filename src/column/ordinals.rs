@@ -24,8 +24,8 @@ impl Ordinals {
     /// Encodes `values` in the narrowest form. Only fillers may be less than `base`. If `base` is `None`, the values are stored in
     /// full width.
     ///
-    /// `counts` takes an index. It returns true if the value at this index counts, and false if it is a filler. Fillers may be any
-    /// numbers, and the encoding may change them.
+    /// `counts` takes an index of `values`. It returns true if the item at this index is the value of a row, and false if it is a
+    /// filler. Fillers may be any numbers, and the encoding may change them.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
         let Some(base) = base else { return Self::Wide(values.into()) };
         // The step is a constant, so that the compiler can replace the division by a multiplication.
@@ -76,14 +76,15 @@ impl Ordinals {
 }
 
 /// Returns the number of steps from `base` to each value. Returns `None` if the distance of a value from `base` is not a whole
-/// number of steps. Also returns `None` if the number does not fit 32 bits. Fillers are ignored.
+/// number of steps, or if the number of steps does not fit in 32 bits. Fillers are ignored: `counts` returns false for their
+/// indexes.
 fn steps_from<const STEP: u64>(
     values: &[i64],
     base: i64,
     counts: impl Fn(usize) -> bool,
 ) -> Option<Vec<u32>> {
     let steps = values.iter().enumerate().map(|(at, value)| {
-        // The result is correct even if the distance does not fit an `i64`, because the value is not less than `base`.
+        // The result is correct even if the distance does not fit in an `i64`, because the value is not less than `base`.
         let distance = value.wrapping_sub(base).cast_unsigned();
         match u32::try_from(distance / STEP) {
             Ok(steps) if distance.is_multiple_of(STEP) => Some(steps),

@@ -31,8 +31,8 @@ pub(crate) struct Postings {
 
 /// The rows of a code are stored as a bitmap if at least 1/`DENSE_FRACTION` of the rows of the batch have the code.
 ///
-/// 16 would take the least memory, because a row in a list takes 16 bits. But bitmaps are faster to combine
-/// (`benches/evaluate.rs`).
+/// A list takes 16 bits for each row with the code. A bitmap takes one bit for each row of the batch. So a fraction of 1/16 would
+/// take the least memory. But bitmaps are faster to combine (`benches/evaluate.rs`).
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {

@@ -211,8 +211,10 @@ impl Column {
 
     /// Returns the list of ends of a level, with one entry for each element. The entry is the end index of the elements of the next
     /// level in this element. At the innermost level, it is the end index of the values in this element. At level 0, the elements
-    /// are the rows. Returns `None` if no row has an element. Also returns `None` for the innermost level if the field `elements`
-    /// is `None`, because each element has exactly one value. In this case, the index of an element is also the index of its value.
+    /// are the rows.
+    ///
+    /// Returns `None` if no row has an element. Also returns `None` for the innermost level if `self.elements` is `None`. In this
+    /// case, each element has exactly one value, so the index of an element is also the index of its value.
     pub(crate) fn ends_of(&self, level: usize) -> Option<&[u32]> {
         match (&self.elements, &self.layout) {
             (Some(elements), _) => Some(elements.ends_of(level)),
@@ -279,7 +281,7 @@ impl Column {
         }
     }
 
-    /// Appends all slices of the column to `all`, ordered by how much searches read them: the most-read slices come first.
+    /// Appends all slices of the column to `all`. The slices that searches read most often come first.
     fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         match &mut self.data {
             ColumnData::Strings { codes, postings, search, .. } => {

@@ -14,9 +14,9 @@ use crate::slice::{Move, Slice};
 /// The rows of a column that have a value, sorted by value and then by row, with bitmaps of prefixes of the sorted rows.
 ///
 /// A prefix ends at a fence. There is a fence before the first sorted row, after every [`FENCE`] sorted rows, and after the last
-/// sorted row. To get the rows of a range of values, one bitmap is subtracted from another, and at most [`FENCE`] rows are
-/// corrected. The bitmaps are the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). They take four bytes per row, and the
-/// sorted rows take two bytes per row.
+/// sorted row. To get the rows of a range of values, one bitmap is subtracted from another. Then the bits of at most [`FENCE`] rows
+/// are inverted; see [`pieces`](Self::pieces). The bitmaps are the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). They take
+/// four bytes per row, and the sorted rows take two bytes per row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
     pub(super) rows: Slice<u16>,

@@ -50,13 +50,13 @@
 //! # Size and precision
 //!
 //! The index has one byte, 8 bits, for each window. It estimates the number of windows from the size of the strings. It has at most
-//! [`MOST_BYTES`] bytes for each string. With 8 bits for each window, about 12 % of the bits of a bitmap are set. So each window of
-//! the text that is searched for keeps about an eighth of the blocks that do not match. A text of five letters has three windows,
-//! which keep 0.2 % of these blocks. Strings of more than 24 letters have fewer bits for each window: with 100 letters, 43 % of the
-//! bits are set. Blocks of one string would not be more precise. In an index of the same size, the same share of the bits would be
-//! set, so each window would keep the same share of the blocks. But each bitmap would be eight times as long. Building the index
-//! takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import. `benches/peers`, requests x2 and
-//! x3, measure the gain.
+//! [`MOST_BYTES`] bytes for each string. With 8 bits for each window, about 12 % of the bits of a bitmap are set. So the bitmap of
+//! a window contains about an eighth of the blocks that do not match a search. A text of five letters has three windows. The
+//! intersection of their bitmaps contains 0.2 % of these blocks. Strings of more than 24 letters have fewer bits for each window:
+//! with 100 letters, 43 % of the bits are set. Blocks of one string would not be more precise. In an index of the same size, the
+//! same share of the bits would be set, so each bitmap would contain the same share of the blocks. But each bitmap would be eight
+//! times as long. Building the index takes 0.2 to 0.5 µs for each string of 24 letters. This is the additional time of an import.
+//! `benches/peers`, requests x2 and x3, measure the gain.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

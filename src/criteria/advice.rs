@@ -68,8 +68,9 @@ enum Meaning {
     Unsupported(Unsupported),
 }
 
-/// Lists of spellings, each list with its meaning. Spaces separate the spellings of a list. Each spelling is in lower case,
-/// without its own spaces, `_`, `-` and `$`.
+/// Lists of spellings, each list with its meaning. Spaces separate the spellings of a list. Each spelling is in the form that
+/// [`ForeignOperator::find`] looks up: in lower case, without a leading `$`, and without spaces, `_`, `-` and apostrophes inside.
+/// For example, `starts with` is listed as `startswith`.
 ///
 /// For a phrase that is not listed, [`ForeignOperator::find`] strips leading words of [`VERBS`] and [`NEGATIONS`]. It finds
 /// `is not like` as the negation of `like`.

@@ -47,8 +47,8 @@ pub(crate) enum Criterion {
 
 /// A request body as written.
 ///
-/// `nodes` is in postfix order: the children of a complex criterion are directly before it. In a body without errors, the number of
-/// criteria that are no children is the value of `criteria`. In a body with errors, a complex criterion may be
+/// `nodes` is in postfix order: the children of a complex criterion are directly before it. In a body without errors, `criteria` is
+/// the number of criteria that are not children of another criterion. In a body with errors, a complex criterion may be
 /// [broken](Criterion::Broken).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Body<'a> {

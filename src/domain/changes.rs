@@ -105,16 +105,21 @@ pub(super) struct Merged {
     pub(super) by: &'static str,
 }
 
-/// Merges an imported applicant with the stored applicant. The result has a value for `info` if clients have changed members of
-/// `info` in the stored applicant. It has a value for `companyInfo` if clients have changed members of `companyInfo`, and the
-/// imported applicant is a company. Clients change `info` of individuals and `companyInfo` of companies. So the result has both
-/// values only for an applicant whose type has changed. The caller stores the text of the last value.
+/// Merges an imported applicant with the stored applicant. Makes up to two merges, and returns a [`Merged`] for each, in this
+/// order:
+///
+/// - the merge of `info`, if clients have changed members of `info` in the stored applicant;
+/// - the merge of `companyInfo`, if clients have changed members of `companyInfo` in the stored applicant, and the imported
+///   applicant is a company.
+///
+/// The second merge continues with the text of the first. So the caller stores only the text of the last [`Merged`]. Clients change
+/// `info` of individuals and `companyInfo` of companies. So both merges are made only for an applicant whose type has changed.
 ///
 /// A changed member is replaced only by later data. The date of the imported data is the latest of `createdAt`, `review.createDate`
-/// and `review.reviewDate`. An exported record may also have an `infoChangedAt`. If it has a later time for a member, this time is
-/// the date of this member. Times are compared with a precision of one second. If the imported applicant is a company, all members
-/// of `info` except `companyInfo` are replaced. If both applicants are companies, the members of `companyInfo` are merged in the
-/// same way, with `companyInfoChangedAt`.
+/// and `review.reviewDate`. An imported record that comes from an export may also have an `infoChangedAt`. If this contains a later
+/// time for a member, that time is the date of this member. Times are compared with a precision of one second. If the imported
+/// applicant is a company, all members of `info` except `companyInfo` are replaced. The members of `companyInfo` are merged in the
+/// same way as those of `info`, with `companyInfoChangedAt`.
 ///
 /// # Errors
 /// Returns an error if one of the records is not an object.

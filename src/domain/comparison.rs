@@ -95,7 +95,8 @@ enum DifferenceKind {
 /// item is a list of paths, separated by commas. Without paths, all fields for the type of the applicant are compared, except for
 /// transliterations.
 ///
-/// The given data of a company are members of `fixedInfo.companyInfo`, or else of `fixedInfo` itself.
+/// In the record of a company, the data that the applicant gave are members of `fixedInfo.companyInfo`. A member that is absent
+/// there is looked up in `fixedInfo` itself.
 ///
 /// Two texts are equal if they consist of the same code points. Two country codes are also equal if they denote the same country;
 /// only `RKS` and `XKX` do. If `sees_personal_data` is false, values about persons are left out.
@@ -196,7 +197,7 @@ struct Side<'t> {
     own: Members<'t>,
     company: Members<'t>,
     /// True if members of `companyInfo` may also be members of the object itself. This is the case for the `fixedInfo` of a
-    /// company, because a verification step can require members of `fixedInfo` only.
+    /// company: a verification step can require direct members of `fixedInfo`, but not members of `fixedInfo.companyInfo`.
     is_flat: bool,
 }
 

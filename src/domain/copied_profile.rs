@@ -51,22 +51,22 @@ pub(crate) struct CopyIds<'c> {
 }
 
 /// Copies the profile that belongs to a share token, and uses the token up. Returns the profile of the copy as JSON, in the form of
-/// the preview. Calls `note` with the ids of the applicant, of the copy and of the client of the copy.
+/// the preview. Calls `note` with three ids: those of the applicant, of the copy, and of the client to which the copy belongs.
 ///
 /// The copy is an applicant with a new id. It belongs to the client that the body names, or to the only client of the caller. Its
 /// record lists its origins, which no answer shows. The documents and AML cases are copied, without the names of those who reviewed
 /// hits. The decisions on hits are copied without their `version`. So they do not count as reviews by a client, and an import can
 /// replace them. One transaction stores the copy and marks the token as used. The transaction is on disk when the call returns. If
-/// several concurrent calls use the same token, only one of them succeeds. The record of the used token has the ids of the copy, so
-/// that an operator finds a copy whose answer was lost.
-///
+/// several concurrent calls use the same token, only one of them succeeds. The record of the used token has the ids of the copy and
+/// of its client. If a client has not received the answer, the operator of the service can find the copy by this record.
 /// # Errors
 /// Returns [`Unauthorized`](super::DomainErrorKind::Unauthorized) if the share token is missing, unknown, expired, used, or for
 /// another client. Also returns this error if the applicant was moved to another client after the share token was created. The same
 /// error is returned if the app token that created the share token may no longer share the applicant. Returns
 /// [`Invalid`](super::DomainErrorKind::Invalid) for an invalid body, and for a body without a client, unless the caller has only
-/// one client. Also returns this error for a profile whose records are larger than [`MOST_BYTES`] or more than [`MOST_RECORDS`].
-/// Returns an error if the store cannot be read or written, or if the system cannot provide random numbers.
+/// one client. Also returns this error if the profile has more than [`MOST_RECORDS`] records, or if its records have more than
+/// [`MOST_BYTES`] bytes in total. Returns an error if the store cannot be read or written, or if the system cannot provide random
+/// numbers.
 pub(crate) fn copy_profile_in(
     store: &Store,
     request: CopyRequest<'_>,
@@ -126,7 +126,7 @@ pub(crate) fn copy_profile_in(
     })
 }
 
-/// Returns an error if the records of a profile are too large, or too many, for a copy.
+/// Returns an error if a profile has too many records for a copy, or if its records are too large in total.
 fn check_size(
     records: &mut RecordWriter<'_>,
     applicant_id: &str,

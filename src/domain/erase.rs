@@ -21,8 +21,8 @@ const APPLICANT_ID: &str = "applicantReference.applicantId";
 /// Returns the erasure of an applicant, for [`Store::erase`](crate::Store::erase): the record of the applicant, its documents, its
 /// AML cases, its share tokens, its entries in the indexes, and all cases whose `applicantReference.applicantId` is this id.
 ///
-/// Records of other applicants stay, even if they name this id, such as a company that lists a beneficiary. Copies of the profile
-/// stay, too; [`copies_of_applicant`] finds them.
+/// Records of other applicants stay, even if they name this id. An example is a company that lists this applicant as a beneficiary.
+/// Copies of the profile stay, too; [`copies_of_applicant`] finds them.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, erasure_of_applicant, import_records};

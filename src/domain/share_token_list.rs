@@ -39,7 +39,7 @@ pub struct ListedShareToken {
 }
 
 /// Returns the share tokens of a store, in the order of their hashes. If a client has copied a profile, but has not received the
-/// answer, an operator can find the copy in this list.
+/// answer, the operator of the service can find the copy in this list.
 ///
 /// Expired tokens are listed until they are removed, which happens when new ones are created. Used tokens that clients have created
 /// are listed for at least a day.

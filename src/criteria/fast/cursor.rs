@@ -23,8 +23,8 @@ pub(super) enum Key {
     Values = 8,
 }
 
-/// A position in a text. Methods skip white space before a token. Most methods look for the token first, because compact JSON
-/// has no white space.
+/// A position in a text. The methods accept white space before a token. The methods for frequent tokens first look for the token
+/// directly at the position, because compact JSON has no white space.
 ///
 /// A method returns `None` if the text does not have the expected token. In that case, the position is unspecified, unless the doc
 /// of the method says otherwise.

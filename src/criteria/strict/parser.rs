@@ -61,7 +61,7 @@ pub(super) struct Parser<'a, 'l> {
 enum Frame<'a> {
     /// An array of criteria: the array of the body, or the `children` of the criterion below it on the stack.
     Array {
-        /// The count of criteria in the array whose start has been read.
+        /// The count of criteria of the array that have been read so far, including the criterion that is being read.
         count: usize,
     },
     /// A criterion whose keys are being read.

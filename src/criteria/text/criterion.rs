@@ -108,8 +108,8 @@ impl<'a> Parser<'a, '_> {
         self.holds.is_some_and(Holds::is_timestamp) && self.body.texts(values).iter().any(is_span)
     }
 
-    /// Adds criteria that require a value within each span of `values`: one `=` for each span, joined by `and`. An example of the
-    /// text is `at all (2025-12-01, 2025-12-02)`.
+    /// Adds criteria that require a value within each span of `values`: one `=` for each span, joined by `and`. For example,
+    /// `visits all (2025-12-01, 2025-12-02)` requires a value of the field `visits` within each of the two days.
     fn each_span(&mut self, field: TextId, operator_offset: usize, values: Range<usize>, offset: usize) {
         let count = values.len();
         let mut node = 0;

@@ -18,8 +18,8 @@ use crate::value::{Number, Timestamp, is_moment, is_reserved_word};
 /// Characters that are recognised as quotation marks, besides the straight ones. Word processors insert most of them.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
 
-/// Returns true if a phrase contains a clause such as `order by`, which follows a condition in SQL. Skips the first word of the
-/// phrase.
+/// Returns true if a phrase contains a clause such as `order by`, which follows a condition in SQL. The clause cannot begin with
+/// the first word of the phrase, because this word is the value of the condition.
 fn has_clause(phrase: &str) -> bool {
     let words: Vec<String> = phrase.split_whitespace().skip(1).map(str::to_ascii_lowercase).collect();
     words.windows(2).any(|pair| match pair {

@@ -16,7 +16,7 @@
 //!
 //! A *word* is a sequence of letters, digits and `_ . @ : + - $ / #`. A *string* has double quotes and the escapes of JSON, or
 //! single quotes; a single quote inside it is written twice. A name or value needs quotes if it is one of the words `and`, `or`,
-//! `in`, `all`, `not`, `true`, `false` and `ids`, in any letter case. But the values `true` and `false` do not need quotes. White
+//! `in`, `all`, `not` and `ids`, in any letter case. A name also needs quotes if it is `true` or `false`, in any letter case. White
 //! space separates words and has no other meaning.
 //!
 //! The values of a timestamp field are times in the forms of [`Clock`](crate::value::Clock): instants, whole days, `now` and

@@ -136,10 +136,11 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range. Bounds that are both valid times of the text syntax stay as written.
+    /// Returns the two criteria of a range. If both bounds are valid times of the text syntax, they stay as written.
     ///
-    /// Otherwise, a bound in another notation may be a whole day or minute. A lower bound is then replaced by the first instant of
-    /// the day or minute, and an upper bound by the first instant after it.
+    /// If not, a bound that is a time in another notation is replaced. A lower bound is replaced by its first instant. An upper
+    /// bound that is a whole day or minute is replaced by the first instant after it. Returns `None` if a bound has a fraction of a
+    /// second other than zero.
     fn between(&self, field: &str) -> Option<String> {
         let [least, greatest] = self.values.as_slice() else { return None };
         if is_moment(&least.value) && is_moment(&greatest.value) {

@@ -267,7 +267,8 @@ impl<'a> Parser<'a, '_> {
         Ok(Some((text, path)))
     }
 
-    /// Returns the path of the array around the next token. Returns an empty string if the path is too long.
+    /// Returns the path of the array around the next token, or `None` outside of all `has (…)` groups. The path is an empty string
+    /// if it is too long.
     pub(super) fn around(&self) -> Option<&str> {
         self.arrays.last().map(String::as_str)
     }
@@ -317,9 +318,9 @@ impl<'a> Parser<'a, '_> {
         self.alternatives.push(node);
     }
 
-    /// Closes the groups that an error left open, from the innermost to the outermost `has (…)` group. So the criteria in each
-    /// `has (…)` group become children of an `$elem` criterion. Without this parent, the names in the group would later be looked
-    /// up as names of the whole document, not as names below the array.
+    /// Closes groups that an error left open. Begins with the innermost group, and stops after the outermost `has (…)` group. The
+    /// criteria in each `has (…)` group thereby become children of an `$elem` criterion. Without this parent, the names in the
+    /// group would later be looked up as names of the whole document, not as names below the array.
     fn abandon(&mut self) {
         while !self.arrays.is_empty() && !self.open.is_empty() {
             self.close_group();

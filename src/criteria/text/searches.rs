@@ -124,7 +124,7 @@ impl<'a> Parser<'a, '_> {
         Ok(self.searched(search, phrase.start, operands.stop, rest, meant))
     }
 
-    /// Returns the equivalent operator of a search for any of these values, and its values as written in the text.
+    /// Returns the operator that is equivalent to a search for any of the values of `operands`, with its values in the text syntax.
     fn search_of(&self, search: Search, operands: &Operands<'a>) -> Found {
         let mut common = None;
         let mut written = Vec::new();
@@ -448,7 +448,7 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// The equivalent operator of a search and its values as written in the text, or the unsupported test.
+/// The operator that is equivalent to a search, with its values in the text syntax; or the unsupported test.
 type Found = std::result::Result<(Operator, String), Unsupported>;
 
 /// A value with wildcards after a colon.
