@@ -1,4 +1,4 @@
-//! Writes files atomically: a file appears under its name complete, or not at all.
+//! Writes files atomically: either the complete file appears under its name, or no file appears.
 //!
 //! If the system supports it (`O_TMPFILE` on Linux), the file is unnamed at first. If the process ends before the file gets its
 //! name, the system frees the file. On other systems, the file is written under a temporary name in the folder of its target. In
@@ -14,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 const PRIVATE_MODE: u32 = 0o600;
 
-/// The paths of the temporary files of this process.
+/// The paths of the temporary files of this process. A path is added and its file is created while the list is locked. So no file
+/// is missing from the list when a signal ends the process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// The number in the next temporary name.
@@ -24,7 +25,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that appears under its name complete and synced, or not at all.
+/// A file that appears under its name only when it is complete and synced.
 ///
 /// Write to it through [`file`](Self::file). [`finish`](Self::finish) gives the file its name. If the value is dropped before that,
 /// the file is removed. Only the owner can read the file (mode 0600). A file that replaces another file gets the mode of that file
@@ -122,7 +123,7 @@ impl AtomicFile {
         let (file, temporary) = match unnamed(folder_of(&target)) {
             Some(file) => (file, None),
             None => {
-                let (file, temporary) = Temporary::create(&target)?;
+                let (file, temporary) = Temporary::file(&target)?;
                 (file, Some(temporary))
             }
         };
@@ -151,10 +152,15 @@ impl AtomicFile {
         match (&self.temporary, self.replaces) {
             (None, false) => link(&self.file, &self.target)?,
             (None, true) => {
-                // A link cannot replace a file. A rename can replace a file, but needs a name to rename from.
-                let temporary = Temporary::next(&self.target);
-                link(&self.file, &temporary.0)?;
-                fs::rename(&temporary.0, &self.target)?;
+                // A link cannot replace a file. A rename can replace a file, but needs a name to rename from. If the process is
+                // killed between the two steps, this name remains.
+                match link(&self.file, &self.target) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        let ((), temporary) = Temporary::create(&self.target, |path| link(&self.file, path))?;
+                        fs::rename(&temporary.0, &self.target)?;
+                    }
+                    linked => linked?,
+                }
             }
             (Some(temporary), false) => fs::hard_link(&temporary.0, &self.target)?,
             (Some(temporary), true) => fs::rename(&temporary.0, &self.target)?,
@@ -163,7 +169,7 @@ impl AtomicFile {
     }
 
     /// Removes the temporary files of this process, which a signal is about to end. Calls `end` while the list of temporary names
-    /// is locked, so that no name can be added to it.
+    /// is locked, so no other thread can create a temporary file before the process ends.
     ///
     /// ```
     /// casefilter::AtomicFile::abandon_all(|| {});
@@ -183,66 +189,54 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
-    /// Adds the name of a file to the list of unfinished files.
-    pub(super) fn of(path: PathBuf) -> Self {
-        unfinished().push(path.clone());
-        Self(path)
+    /// Calls `make` to create a file at `path`, and adds the path to the list of unfinished files. If a signal ends the process
+    /// meanwhile, the list is complete. `make` must not create or drop other temporary names.
+    ///
+    /// # Errors
+    /// Returns the error of `make`. The path is then not added.
+    pub(super) fn at<T, E>(path: PathBuf, make: impl FnOnce(&Path) -> Result<T, E>) -> Result<(T, Self), E> {
+        let mut names = unfinished();
+        let made = make(&path)?;
+        names.push(path.clone());
+        Ok((made, Self(path)))
     }
 
-    /// Returns a name in the folder of the target that this process has not used yet. Adds the name to the list before the file is
-    /// created.
-    fn next(target: &Path) -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".casefilter-{}-{number}.part", std::process::id());
-        Self::of(folder_of(target).join(name))
-    }
-
-    fn create(target: &Path) -> io::Result<(File, Self)> {
+    /// Calls `make` with a path in the folder of the target until the file is created. Each call gets a name that this process has
+    /// not used yet.
+    fn create<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, Self)> {
         /// The maximum number of names to try. An earlier process with the same process id may have left files with these names.
         const MOST_TRIES: usize = 100;
-        let mut tries = 0_usize;
+        let mut tries = 1_usize;
         loop {
-            let own = Self::next(target);
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE_MODE);
-            match options.open(&own.0) {
-                Ok(file) => return Ok((file, own)),
-                Err(error) => {
-                    // The file with this name belongs to another process, so it is not removed.
-                    own.forget();
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".casefilter-{}-{number}.part", std::process::id());
+            match Self::at(folder_of(target).join(name), &make) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < MOST_TRIES => {
                     tries = tries.saturating_add(1);
-                    if error.kind() != io::ErrorKind::AlreadyExists || tries >= MOST_TRIES {
-                        return Err(error);
-                    }
                 }
+                made => return made,
             }
         }
     }
 
-    fn unlist(&self) {
-        let mut names = unfinished();
-        if let Some(at) = names.iter().position(|name| *name == self.0) {
-            names.swap_remove(at);
-        }
-    }
-
-    /// Drops the value without removing the file.
-    fn forget(mut self) {
-        self.unlist();
-        self.0 = PathBuf::new();
+    /// Creates an empty file with a temporary name in the folder of the target.
+    fn file(target: &Path) -> io::Result<(File, Self)> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE_MODE);
+        Self::create(target, |path| options.open(path))
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if self.0.as_os_str().is_empty() {
-            return;
-        }
+        let mut names = unfinished();
         // After a rename, no file has this name.
         let _ = fs::remove_file(&self.0);
-        self.unlist();
+        if let Some(at) = names.iter().position(|name| *name == self.0) {
+            names.swap_remove(at);
+        }
     }
 }
 
@@ -254,7 +248,7 @@ pub(crate) fn unnamed_in(folder: &Path) -> io::Result<File> {
     match unnamed(folder) {
         Some(file) => Ok(file),
         // The name is removed immediately, when `_name` is dropped.
-        None => Temporary::create(&folder.join("unnamed")).map(|(file, _name)| file),
+        None => Temporary::file(&folder.join("unnamed")).map(|(file, _name)| file),
     }
 }
 
@@ -364,7 +358,7 @@ mod tests {
 
     /// Creates a file under a temporary name, as on systems without unnamed files.
     fn named(target: &Path, replaces: bool) -> AtomicFile {
-        let (file, temporary) = Temporary::create(target).unwrap();
+        let (file, temporary) = Temporary::file(target).unwrap();
         AtomicFile { file, temporary: Some(temporary), target: target.to_owned(), replaces }
     }
 

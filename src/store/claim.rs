@@ -37,22 +37,40 @@ impl Claim {
         own.push(".new");
         let path = folder_of(target).join(own);
         for _ in 0..MOST_TRIES {
-            let Ok(lock) = open(&path) else { return Ok(None) };
-            match lock.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
+            match Temporary::at(path.clone(), lock) {
+                Ok((lock, name)) => return Ok(Some(Self { _name: name, _lock: lock })),
+                Err(Refusal::Moved) => {}
+                Err(Refusal::Unsupported) => return Ok(None),
+                Err(Refusal::Held) => {
                     return Err(Fault::new(
                         StoreErrorKind::BeingCreated,
                         "this process or another process is creating it",
                     ));
                 }
-                Err(TryLockError::Error(_)) => return Ok(None),
-            }
-            if is_at(&lock, &path) {
-                return Ok(Some(Self { _name: Temporary::of(path), _lock: lock }));
             }
         }
         Ok(None)
+    }
+}
+
+/// The reason why the file of a claim could not be locked.
+enum Refusal {
+    /// Another process, or another store of this process, holds the lock.
+    Held,
+    /// The holder removed the file before it was locked here.
+    Moved,
+    /// The folder does not permit files or locks.
+    Unsupported,
+}
+
+/// Opens or creates the file of a claim, and locks it.
+fn lock(path: &Path) -> Result<File, Refusal> {
+    let file = open(path).map_err(|_| Refusal::Unsupported)?;
+    match file.try_lock() {
+        Ok(()) if is_at(&file, path) => Ok(file),
+        Ok(()) => Err(Refusal::Moved),
+        Err(TryLockError::WouldBlock) => Err(Refusal::Held),
+        Err(TryLockError::Error(_)) => Err(Refusal::Unsupported),
     }
 }
 
