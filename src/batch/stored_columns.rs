@@ -82,8 +82,7 @@ impl StoredColumns {
 
     /// Returns the filter of a key field, if there is one and the column of the field has not been read.
     ///
-    /// # Panics
-    /// Does not return if the filter cannot be read, like [`column`](Self::column).
+    /// # Panics If the filter cannot be read, this method unwinds, as [`column`](Self::column) does.
     pub(super) fn filter(&self, field: FieldId) -> Option<KeyFilter> {
         let is_unread = self.cells.get(field.index())?.get().is_none();
         is_unread.then(|| self.source.filter(field).unwrap_or_else(|error| resume_unwind(error))).flatten()

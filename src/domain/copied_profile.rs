@@ -51,7 +51,7 @@ pub(crate) struct CopyIds<'c> {
 }
 
 /// Copies the profile that belongs to a share token, and uses the token up. Returns the profile of the copy as JSON, in the form of
-/// the preview. Calls `note` with three ids: those of the applicant, of the copy, and of the client to which the copy belongs.
+/// the preview. Calls `note` with three ids: the ids of the applicant, of the copy, and of the client that the copy belongs to.
 ///
 /// The copy is an applicant with a new id. It belongs to the client that the body names, or to the only client of the caller. Its
 /// record lists its origins, which no answer shows. The documents and AML cases are copied, without the names of those who reviewed

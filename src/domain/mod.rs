@@ -11,8 +11,9 @@
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
 //!
-//! The interface document also names methods that it does not show: making share tokens, copying a profile, reviewing a hit of an
-//! AML case, changing the data of a company, and comparing `info` with `fixedInfo`. The service has them, under paths of its own.
+//! The interface document also mentions methods that it does not specify: making share tokens, copying a profile, reviewing a hit
+//! of an AML case, changing the data of a company, and comparing `info` with `fixedInfo`. The service has these methods under paths
+//! of its own.
 //!
 //! Records are stored in the [store](crate::store) in addition to the cases, as text in the form in which they were imported. An
 //! import checks them against the schemas below. Members that a schema does not contain are kept, and numbers keep their spelling.
@@ -60,10 +61,10 @@
 //! interface document lists for the preview, in the same formats, and three more: `phone`, `fixedInfo` with the schema of `info`,
 //! and `questionnaires`, a list of objects with an `id`. `info` also has `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and
 //! `stateOfBirth`. `review.levelName` is the name of the level. `clientId` *decides*: it is the client whose tokens see the
-//! applicant. `copiedFrom` lists the applicants that this one is a copy of: the first one, then the copies in between. It is an
-//! addition of this library, and is not in answers. `infoChangedAt` is an addition of this library, too. It has the times
-//! when operation 5 changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps the stored value
-//! of such a member, unless the imported data is later. The date of the imported data is the latest of `createdAt`,
+//! applicant. If an applicant is a copy, `copiedFrom` lists its origins: the original applicant, and after it each copy that led to
+//! this one. It is an addition of this library, and is not in answers. `infoChangedAt` is an addition of this library, too. It has
+//! the times when operation 5 changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import keeps the
+//! stored value of such a member, unless the imported data is later. The date of the imported data is the latest of `createdAt`,
 //! `review.createDate` and `review.reviewDate`. The report of the import lists both the kept and the replaced members. `info` of a
 //! company has `companyInfo`, and the record of the company has `companyInfoChangedAt`, with the times when clients changed its
 //! members.
@@ -101,8 +102,8 @@
 //! 3. *The country*: the first country whose language has not been ruled out. The order is `idDocs[].country`, `country`,
 //!    `countryOfBirth`. Countries that do not write Cyrillic are ignored. So a Ukrainian name in a German document is Ukrainian
 //!    if `countryOfBirth` is `UKR`.
-//! 4. *Otherwise* Russian. If Russian has been ruled out, the first possible language of Ukrainian, Belarusian, Serbian,
-//!    Macedonian, Bulgarian, Kazakh.
+//! 4. *Otherwise* Russian. If Russian has been ruled out, the first of these languages that has not: Ukrainian, Belarusian,
+//!    Serbian, Macedonian, Bulgarian, Kazakh.
 //!
 //! | language | its own letters and endings | countries | rules |
 //! |---|---|---|---|

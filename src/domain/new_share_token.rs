@@ -21,7 +21,7 @@ const MOST_LIFETIME_S: u64 = 7 * 24 * 3600;
 const MOST_TOKENS: usize = 1000;
 
 /// The number of stored share tokens that are checked in each record kind when a new share token is created. Expired share tokens
-/// are removed. The check does not depend on the app tokens that created the stored share tokens.
+/// are removed. The check includes the share tokens of all app tokens.
 const SWEPT: usize = 64;
 
 /// The body with which a client creates a share token. All members are optional.
@@ -115,8 +115,8 @@ fn store_new(
     Ok(token)
 }
 
-/// Returns the key of the index entry of a share token. `maker` identifies an app token. It contains one `:`, which is its last
-/// character. So the key of an entry begins with the `maker` of only one app token.
+/// Returns the key of the index entry of a share token. `maker` identifies an app token. Each `maker` ends with `:` and contains no
+/// other `:`. So each key begins with the `maker` of exactly one app token.
 fn entry_key(maker: &str, key: &str) -> String {
     format!("{maker}{key}")
 }

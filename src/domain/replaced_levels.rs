@@ -25,7 +25,7 @@ const KINDS: [ApplicantKind; 2] = [ApplicantKind::Individual, ApplicantKind::Com
 pub(super) struct ReplacedLevels {
     levels: HashMap<String, Replaced>,
     /// If there were more than [`COMPARED`] levels: the first level that `levels` has no room for, and the number of such levels
-    /// after it. The number is an upper bound, because a level that the import has twice counts twice.
+    /// after it. The number is an upper bound: if the import contains a level twice, the level is counted twice.
     passed_over: Option<(Place, u64)>,
 }
 

@@ -90,7 +90,7 @@ pub(super) static APPLICANT: Schema = Schema {
     ],
 };
 
-/// The member of an applicant that lists the applicants that it is a copy of: the first one, and then the copies in between.
+/// The member of a copied applicant that lists its origins: the original applicant, and after it each copy that led to this one.
 pub(super) const COPIED_FROM: &str = "copiedFrom";
 
 static ORIGIN: Schema = Schema { members: &[id("applicantId"), of("at", Kind::ZonedMoment)] };
@@ -380,7 +380,8 @@ static SOURCE: Schema = Schema {
 /// The statuses of a hit.
 pub(super) const MATCH_STATUSES: &[&str] = &["unknown", "potential_match", "false_positive", "true_positive"];
 
-/// The member of a review whose value is higher after each review by a client, and after each import that replaces such a review.
+/// The member of a hit's review that has its version. The version increases when a client reviews the hit, and when an import
+/// replaces such a review.
 pub(super) const REVIEW_VERSION: &str = "version";
 
 pub(super) static HIT_REVIEW: Schema = Schema {

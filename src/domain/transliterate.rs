@@ -2,8 +2,9 @@
 //!
 //! The rules for each script:
 //!
-//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. If ICAO allows a choice: Ä is AE, Å
-//!   is AA, Ö and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] describe the exceptions for each language.
+//! - *Latin letters with marks, and Cyrillic*: ICAO Doc 9303 part 3, section 6, for passports. It allows a choice for some letters.
+//!   The choice here: Ä is AE, Å is AA, Ö and Ø are OE, Ü is UE, Þ is TH and ß is SS. The docs of [`crate::domain`] describe the
+//!   exceptions for each language.
 //! - *Greek*: ELOT 743, which Greek passports follow. *Georgian and Armenian*: see the docs of [`crate::domain`].
 //! - *Kana*: the Hepburn romanisation that Japanese passports use. It does not mark long o and u.
 //! - *Hangul*: the revised romanisation of Korean, syllable by syllable.
@@ -157,8 +158,8 @@ fn run_to_latin(script: Script, run: &[char]) -> String {
     latin.to_ascii_lowercase()
 }
 
-/// Appends the lower-case Latin letters `latin` in the case of the original text. The original text is the first `length`
-/// characters of `rest`.
+/// Appends the lower-case Latin letters `latin`, in upper or lower case like the original text. The original text is the first
+/// `length` characters of `rest`.
 fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, out: &mut String) {
     let Some(&c) = rest.first() else { return };
     // In scripts without case, each word begins with a capital letter.

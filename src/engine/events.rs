@@ -16,11 +16,11 @@ impl EngineBuilder {
     /// filter selects it only after the write. The document *leaves* a filter if the filter selects it only before the write. The
     /// engine keeps the latest `most` events in memory. `clock` returns the time of a write.
     ///
-    /// A write uses the filters that the set has when the write is staged, and becomes visible later. So filters may be inserted
-    /// and removed at any time. But a filter that is inserted into the set misses the events of a write in progress, even if this
-    /// write becomes visible later. [`Engine::insert_standing`] waits for the write in progress. A new filter gets no events for
-    /// the documents that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter produces no
-    /// events. Several engines may share one set.
+    /// A write is first staged and later becomes visible. It uses the filters that the set has when it is staged. So filters may be
+    /// inserted and removed at any time. But a filter that is inserted into the set misses the events of a write in progress, even
+    /// if this write becomes visible later. [`Engine::insert_standing`] waits for the write in progress. A new filter gets no
+    /// events for the documents that it selects already; for these events, use [`Engine::insert_entering`]. Removing a filter
+    /// produces no events. Several engines may share one set.
     ///
     /// `clock` runs while the engine is locked for writing. So a clock must not write to the engine: this would be a deadlock.
     /// While a write is staged, up to `2 * most` of its events are in memory, of about 30 bytes each.

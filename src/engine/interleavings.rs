@@ -1,7 +1,8 @@
 //! Tests whole engines in every order of steps that `shuttle` chooses.
 //!
 //! The tests check three properties of a write. A search sees the write completely or not at all. If a search sees the write, so
-//! does each later search. Each search that starts after the write has returned sees it. Merges must not change these properties.
+//! does each later search. If a search starts after the write has returned, it sees the write. Merges must not change these
+//! properties.
 //!
 //! The steps are those of [`SharedState`]: load a snapshot, publish a snapshot, wait for the writer lock.
 

@@ -21,7 +21,7 @@ pub struct MemoryUsage {
     pub batches: u64,
     /// The size of all columns, including ids.
     pub columns_bytes: u64,
-    /// The size of all indexes, the insertion order, the live rows, and the writer's table of uncovered rows.
+    /// The size of all indexes, the insertion order, the live rows, and the writer's table of the rows that are in no index.
     pub index_bytes: u64,
     /// The size of the documents and of their offsets.
     pub documents_bytes: u64,

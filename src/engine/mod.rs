@@ -10,9 +10,9 @@
 //! batch, and removes deleted rows from copies of the selections. This batch is first evaluated row by row. Its columns are lazy: a
 //! column is built only after many searches have needed it. The next snapshot reuses the converted head if a search has created it.
 //!
-//! A full head is joined to the previous head, in a batch of at most 2,048 rows with lazy columns. The write that joins the heads
-//! also merges the columns that searches have needed. It neither moves nor copies rows. A write that has more cases than fit into a
-//! head fills batches directly.
+//! A full head becomes a sealed batch with lazy columns. If the batch before it was also made from heads, the two batches are
+//! joined, up to 2,048 rows. The write that joins them also merges the columns that searches have needed. Joining neither moves nor
+//! copies rows. A write that has more cases than fit into a head fills batches directly.
 //!
 //! **Indexed batches.** The index covers each batch that has at least 1/16 of the rows of a full batch. With the index, a search
 //! skips batches that cannot contain a selected row. Smaller batches are uncovered: a search tests each of them, and the writer
@@ -24,17 +24,17 @@
 //!
 //! **Merging.** Let B be the number of rows of a full batch. Batches with few live rows are divided into three classes: fewer than
 //! B/64 live rows, fewer than B/16, and fewer than B/2. Larger batches are not merged. A class is merged when it has eight batches.
-//! It is also merged when its batches together have B/8 rows, deleted rows included (in the largest class: more than B rows). The
-//! oldest batches of the class that together fit into one full batch are merged. So there are at most about `cases / 32,768 + 24`
-//! batches. A case that is not deleted is copied about three times, the first time from a row into columns. A batch that loses rows
-//! may move to a lower class. A batch without live rows is dropped at once.
+//! It is also merged when its batches together have at least B/8 rows, deleted rows included. For the largest class, this limit is
+//! B + 1 rows. The oldest batches of the class that together fit into one full batch are merged. So there are at most about `cases
+//! / 32,768 + 24` batches. A case that is not deleted is copied about three times, the first time from a row into columns. A batch
+//! that loses rows may move to a lower class. A batch without live rows is dropped at once.
 //!
-//! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the write that seals the
-//! next head installs the merged batch, and copies the index except its keys. Keys are stored in *runs*, which are sorted arrays of
-//! keys. The keys of a new batch are a new run. Each write moves a few keys of runs that are being merged, or removes keys of
-//! dropped batches. The documents of a new batch are concatenated to one text. A merged batch shares the texts of the batches that
-//! it replaces. A merge copies documents only from small texts, and from texts of which more than half belongs to deleted
-//! documents.
+//! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the merged batch is
+//! installed by the next write that makes the head a sealed batch. This write copies the index except its keys. Keys are stored in
+//! *runs*, which are sorted arrays of keys. The keys of a new batch are a new run. Each write moves a few keys of runs that are
+//! being merged, or removes keys of dropped batches. The documents of a new batch are concatenated to one text. A merged batch
+//! shares the texts of the batches that it replaces. A merge copies documents only from small texts, and from texts of which more
+//! than half belongs to deleted documents.
 //!
 //! **Writes.** `WriteTxn` is the write transaction, for single cases and imports. Imports fill it through a pipeline
 //! (`write/pipeline`). First the transaction is staged: this step does everything that can fail or take time. Then it is published.

@@ -88,7 +88,7 @@ fn in_words(kind: &Kind) -> (String, String) {
     (one.to_owned(), many.to_owned())
 }
 
-/// Collects the members of a schema by path, with the words for their values, their need and their visibility.
+/// Collects the members of a schema by path. For each member: its kind in words, its need, and its visibility.
 fn collect(schema: &Schema, prefix: &str, found: &mut BTreeMap<String, (String, Need, Visibility)>) {
     for member in schema.members {
         let path = format!("{prefix}{}", member.name);

@@ -41,8 +41,8 @@ fn exception(small: char, language: Language) -> Option<&'static str> {
     })
 }
 
-/// Transliterates the letters whose Belarusian form differs from ICAO's table for all languages. The sources are Instructions 288
-/// (2008) and 200 (2010) of the Ministry of the Interior.
+/// Transliterates the letters whose Belarusian form differs from ICAO's general table. The sources are Instructions 288 (2008) and
+/// 200 (2010) of the Ministry of the Interior.
 ///
 /// Instruction 288 marks soft consonants, and writes G for Г. Instruction 200, for passports, leaves out these marks, and writes H
 /// for Г. If they differ, this function follows Instruction 200.
@@ -67,8 +67,8 @@ fn belarusian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// Transliterates the letters whose Ukrainian form differs from ICAO's table for all languages. The source is Resolution 55 of the
-/// Cabinet of Ministers (2010).
+/// Transliterates the letters whose Ukrainian form differs from ICAO's general table. The source is Resolution 55 of the Cabinet of
+/// Ministers (2010).
 fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
         // зг is zgh, so that it differs from ж, which is zh.
@@ -85,8 +85,7 @@ fn ukrainian(small: char, place: Place) -> Option<&'static str> {
     })
 }
 
-/// Transliterates the letters whose Bulgarian form differs from ICAO's table for all languages. The source is the Transliteration
-/// Act (2009).
+/// Transliterates the letters whose Bulgarian form differs from ICAO's general table. The source is the Transliteration Act (2009).
 fn bulgarian(small: char, place: Place) -> Option<&'static str> {
     Some(match small {
         'й' | 'ь' => "y",
@@ -108,7 +107,7 @@ pub(super) fn is_bulgaria(text: &[char]) -> bool {
     "българия".chars().all(|c| letters.next() == Some(c)) && !letters.next().is_some_and(char::is_alphabetic)
 }
 
-/// Transliterates a letter by ICAO's table for all languages. Kazakh letters are written without their marks.
+/// Transliterates a letter by ICAO's general table, which applies to all languages. Kazakh letters are written without their marks.
 fn common(small: char) -> Option<&'static str> {
     Some(match small {
         'а' | 'ә' => "a",

@@ -1,8 +1,8 @@
 //! Detects the language of Cyrillic text.
 //!
-//! Each text rules out the languages that cannot write it: first the text itself, then the other texts of the person. Then the
-//! countries of the record are tried in order. The first country whose language is still possible decides. The docs of
-//! [`crate::domain`] have a table of languages.
+//! A text rules out each language whose alphabet or spelling does not permit it. First the text to transliterate is tested, then
+//! the other texts of the person. Then the countries of the record are tried in order. The first country whose language is still
+//! possible decides. The docs of [`crate::domain`] have a table of languages.
 
 use super::letters::{is_apostrophe, small};
 

@@ -78,7 +78,7 @@ struct List {
 /// stops, it logs the last record of the audit log. This command also prints that record.
 ///
 /// The log must begin with record 1. If you have moved the oldest files away, note the number of the first remaining record, and
-/// give it by --first. With --older-removed, any whole files may be missing at the beginning.
+/// give it by --first. With --older-removed, any number of complete files may be missing at the beginning.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -93,7 +93,7 @@ struct Verify {
     #[arg(long, value_name = "NUMBER:HASH")]
     head: Option<AuditHead>,
 
-    /// The number of the first record, because older files were moved away
+    /// The number of the first record, if older files were moved away
     #[arg(long, value_name = "NUMBER", conflicts_with = "older_removed")]
     first: Option<u64>,
 

@@ -37,7 +37,7 @@ use crate::output::wrap::line_width;
 /// row. scan: the value of each row. elements: the elements of an array of objects. few rows: the latest cases, which have no index
 /// yet. criteria below: the nested criteria.
 ///
-/// `search`, `stats` and `why` do not load files: they test each case while they read the files. So does `explain`, which then
+/// `search`, `stats` and `why` do not load files: they test each case while they read the files. `explain` also does this, and then
 /// shows how much of the files it has read. With --loaded, it loads the files, and explains how the request is answered from the
 /// loaded cases. A database is always explained in this way. A Parquet file with a malformed value has to be loaded. Then the last
 /// line is the reason, and the JSON has the reason as loaded_because.

@@ -73,7 +73,7 @@ pub(crate) struct Args {
     order: Option<String>,
 
     /// Output file; the ending of its name determines the format: .ndjson or .jsonl, .json (one array), .tsv (rows for PostgreSQL),
-    /// each optionally followed by .gz or .zst; .parquet; - for NDJSON on standard output
+    /// each optionally followed by .gz or .zst, or .parquet; the name `-` means NDJSON on standard output
     #[arg(short, long, value_name = "FILE|-")]
     output: PathBuf,
 

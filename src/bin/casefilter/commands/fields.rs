@@ -12,9 +12,9 @@ use crate::output::wrap::{width, wrapped_to};
 
 /// List the fields that a filter can name
 ///
-/// A field is multi-valued if it is in an array of the document. A filter may use an alias instead of the name of a field. If a
-/// case does not have the field, the field has the value after `if missing:`. Searches sort the known values of a text field in the
-/// order in which they are listed. If a filter uses any other value, there is a warning.
+/// A field is multi-valued if it is in an array of the document. A filter may use an alias instead of the name of a field. The
+/// output shows a default value after `if missing:`. If a case does not have the field, filters use this value. Searches sort the
+/// known values of a text field in the order in which they are listed. If a filter uses any other value, there is a warning.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

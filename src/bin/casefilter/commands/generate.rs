@@ -21,8 +21,8 @@ use crate::output::status::Status;
 /// cannot.
 ///
 /// With --kind the command makes the records that the service uses in addition to cases. The first records belong to the applicants
-/// `anna` and `firm`. Then come the records of the applicants and AML cases in the sample cases with the same --cases and --seed.
-/// `casefilter import --kind` accepts them, in the order levels, applicants, documents, aml-cases.
+/// `anna` and `firm`. Then come the records of the applicants and AML cases in the sample cases that `generate` makes with the same
+/// --cases and --seed. `casefilter import --kind` accepts them, in the order levels, applicants, documents, aml-cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     seed: u64,
 
     /// Output file; the ending of its name determines the format: .ndjson or .jsonl, .json (one array), each optionally followed by
-    /// .gz or .zst; .parquet; - for NDJSON on standard output [default: -]
+    /// .gz or .zst, or .parquet; the name `-` means NDJSON on standard output [default: -]
     #[arg(short, long, value_name = "FILE|-")]
     output: Option<PathBuf>,
 }

@@ -23,8 +23,8 @@ pub(crate) fn warn(request: &SearchRequest) {
 }
 
 /// Prints the notes of the import about the fields of a filter, and hints about the filter. If the filter selects no case, the
-/// hints are possible reasons. If it selects a case, the hints are about cases in a database: members that are not fields, but look
-/// like a field of the filter. `is_none` returns true if the filter selects no case.
+/// hints are possible reasons. If it selects a case, the hints name members of the cases in a database that are not fields, but
+/// look like a field of the filter. `is_none` returns true if the filter selects no case.
 pub(crate) fn hint(
     cases: &LoadedCases,
     request: &SearchRequest,

@@ -44,7 +44,8 @@ use crate::output::stdout::{Format, Output};
 ///
 /// With --kind the files contain the other records that the service uses, as NDJSON or JSON arrays. A record can refer to records
 /// that were imported before it. So import levels first, then applicants, then documents and AML cases. Ids may be numbers.
-/// Countries may be codes of travel documents (XXA, RKS, D). Unknown steps are stored, and standard error lists them.
+/// Countries may be written with the codes that travel documents use (XXA, RKS, D). Unknown steps are stored, and standard error
+/// lists them.
 ///
 /// Clients of the service change the info of an applicant by PATCH …/info. An import keeps such a change, unless the imported
 /// applicant has a date (createdAt, review.createDate, review.reviewDate) that is later than the change. Standard error reports the
@@ -97,7 +98,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Keep what is replaced or deleted from now on, for this time, such as 90d; 0s forgets it
+    /// From now on, keep what is replaced or deleted for this long, such as 90d; with 0s, nothing is kept
     ///
     /// `search --as-of` then finds the cases as they were. The database keeps this setting, also for other commands and services.
     /// By default, it is not changed. Each write removes only some of what is older; `compact` removes all of it.

@@ -144,7 +144,7 @@ impl ScannedFiles {
     }
 }
 
-/// A scan as a target: it receives the files one by one, as an import does.
+/// A scan that receives the cases of the files one file after another, as an import does.
 struct ScanTaker {
     scan: Scan,
     mode: ImportMode,
@@ -165,8 +165,8 @@ impl ScanTaker {
 
 impl ScanTaker {
     /// Returns the error with which the command ends. `failure` has ended the reading of the files, but other threads may still be
-    /// reading earlier files. If the current file has not been read in part, waits for these threads, and returns the error of an
-    /// earlier file, if there is one. In all other cases, returns `failure`.
+    /// reading earlier files. If the failure is in the middle of a file, returns `failure`. If it is between two files, waits for
+    /// these threads. Then returns the error of an earlier file, or `failure` if there is none.
     fn first_failure(self, failure: Failure) -> Failure {
         if self.has_begun {
             return failure;

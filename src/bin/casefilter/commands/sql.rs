@@ -18,9 +18,9 @@ use crate::output::stdout::Output;
 
 /// Print a search as SQL, for the table that `casefilter ddl` makes
 ///
-/// Prints {"sql":"…","params":[…]}. With --count it also prints "count":{"sql":"…","params":[…]}, a separate statement. The
-/// statement returns the id and the document of each case on the page, in the order of `casefilter search`. Parameters are $1, $2
-/// and so on for postgres and duckdb, p1, p2 and so on for clickhouse, and ? for spark.
+/// Prints {"sql":"…","params":[…]}. The statement returns the id and the document of each case on the page, in the order of
+/// `casefilter search`. With --count it also prints "count":{"sql":"…","params":[…]}, a separate statement that counts the cases.
+/// Parameters are $1, $2 and so on for postgres and duckdb, p1, p2 and so on for clickhouse, and ? for spark.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -153,7 +153,8 @@ fn print(args: &Replay, replayed: &Replayed) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Converts a failure of a search. If the history does not have the moment any more, the result has its own exit status.
+/// Converts a failure of a search. If the history no longer contains the state at the time of the request, the failure has an exit
+/// status of its own.
 fn of_moment(number: u64, failure: Failure) -> Failure {
     match failure {
         Failure::MomentGone(message) => unreplayable(number, &message),

@@ -39,7 +39,8 @@ struct Work {
     row_groups: Option<Groups>,
 }
 
-/// Counts, over all Parquet files, of the tested row groups, the skipped row groups, and the rows that page statistics exclude.
+/// The numbers of tested row groups, of skipped row groups, and of rows that page statistics exclude, summed over all Parquet
+/// files.
 #[derive(Serialize)]
 struct Groups {
     tested: u64,

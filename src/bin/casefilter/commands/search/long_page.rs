@@ -32,7 +32,7 @@ pub(super) struct LongPage<'r> {
 
 /// The cases from which a page is written.
 pub(super) enum PageSource {
-    /// Cases that are searched for the page.
+    /// Loaded cases. A search of them collects the page.
     Loaded(LoadedCases),
     /// A page that a scan has collected.
     Scanned(Box<SearchAnswer>),

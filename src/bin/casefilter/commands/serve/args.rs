@@ -185,8 +185,8 @@ pub(crate) struct Args {
           value_parser = RangedU64ValueParser::<usize>::new().range(1..), default_value_t = ServiceOptions::default().connections_per_peer)]
     pub(super) connections_per_peer: usize,
 
-    /// Maximum number of requests that wait for the file or run long searches at the same time; if there are several tokens, each
-    /// gets at most half
+    /// Maximum number of requests that at the same time wait for the database file or run a long search; if there are several
+    /// tokens, each gets at most half
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
           default_value_t = ServiceOptions::default().concurrency)]
     pub(super) concurrency: usize,
@@ -302,8 +302,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     pub(super) cache: usize,
 
-    /// Keep cases that are replaced or deleted from now on, for this time, such as 90d; 0s forgets them [default: the setting of
-    /// the database]
+    /// From now on, keep cases that are replaced or deleted for this long, such as 90d; with 0s, none are kept [default: the
+    /// setting of the database]
     ///
     /// `search --as-of` and `audit replay` then find the cases as they were. The database keeps this setting, also for other
     /// commands. Each write removes only some of what is older; `compact` removes all of it.
