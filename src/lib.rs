@@ -46,7 +46,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `parallel` | several threads for imports, scans, and counts that take long |
+//! | `parallel` | several threads for imports, for scans, and for long counts |
 //! | `store` | `Store`: documents in one file, which survive a crash |
 //! | `arrow` | Parquet files and Arrow record batches |
 //! | `sql` | requests as SQL for PostgreSQL, ClickHouse, Spark and DuckDB |

@@ -94,6 +94,11 @@ fn suggestions_have_the_intended_meaning() {
         ("caseReview.status:open", "caseReview.status = open"),
         ("tags:vip", "tags = vip"),
         ("tags:and", "tags = \"and\""),
+        ("tags:TRUE", "tags = TRUE"),
+        (
+            "caseReview.checklistState.checklist.checked:True",
+            "caseReview.checklistState.checklist.checked = true",
+        ),
         ("status: open", "status = open"),
         ("name: \"Ann Lee\"", "name = \"Ann Lee\""),
         ("status :open", "status = open"),

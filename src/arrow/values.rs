@@ -50,7 +50,8 @@ pub(super) struct Instants<'b> {
 }
 
 impl Instants<'_> {
-    /// Returns the milliseconds since 1970-01-01 00:00:00 UTC, rounded down. Returns `None` if the result does not fit 64 bits.
+    /// Returns the milliseconds since 1970-01-01 00:00:00 UTC, rounded down. Returns `None` if the result does not fit into 64
+    /// bits.
     pub(super) fn millis(&self, at: usize) -> Option<i64> {
         self.ticks.get(at)?.checked_mul(self.multiplier)?.checked_div_euclid(self.divisor)
     }

@@ -280,8 +280,8 @@ impl BodyReader<'_> {
     }
 }
 
-/// Returns a description of the problem if a text is empty, has only invisible characters, or contains control characters.
-/// Otherwise, returns `None`.
+/// Returns a description of the problem if a text is empty, has only invisible characters, or contains control characters. Returns
+/// `None` for any other text.
 fn unreadable(value: &str) -> Option<String> {
     if value.is_empty() {
         return Some("an empty string".to_owned());

@@ -14,7 +14,7 @@ pub(crate) enum Syntax {
 /// The language of a request: its syntax and the operators that it may use. The wording of messages depends on the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// JSON with the operators of the interface document.
+    /// JSON with the operators of the interface document, which specifies the service.
     Interface,
     /// JSON with the [extended](crate::Catalog::extended) operators in addition.
     Extended,

@@ -123,8 +123,8 @@ impl Operator {
 
     /// Evaluates a criterion with these operands on a case whose values in the field are `set`.
     ///
-    /// For the operators of the interface document, the evaluation follows the table in its section 2 literally. It never uses the
-    /// [shape](Self::shape).
+    /// For the operators of the interface document, the evaluation literally follows the table in section 2 of that document. It
+    /// never uses the [shape](Self::shape).
     pub(crate) fn holds(self, operands: &[Operand<'_>], set: &ValueSet<'_>) -> bool {
         (self.row().holds)(operands, set)
     }

@@ -81,7 +81,7 @@
 //! **A new kind of set**, that is, a variant of [`Set`](crate::predicate::Set). Also change these files:
 //!
 //! - `operator/shape.rs`: the variant of [`Pattern`]; its arm in `operator/tests.rs`;
-//! - `predicate/set.rs`, and a file for the members such as `predicate/intervals.rs`;
+//! - `predicate/set.rs`, and a file for the members of such sets, like `predicate/intervals.rs`;
 //! - `predicate/print/body.rs`, which prints sets as criteria;
 //! - `exec/index_lookup.rs` and `exec/plan_leaf.rs`, which evaluate sets on the index and on columns;
 //! - `sql/value_condition.rs`, and a method in `sql/dialect/syntax.rs`.

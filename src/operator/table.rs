@@ -42,7 +42,7 @@ pub enum Operator {
 /// One row of the table. The docs of the module `operator` describe the columns and list the readers of each column.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
-    /// Names in other query languages, in lower case, without spaces, `_`, `-`, apostrophes and a leading `$`. Names whose
+    /// Names in other query languages, in lower case. Spaces, `_`, `-`, apostrophes and a leading `$` are removed. Names whose
     /// meaning depends on the field are in `criteria::advice`.
     pub(super) synonyms: &'static [&'static str],
     pub(super) arity: Arity,

@@ -20,8 +20,8 @@ use crate::value::{OrderedType, OrdinalRange};
 /// Here `1` denotes the ordinal of the value 1, and `above(5)` is the next ordinal after the ordinal of 5. So an excluded bound is
 /// stored as an included bound at the neighbouring ordinal.
 ///
-/// Equal sets can be different lists: `1..=2, 3..=3` and `1..=3` have the same members if no ordinal is between 2 and 3. `==`
-/// compares the lists; to compare members, call [`is_within`](Self::is_within) in both directions.
+/// Equal sets can be different lists: `1..=2, 3..=3` and `1..=3` have the same members if the ordinal of 3 directly follows the
+/// ordinal of 2. `==` compares the lists; to compare members, call [`is_within`](Self::is_within) in both directions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Intervals {
     kind: OrderedType,

@@ -124,7 +124,7 @@ impl Set {
     }
 
     /// Parses these texts as operands of a field of the type, and returns their set. Returns `None` if there are no texts, or if a
-    /// text is malformed. For numbers, `2` and `1e0` give the ranges of 1 and of 2, and `x` gives `None`.
+    /// text is malformed. For numbers, `2` and `1e0` give the ranges of 1 and 2 in this order, and `x` gives `None`.
     pub(crate) fn from_texts<'t>(
         kind: FieldType,
         reading: Reading,

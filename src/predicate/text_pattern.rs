@@ -41,7 +41,7 @@ const FEW: usize = 8;
 /// because the comparison would take long.
 const MOST_PAIRS: usize = 1 << 12;
 
-/// Up to this length in bytes, a single string is searched for each value separately. Above it, building a [`Matcher`] first is
+/// A single string of up to this length in bytes is searched for each value separately. Above it, building a [`Matcher`] first is
 /// worth its cost.
 const SHORT: usize = 1024;
 

@@ -18,7 +18,7 @@ pub(super) type RowKeys<'r> = SmallVec<[Key<'r>; 2]>;
 pub(super) struct Rank {
     values: SmallVec<[RankValue; 2]>,
     pub(super) id: Box<str>,
-    /// The insertion-order number. In a block that is not merged yet: the number of documents of the block before this one.
+    /// The insertion-order number. In a block that is not merged yet: the number of earlier documents of the same block.
     pub(super) place: u64,
 }
 

@@ -191,8 +191,8 @@ type ReservedAnswer = (Vec<u8>, Reservation);
 
 /// Calls a handler. The handler reserves memory for its response from the share of the token.
 ///
-/// If there is not enough memory, returns the failure as the inner error. If the handler writes, an outer error would be counted as
-/// a failed write of the database file.
+/// If there is not enough memory, returns the failure as the inner error. For a handler that writes, an outer error is counted as a
+/// failed write of the database file.
 fn answer_within_room(
     shared: &ServiceState,
     call: &Call,

@@ -1,11 +1,11 @@
-//! The moment as of which a search reads documents, and the error for a moment for which the documents are not known.
+//! The earlier moment whose documents a search reads, and the error for a moment whose documents are not known.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::value::{Clock, Timestamp};
 
-/// A moment as of which documents are searched; see [`Store::as_of`](crate::Store::as_of).
+/// A moment whose documents can be searched later; see [`Store::as_of`](crate::Store::as_of).
 ///
 /// Its text is the number of a write (such as `1204`), a time, or a day. A time has the form `2026-11-27 08:00:00` (in UTC, or with
 /// an offset) or the form of RFC 3339. A day, such as `2026-11-27`, is in UTC, and stands for its last moment.

@@ -15,9 +15,9 @@ impl Store {
     /// Copies the current state of the store into a new file, while searches and writes continue. After a failed write, the copy
     /// has the state that is in the file.
     ///
-    /// While a store is open for writing, only the process that has it open can make a backup. The copy appears under its name
-    /// complete and synced, or not at all. Only its owner can read it. Copying the file by other means is safe only while no store
-    /// has the file open.
+    /// While a store is open for writing, only the process that has it open can make a backup. The copy gets its name only when it
+    /// is complete and synced. Only its owner can read it. Copying the file by other means is safe only while no store has the file
+    /// open.
     ///
     /// # Errors
     /// Returns the errors of [`create`](Self::create) for the new file. Returns an error if the store or the new file cannot be

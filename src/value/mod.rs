@@ -50,4 +50,4 @@ pub use number::Number;
 pub(crate) use operand::Operand;
 pub(crate) use ordered::{OrderedType, OrdinalRange, ValueClass};
 pub(crate) use respell::Span;
-pub(crate) use words::{is_bare_char, is_bare_word, is_reserved_word};
+pub(crate) use words::{is_bare_char, is_bare_word, is_reserved_value, is_reserved_word};

@@ -24,3 +24,8 @@ pub(crate) fn is_reserved_word(word: &str) -> bool {
         .iter()
         .any(|reserved| reserved.eq_ignore_ascii_case(word))
 }
+
+/// Returns true for a keyword that is a value only in quotes. `true` and `false`, in upper or lower case, are values without quotes.
+pub(crate) fn is_reserved_value(word: &str) -> bool {
+    is_reserved_word(word) && !["true", "false"].iter().any(|truth| truth.eq_ignore_ascii_case(word))
+}

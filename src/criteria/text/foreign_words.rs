@@ -13,7 +13,7 @@ use super::phrase::phrase;
 use super::searches::{AfterColon, presence_words};
 use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::operator::{Language, Operator};
-use crate::value::{Number, Timestamp, is_moment, is_reserved_word};
+use crate::value::{Number, Timestamp, is_moment, is_reserved_value, is_reserved_word};
 
 /// Characters that are recognised as quotation marks, besides the straight ones. Word processors insert most of them.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
@@ -63,8 +63,11 @@ impl<'a> Parser<'a, '_> {
             || Timestamp::respell(value).is_some() && !is_moment(value)
             || is_number && Number::parse(value).is_none() && Number::respell(value).is_none()
             || !ends_value(&self.lexer.next) || self.lexer.next == Token::Comma;
-        let is_bare = !is_reserved_word(value) || matches!(value, "true" | "false");
-        (!is_other).then(|| if is_bare { value.to_owned() } else { format!("\"{value}\"") })
+        (!is_other).then(|| match self.holds {
+            _ if is_reserved_value(value) => format!("\"{value}\""),
+            Some(holds) if holds.is_boolean() => value.to_ascii_lowercase(),
+            _ => value.to_owned(),
+        })
     }
 
     /// Returns the test for absence if the value after a colon is a word for a missing value, such as `null`.

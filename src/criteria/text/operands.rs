@@ -6,7 +6,7 @@ use super::super::advice::{Advice, ForeignOperator};
 use super::super::unsupported::{Unsupported, meant_by_value};
 use super::lexer::{Lexer, Token};
 use crate::operator::{Connective, Operator, Syntax};
-use crate::value::{Timestamp, is_moment, is_reserved_word, is_shift, is_shiftable};
+use crate::value::{Timestamp, is_moment, is_reserved_value, is_shift, is_shiftable};
 
 /// The separator between several values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,9 +198,7 @@ fn operand<'a>(lexer: &mut Lexer<'a>) -> Option<Operand<'a>> {
     }
     let written = lexer.text.get(lexer.start..lexer.at)?;
     let (value, is_bare) = match &lexer.next {
-        Token::Word(word) if !is_reserved_word(word) || matches!(*word, "true" | "false") => {
-            (Cow::Borrowed(*word), true)
-        }
+        Token::Word(word) if !is_reserved_value(word) => (Cow::Borrowed(*word), true),
         Token::Quoted(text) => (text.clone(), false),
         _ => return None,
     };

@@ -12,7 +12,7 @@ use super::operands::{Join, Operands, ends_value, shifted};
 use super::parser::Parser;
 use crate::error::{Error, ErrorKind, Found, quote, quote_whole};
 use crate::operator::{Language, Operator, Syntax};
-use crate::value::is_reserved_word;
+use crate::value::is_reserved_value;
 
 impl<'a> Parser<'a, '_> {
     /// Reads the value after an operator that takes one value, or after an unknown operator.
@@ -121,10 +121,7 @@ impl<'a> Parser<'a, '_> {
     /// Reads one value. Returns `None` if it has an error, which is reported.
     fn value(&mut self, or: &str) -> Result<Option<Text<'a>>> {
         match &self.lexer.next {
-            Token::Word(word)
-                if is_reserved_word(word)
-                    && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
-            {
+            Token::Word(word) if is_reserved_value(word) => {
                 let error = self.unexpected("a value; this word belongs to the syntax, so put it in quotes");
                 let is_followed = self.is_followed()?;
                 let joins = self.lexer.next.connective().is_some() && is_followed;

@@ -11,8 +11,8 @@ use crate::operator::Connective;
 /// comparing all pairs takes quadratic time.
 const PAIRWISE: usize = 64;
 
-/// The maximum number of string patterns with which a leaf inside a branch is compared. These patterns are in leaves beside the
-/// branch. Further leaves beside the branch are not compared, because comparing two patterns takes much longer than comparing two
+/// The maximum number of string patterns with which a leaf inside a branch is compared. These are the patterns of the leaves beside
+/// the branch. After this number, no more leaves are compared, because comparing two patterns takes much longer than comparing two
 /// lists.
 const PATTERNS: usize = 16;
 

@@ -79,9 +79,9 @@ fn has_always_a_value(field: FieldId, catalog: &Catalog) -> bool {
 /// returns the result as `Err`.
 ///
 /// If a single-valued field always has a value, `Any` of all values except some points is equivalent to `None` of these points. The
-/// form with the points is canonical. The other form may be printed with a criterion that is always true, such as a comparison with
-/// the smallest value. Compiling the printed criteria drops that criterion and gives the form with the points. The same holds with
-/// `Any` and `None` exchanged.
+/// form with the points is canonical, because it stays the same if it is printed and compiled again. The other form does not: it
+/// may be printed with a criterion that is always true, such as a comparison with the smallest value. The same holds with `Any` and
+/// `None` exchanged.
 ///
 /// ```text
 /// level < 2 or level > 2        Ok(None {2})

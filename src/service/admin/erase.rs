@@ -10,8 +10,8 @@
 //! The erasure waits until all running imports, and all running backups and copies of the database, have ended. This includes an
 //! import whose body is still being received. Imports, backups and copies that begin later wait until the erasure has ended.
 //!
-//! The response has the numbers of erased cases and records, and the standing filters that contain one of the ids. It also has the
-//! ids of the applicants that clients have created as copies of the erased applicant. The erasure does not erase these applicants.
+//! The response has the counts of erased cases and records, and the standing filters that contain one of the ids. It also has the
+//! ids of the applicants that clients have created as copies of the erased applicant. Those copies are not erased.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@
 //! | `by` | facets in the text form, such as `createdAt:month` |
 //! | `limit` | the maximum number of values, for facets without a limit of their own |
 //! | `utc_offset_s` | the offset from UTC of the intervals of histograms, in seconds |
-//! | `own_criteria_apart` | true to count each facet without the criteria that name only its field |
+//! | `own_criteria_apart` | true to count each facet without the criteria on its own field alone |
 //! | `as_of` | the number of a write or a time: counts the cases as they were then |
 //! | `explain` | true to return how each facet is counted, instead of the counts: an array `json`, and lines `text` |
 

@@ -106,7 +106,7 @@ impl AdminServer {
     }
 
     /// Answers a request. If the operator disconnects, `GET` requests and requests to the paths [`READS`] end without a record. All
-    /// other requests run to their end, and are recorded; imports and backups are cancelled, so they end early.
+    /// other requests are recorded: imports and backups are cancelled and end early, others run to their end.
     async fn respond(
         self: &Arc<Self>,
         mut request: hyper::Request<Incoming>,

@@ -1,8 +1,8 @@
 //! The hash chain of an audit log: writes a record as a line, and reads a line.
 //!
-//! A line is `{"n":NUMBER,"prev":"…",MEMBERS,"hash":"…"}`. The hash is the SHA-256 of the hash of the record before it, as 64
-//! digits, followed by the bytes of the line before `,"hash":"`. `prev` has the first 16 digits of the hash of the record before
-//! it. With `prev`, verification distinguishes a changed record from a record whose predecessor was changed.
+//! A line is `{"n":NUMBER,"prev":"…",MEMBERS,"hash":"…"}`. The hash is the SHA-256 of two texts, one after the other: the hash of
+//! the record before, as 64 digits, and the bytes of the line up to `,"hash":"`. `prev` has the first 16 digits of the hash of the
+//! record before. With `prev`, verification distinguishes a changed record from a record whose predecessor was changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -91,7 +91,7 @@ impl AuditHead {
         line.hash == self.hash_after(&content)
     }
 
-    /// Returns true if the line says that it was written after this record.
+    /// Returns true if the `prev` of the line is the hash of this record.
     pub(super) fn is_named_by(&self, line: &Line<'_>) -> bool {
         line.prev == prev_of(&self.hash)
     }

@@ -1,7 +1,7 @@
 //! The files of an audit log: the file that is written, and the rotated files beside it.
 //!
-//! A rotated file has the name of the log, a dot, and the number of its last record with twelve digits. So the names of the rotated
-//! files sort like their records.
+//! The name of a rotated file is the name of the log, a dot, and the twelve-digit number of the last record in the file. So the
+//! names of the rotated files sort like their records.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};

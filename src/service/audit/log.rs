@@ -129,12 +129,12 @@ impl AuditLog {
         self.state.is_failing()
     }
 
-    /// Returns the numbers of written and of missing records since the log was opened.
+    /// Returns two counts since the log was opened: the records that were written, and the records that are missing.
     pub(in crate::service) fn counts(&self) -> (u64, u64) {
         self.state.counts()
     }
 
-    /// Returns the number of requests without a record that the log does not mention yet.
+    /// Returns the number of requests without a record that the log has not mentioned yet.
     pub(in crate::service) fn unmentioned(&self) -> u64 {
         self.state.unmentioned()
     }

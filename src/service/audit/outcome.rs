@@ -18,12 +18,12 @@ pub(super) const GIVEN_UP: u8 = 3;
 pub(super) const DROPPED: u8 = 4;
 
 impl Outcome {
-    /// Sets whether the request may be answered, if it still waits. Returns the previous outcome.
+    /// If the request still waits, sets whether it may be answered. Returns the previous outcome.
     pub(super) fn end(&self, may_be_answered: bool) -> u8 {
         self.change(if may_be_answered { ANSWERED } else { REFUSED })
     }
 
-    /// Ends the waiting of the request, for a reason of its own: [`GIVEN_UP`] or [`DROPPED`]. Returns the previous outcome.
+    /// Ends the wait of the request from the side of the request: [`GIVEN_UP`] or [`DROPPED`]. Returns the previous outcome.
     pub(super) fn leave(&self, reason: u8) -> u8 {
         self.change(reason)
     }

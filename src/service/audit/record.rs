@@ -66,7 +66,7 @@ impl Note {
         });
     }
 
-    /// Adds the moment as of which cases are searched, if a request has one.
+    /// Adds the earlier moment whose cases are searched, if a request has one.
     pub(in crate::service) fn as_of(&self, moment: &AsOf) {
         self.add(|out| string(out, "asOf", &moment.to_string()));
     }
@@ -144,7 +144,7 @@ impl Note {
         self.add(|out| string(out, "standingFilter", name));
     }
 
-    /// Adds the filter of a standing filter that is stored, and the fields whose changes it reports.
+    /// Adds the compiled filter of a standing filter that is being stored, and the fields whose changes it reports.
     pub(in crate::service) fn stored(&self, stored: &Filter, fields: &[&str]) {
         self.add(|out| {
             filter(out, stored);
@@ -155,7 +155,7 @@ impl Note {
         });
     }
 
-    /// Adds the number of the event after which events were asked for.
+    /// Adds the number of the last event that the client already has. The request asks for later events.
     pub(in crate::service) fn after_event(&self, event: u64) {
         self.add(|out| number(out, "afterEvent", event));
     }

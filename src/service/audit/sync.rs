@@ -182,7 +182,7 @@ pub(super) fn keep_synced(slot: &SyncSlot, path: &Path, interval: Duration, on_f
     }
 }
 
-/// The accesses that behave as on a disk that does not answer.
+/// The accesses to the disk that hang, as if the disk did not answer.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hanging {

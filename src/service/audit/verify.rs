@@ -264,7 +264,7 @@ impl Check {
         self.last.is_some_and(|last| last.is_before(record))
     }
 
-    /// Returns true if the log may begin with a record.
+    /// Returns true if the log may begin with this record.
     fn may_begin(&self, record: &Line<'_>, members: &Members, is_after_torn: bool) -> bool {
         match self.beginning {
             AuditBeginning::Complete => record.number == 1,

@@ -1,4 +1,4 @@
-//! The end of an audit log (`Writer`): appends records to the file, rotates it, and opens it again after a failure.
+//! The writer of an audit log (`Writer`): appends records to the file, rotates it, and opens it again after a failure.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Limits the bytes of a token that are in flight: the bodies of its requests, and the responses that are being sent to it.
+//! Limits the bytes that each token has in flight: the bodies of its requests, and the responses that are being sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! The mark of a secret: a value that identifies the secret without revealing it. With the mark, a long request checks that the
-//! secret of its signature is still valid.
+//! The mark of a secret: a value that identifies the secret without revealing it. With the mark, a request that takes long checks
+//! that the secret of its signature is still valid.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;

@@ -47,8 +47,8 @@ impl StandingOwner {
         &self.text
     }
 
-    /// Returns the part that identifies the token, with the character after it. The owners of the token under other restrictions
-    /// begin with it, too.
+    /// Returns the part that identifies the token, including the separator after it. All owners of the same token begin with this
+    /// part, whatever their restrictions.
     pub(in crate::service) fn of_token(&self) -> &str {
         self.text.get(..self.start_bytes).unwrap_or_default()
     }

@@ -280,7 +280,7 @@ impl Tokens {
         Ok(Self { by_token, by_owner, unknown, rotates_until_s })
     }
 
-    /// Keeps the state of tokens that are also in `before`: used signatures, last use, rate, bytes in flight, and permits for
+    /// For each token that is also in `before`, keeps its state: used signatures, last use, rate, bytes in flight, and permits for
     /// events and earlier moments. Keeps the compiled filters of a token if its restrictions (`fields`, `filter` and `clients`) are
     /// the same. Keeps the permits of running requests, unless only one of `self` and `before` has several tokens.
     ///

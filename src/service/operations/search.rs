@@ -171,7 +171,7 @@ impl<'q> Query<'q> {
         SearchParams::new().offset(offset).limit(limit).order(order).count(count).cursor(cursor).after(after)
     }
 
-    /// Returns the moment as of which cases are searched, as text.
+    /// Returns, as text, the earlier moment whose cases are searched.
     fn as_of(&self) -> Option<String> {
         self.values.last().and_then(Option::as_deref).map(str::to_owned)
     }

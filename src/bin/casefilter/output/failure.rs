@@ -26,7 +26,7 @@ pub(crate) enum Failure {
     Refused(String),
     /// A search was stopped at its timeout.
     Stopped(String),
-    /// The history of the database does not contain the moment as of which a search was requested.
+    /// The history of the database does not go back to the moment that a search asks for.
     MomentGone(String),
     /// A recorded request cannot be answered again.
     #[cfg(feature = "service")]

@@ -1,4 +1,4 @@
-//! A simple splitter that gets the complete file at once. The tests compare the real splitter with it.
+//! A simple splitter that gets the complete file at once, for comparison with the real splitter.
 
 use super::start::BYTE_ORDER_MARK;
 use super::{Error, ErrorKind, FileFault, Output, Piece, detect_layout, start, trim, trim_start};

@@ -42,8 +42,8 @@ pub(super) fn all_of_single(grouped: Grouped) -> Merged {
     tests(any_patterns, none_patterns, [none.filter(|none| !none.is_empty()).map(Test::None)])
 }
 
-/// Merges a disjunction on a single-valued field. The value is in at least one set of a `Test::Any`, or outside at least one set of
-/// a `Test::None`.
+/// Merges a disjunction on a single-valued field. It is true if the value is in the set of at least one `Test::Any`, or outside the
+/// set of at least one `Test::None`.
 pub(super) fn any_of_single(grouped: Grouped) -> Merged {
     let Grouped { any, none, any_patterns, none_patterns, .. } = grouped;
     let any_patterns = unite(any_patterns);
