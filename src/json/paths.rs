@@ -110,8 +110,8 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
     /// Enters the next member of the innermost open object, or the next element of the innermost open array. Returns false at the
     /// end of that object or array.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Inside more than [`LONGEST_PATH_BYTES`] open objects and arrays, elements have no segment, so there `next` is 1 after
-        // each element.
+        // If more than [`LONGEST_PATH_BYTES`] objects and arrays are open, the innermost elements have no segment. Then `next` is 1
+        // after each element.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);

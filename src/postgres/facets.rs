@@ -139,7 +139,7 @@ impl<'f> FacetRows<'f> {
             let sum_and_mean = sum_and_mean(&sum, count).ok_or_else(|| unexpected("a sum"))?;
             return Ok(FacetStats::of_numbers(count, range, sum_and_mean));
         }
-        // The digits of an ordinal are those of the value without the point.
+        // An ordinal has the same digits as its value, without the decimal point.
         let sum = sum.replace('.', "").parse().map_err(|_| unexpected("a sum"))?;
         Ok(FacetStats::of_ordinals(kind, count, range, sum))
     }

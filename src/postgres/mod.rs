@@ -86,8 +86,8 @@
 //! The format is that of `libpq`: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=…`, or `host=… user=…`. The form for a Unix
 //! socket is `postgres:///DATABASE?host=/run/postgresql&user=…`. The known options are those of
 //! [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/latest/tokio_postgres/config/struct.Config.html). They include
-//! `sslmode`, `connect_timeout`, `application_name` and `target_session_attrs`. A list of hosts is tried in turn. No files and no
-//! environment variables are read. Logs and errors never contain a connection string.
+//! `sslmode`, `connect_timeout`, `application_name` and `target_session_attrs`. If the string lists several hosts, they are tried
+//! in turn. No files and no environment variables are read. Logs and errors never contain a connection string.
 //!
 //! | `sslmode` | meaning |
 //! |---|---|

@@ -41,8 +41,8 @@ pub(super) struct PageEnd {
 }
 
 impl PageEnd {
-    /// Returns the request to run, and the state that receives its rows. The limit of this request is greater by 1: an extra row
-    /// shows that there is a next page. Returns `None` if `request` does not ask for a cursor, or if its limit is 0.
+    /// Returns the request to run, and the state that receives its rows. The limit of the returned request is greater by 1: an
+    /// extra row shows that there is a next page. Returns `None` if `request` does not ask for a cursor, or if its limit is 0.
     pub(super) fn of(request: &SearchRequest) -> Option<(SearchRequest, Self)> {
         let limit = request.limit;
         if !request.cursor || limit == 0 {

@@ -140,7 +140,7 @@ impl PostgresSource {
             pool,
             permits,
             statement_timeout: options.statement_timeout,
-            // The margin for the network.
+            // A request may take this much longer than its statements, because of the network.
             margin: options.connect_timeout,
             counts: Counts::default(),
         };

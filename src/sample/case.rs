@@ -21,7 +21,7 @@ const STEP_US: u64 = 9_469_440;
 /// 2026-01-01 00:00:00 UTC. The generator computes the age of a case as if this were the present.
 const TODAY_S: u64 = START_S + 1_096 * DAY_S;
 
-/// The modulus of case numbers. It keeps the years of their dates at four digits.
+/// The modulus of case numbers. With case numbers below the modulus, all years in the dates of a case have four digits.
 pub(super) const NUMBERS: u64 = 1_000 * CASES_IN_THREE_YEARS;
 
 /// Appends the case with this case number to `out`, as JSON on one line of about 900 bytes, without a newline.

@@ -24,7 +24,8 @@ impl Draws {
         mix(self.0)
     }
 
-    /// Draws a number from `0..bound`. All numbers have about the same probability if `bound` is far below 2³², its maximum.
+    /// Draws a number from `0..bound`. The maximum of `bound` is 2³². If `bound` is far below its maximum, all numbers have about
+    /// the same probability.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((self.next() >> 32) * bound) >> 32
     }

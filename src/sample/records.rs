@@ -197,7 +197,7 @@ fn documents<'c>(case: &'c Case, progress: Progress, draws: &mut Draws) -> Vec<D
         review_result: answer(progress),
     };
     let id_card = vec![image(Some("FRONT_SIDE"), progress), image(Some("BACK_SIDE"), progress)];
-    // Selfies are rarely rejected.
+    // If the applicant is rejected, the selfie is still approved: only the identity card is rejected.
     let of_selfie = if progress == Progress::Rejected { Progress::Approved } else { progress };
     let selfie = vec![image(None, of_selfie)];
     let document = |id, step, id_doc_type, images| Document {

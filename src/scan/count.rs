@@ -49,7 +49,7 @@ enum Values {
     /// The number of documents with `false`, and with `true`.
     Booleans([u64; 2]),
     Histogram(HistogramCounts),
-    /// The distinct ordinals of each document, for statistics.
+    /// The ordinals of all documents of a block, for statistics. They are distinct within each document.
     List(Vec<i64>),
     Stats(StatsCounts),
 }

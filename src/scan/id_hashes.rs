@@ -9,7 +9,8 @@ pub(super) struct IdHashes {
     len: usize,
 }
 
-/// The least number of hashes that are compared at a time. They fit the processor's second-level cache.
+/// The approximate number of hashes that are compared at a time, unless there are more runs than this. They fit the processor's
+/// second-level cache.
 const LEAST_TOGETHER: usize = 1 << 14;
 
 impl IdHashes {
@@ -23,8 +24,8 @@ impl IdHashes {
     /// Returns the hashes that occur more than once.
     pub(super) fn repeated(self) -> HashSet<u64> {
         let mut repeated = HashSet::new();
-        // Hashes are spread evenly, so each part of their range has about the same number of hashes. For each part, every run is
-        // visited, so a part has at least as many hashes as there are runs.
+        // Hashes are spread evenly, so each part of their range has about the same number of hashes. Every run is visited for each
+        // part, so a part should not have far fewer hashes than there are runs.
         let least = LEAST_TOGETHER.max(self.runs.len());
         let parts = self.len.checked_div(least).unwrap_or(0).next_power_of_two();
         let width = u64::MAX >> parts.trailing_zeros();

@@ -21,7 +21,7 @@ pub(super) struct Merged {
     documents: u64,
     /// The number of selected documents that are not in `repeated`.
     selected: u64,
-    /// The first of the documents that are not in `repeated`, in the order of the answer.
+    /// The first documents in the order of the answer, without the documents in `repeated`.
     top: Top<FoundDocument>,
     /// The documents whose ids may be repeated: the last document of each id.
     repeated: HashMap<Box<str>, LastDocument>,

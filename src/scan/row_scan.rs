@@ -101,7 +101,7 @@ impl Scan {
         self.failed.insert(Failed::ImportNeeded(Arc::clone(&rows.name))).clone().into()
     }
 
-    /// Ends the scan, because it was stopped. Returns the error.
+    /// Ends the scan with `error`, the error of a stopped search. Returns this error as a [`ScanError`].
     pub(crate) fn stopped(&mut self, error: Error) -> ScanError {
         self.failed.insert(error.into()).clone().into()
     }

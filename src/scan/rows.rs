@@ -190,7 +190,7 @@ impl RowBlock<'_> {
         }
     }
 
-    /// Counts selected rows.
+    /// Adds `rows` to the number of selected rows.
     pub(crate) fn add_selected(&mut self, rows: usize) {
         self.selected = self.selected.saturating_add(rows as u64);
     }
@@ -223,7 +223,7 @@ impl RowBlock<'_> {
     pub(crate) fn finish(self) -> ReadRows {
         let Self { settings, rows, mut ids, selected, top, mut repeated, notes, sought, counts, .. } = self;
         ids.sort_unstable();
-        // Rows are added by parts of the block, which need not be in order.
+        // Rows are added in parts of the block, and the order of these parts is not fixed.
         repeated.sort_unstable_by_key(|row| row.at);
         let found = top.into_unsorted(&settings.ranking).into_iter();
         let mut found: Vec<(Rank, FoundDocument)> = found

@@ -347,7 +347,8 @@ impl Scan {
         if self.filling.is_full() { self.start() } else { Ok(()) }
     }
 
-    /// Passes the filled block to a worker, and merges the oldest block if too many are in memory.
+    /// Passes the filled block to a worker, and merges the oldest block if too many are in memory. If there is only one worker,
+    /// reads and merges the filled block on this thread.
     fn start(&mut self) -> Result<(), Failed> {
         self.check_stop()?;
         let block = std::mem::replace(&mut self.filling, self.spare.pop().unwrap_or_default());

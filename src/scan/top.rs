@@ -36,8 +36,8 @@ impl<T> Top<T> {
         }
         self.found.push((rank, payload));
         let most = self.wanted.saturating_mul(2).saturating_add(SLACK);
-        // Places ascend, apart from the places of repeated ids, which are pushed at the end. So the first k documents are known
-        // early.
+        // In insertion order, documents are pushed by ascending place. Only documents with repeated ids are pushed at the end. So
+        // the bound is known as soon as there are k documents.
         if self.found.len() >= most || ranking.is_by_place() && self.found.len() == self.wanted {
             self.reduce(ranking);
         }

@@ -46,7 +46,7 @@ pub(super) async fn answer(
     let origin = Origin::of(request.headers(), request.extensions());
     // A write runs in a separate task, so that it is completed and logged even if the connection fails.
     let (start, own) = (Instant::now(), Arc::clone(&shared));
-    // On HTTP/2, the client may reset the request and send another one. So the request keeps its place until the write has ended.
+    // On HTTP/2, the client may reset this request and send another one. So this request keeps its place until its write has ended.
     let place = request.extensions().get::<Arc<OpenRequest>>().cloned();
     let write = async move {
         let _place = place;
@@ -141,7 +141,7 @@ async fn call(
     }
     let path_id = id.map_err(|raw| (endpoint.invalid_id)(&raw))?;
     if !matches!(endpoint.handler, Handler::Search(_)) {
-        // A search reports these errors itself, together with the errors in its body.
+        // A search reports errors in its query parameters itself, together with the errors in its body.
         parameters::check(&endpoint.parameters, head.uri.query())?;
     }
     let deadline = head.extensions.get().cloned();
@@ -165,7 +165,7 @@ async fn call(
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await.map(json),
         Handler::Events(events) => {
-            // The request may wait for long, and does not need its body.
+            // The request may wait for a long time. It no longer needs its body, so the memory is freed.
             call.body = Bytes::new();
             drop(body);
             return events(Arc::clone(shared), call).await;

@@ -65,8 +65,8 @@
 //! compilation. So criteria cannot bypass it, and totals count only cases that match it.
 //!
 //! **`fields` and `filter` restrict only searches of cases.** With the permissions for operations 2 to 5, a token without `clients`
-//! can use every applicant whose id or share token its client knows. `casefilter token app` and `casefilter serve` warn about
-//! tokens with such permissions ([`TokenEntry::warnings`]).
+//! gives access to every applicant whose id or share token its client knows. `casefilter token app` and `casefilter serve` warn
+//! about tokens with such permissions ([`TokenEntry::warnings`]).
 //!
 //! **`clients` restrict all operations, except for operation 3.** A client in this sense is a value of `clientId` in cases and
 //! applicants. Searches do not find cases with other values, just as they do not find cases that `filter` does not select. For
@@ -184,9 +184,9 @@
 //!
 //! The files are in [`spool_folder`](ServiceOptions::spool_folder). By default this is the folder of the database. If it cannot be
 //! written, it is the temporary folder of the system. Together they have at most [`spooled_bytes`](ServiceOptions::spooled_bytes)
-//! (1 GiB). One token at one peer may have at most as much space as is still free. So it gets at most half. One token at all peers
-//! together gets at most two thirds, and so does one peer with all tokens together. Requests beyond that get 503.
-//! `casefilter_spooled_bytes` reports the sum.
+//! (1 GiB). After a reservation, one token at one peer has at most as much space as is still free. So it gets at most half. One
+//! token at all peers together gets at most two thirds, and so does one peer with all tokens together. Requests beyond that get
+//! 503. `casefilter_spooled_bytes` reports the sum.
 //!
 //! If a file cannot be written or read, for example because the disk is full, the request gets 503 with the error code 5034. The
 //! log has the cause. Smaller bodies are still accepted, and the state of the database does not change. Files are written and read
@@ -253,10 +253,10 @@
 //! In the TLS handshake, a client may choose HTTP/2, unless [`http2`](ServiceOptions::http2) is false. hyper implements it, with
 //! the crate `h2`. Requests and responses are the same as over HTTP/1.1, except for these rules:
 //!
-//! - The first of the requests that run on a connection uses the place of the connection. Each further one needs a place of its
-//!   own, as if it were a connection. Without a free place, it gets 503. So the memory that is divided equally among the
-//!   connections has a share for each of these requests. A request has its place until its response has been sent. A connection has
-//!   at most 100 streams.
+//! - Each connection has one place, which counts towards the limits on connections. The first of its simultaneous requests uses
+//!   this place. Each further one needs a place of its own, as if it were a connection. Without a free place, it gets 503. So the
+//!   memory that is divided equally among the connections has a share for each of these requests. A request has its place until its
+//!   response has been sent. A connection has at most 100 streams.
 //! - If a client resets a stream or disconnects, the request is aborted immediately. An update that has been received is completed.
 //! - A connection without a request is closed after [`read_timeout`](ServiceOptions::read_timeout), however many other frames
 //!   arrive.
@@ -311,12 +311,12 @@
 //!
 //! # Logs and metrics
 //!
-//! Each response has an `X-Correlation-Id`, unless its request was rejected before its head was complete. The identifier is also in
-//! the error envelope and in the log. The id is a part of a keyed hash, so it does not reveal the number of requests. The
-//! [`tracing`] event of a request has the correlation id, operation, status, time and token name. Its level is `info` for rejected
-//! requests, `warn` for 503, `error` for other errors of the service, and `debug` for all other requests. For each pair of token
-//! and status, at most 20 lines of `info` or `warn` are logged per second. One line per second reports the number of suppressed
-//! lines. Requests without a verified token share one limit. Bodies, queries, signatures and secrets are never logged.
+//! Each response has an `X-Correlation-Id`, unless its request was rejected before its head was complete. This id is also in the
+//! error envelope and in the log. It is a part of a keyed hash, so it does not reveal the number of requests. The [`tracing`] event
+//! of a request has the correlation id, operation, status, time and token name. Its level is `info` for rejected requests, `warn`
+//! for 503, `error` for other errors of the service, and `debug` for all other requests. For each pair of token and status, at most
+//! 20 lines of `info` or `warn` are logged per second. One line per second reports the number of suppressed lines. Requests without
+//! a verified token share one limit. Bodies, queries, signatures and secrets are never logged.
 //!
 //! `/readyz` is 503 during a shutdown, and while the source of cases does not respond. It is also 503 while the audit log cannot be
 //! written, except with [`is_best_effort`](AuditOptions::is_best_effort).
@@ -344,7 +344,7 @@
 //!
 //! An error response is `{"code", "correlationId", "description", "errorCode", "type"}`. If there are several errors, `errorCode`
 //! and `type` describe the first error. Both come from the following table ([`ErrorCode::ALL`]), in the service and in `casefilter
-//! search --requests`. On the admin socket, `type` may be another name: that of a kind of store error, such as `refused`, or
+//! search --requests`. On the admin socket, `type` may also be the name of a kind of store error, such as `refused`. It may also be
 //! `other_database` or `given_up`. Such a response has no `errorCode`.
 //!
 //! | `errorCode` | `type` | `code` | meaning |

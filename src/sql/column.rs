@@ -26,8 +26,8 @@ impl Column {
         Self { is_list: true, elements: Some(elements), ..Self::plain(&name, ColumnType::Integer) }
     }
 
-    /// Creates a column that belongs to no field, such as `place`, the insertion order, or `document`, the JSON text. Other
-    /// constructors also start from it.
+    /// Creates a column that belongs to no field, such as `place`, the insertion order, or `document`, the JSON text. The other
+    /// constructors take the remaining members from its result.
     pub(super) fn plain(name: &str, kind: ColumnType) -> Self {
         Self {
             name: name.to_owned(),

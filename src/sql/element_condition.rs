@@ -143,7 +143,7 @@ impl<'l> Parts<'_, '_, 'l> {
         self.column(array, Numbered::Elements)
     }
 
-    /// Adds the expressions for the elements that pass the tests, and returns the last one. It recurses once for each level of
+    /// Adds the parts for the tests in `elements`, and returns the elements that pass them. It recurses once for each level of
     /// nested arrays in the catalogue.
     fn passing(&mut self, elements: &'l Elements) -> Result<Passing, Error> {
         let mut passing: Vec<Passing> = Vec::with_capacity(elements.tree.nodes().len());
@@ -177,7 +177,7 @@ impl<'l> Parts<'_, '_, 'l> {
             return Ok(Passing::Constant(is_negated));
         }
         let numbers = self.column(array, |_| Numbered::Values(leaf.field))?;
-        // The set of `$all` with both booleans contains every value. But an element with only one of the two values does not pass.
+        // Every value is in the set of an `$all` test with both booleans, but an element with only one of them does not pass.
         let part = match set.is_every() && !is_every {
             true => Part::Column(numbers),
             false => {

@@ -1,7 +1,7 @@
 //! Compiles counts by value: one statement for each facet.
 //!
-//! All statements read a subquery. It has one row for each document and each of its distinct values, `_x`. A document without a
-//! value has one row, whose `_x` is null. `_p` is the number of the document, for histograms of list columns.
+//! Each of these statements reads a subquery. It has one row for each document and each of its distinct values, `_x`. A document
+//! without a value has one row, whose `_x` is null. `_p` is the number of the document, for histograms of list columns.
 
 use super::column::Column;
 use super::condition::write_predicate;
@@ -40,7 +40,7 @@ impl Table {
     ///
     /// | form | columns | rows |
     /// |---|---|---|
-    /// | counts by value | `rank`, `value`, `documents`, `values` | Ranks from 1 up to the limit are values, most documents first. The next rank is all other values together, and `values` is their number. Rank 0 is absent values. Booleans are the texts `true` and `false` |
+    /// | counts by value | `rank`, `value`, `documents`, `values` | Each rank from 1 up to the limit is one value, and the value with the most documents is first. The next rank combines all other values, and `values` is their number. Rank 0 combines the documents without a value. Booleans are the texts `true` and `false` |
     /// | histogram | `bucket`, `documents` | a bucket with documents, ascending; the bucket null is absent values |
     /// | statistics | `absent`, `count`, `min`, `max`, `sum` | one row; the sum is that of milliseconds for timestamps |
     ///

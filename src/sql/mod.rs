@@ -130,11 +130,11 @@
 //! If tenants search only their own cases, distribute the table by `client_id`. Then every statement runs on one worker, and the
 //! primary key is `(client_id, id)`.
 //!
-//! **ClickHouse.** If the table is ordered by `(created_at, id)`, a row takes 206 bytes compressed, and its document takes 257
-//! bytes. For 10⁹ cases, this is 463 GB, or 116 GB on each of four shards. One month out of three years is 28 million rows in 3,400
-//! granules of 8,192 rows. The sorting key finds these granules. Per row, a page reads one byte of status, 6 bytes of time, and 22
-//! bytes of `id`. The `id` sorts cases with the same time. This is 800 MB in total and 200 MB per shard. It takes 50 to 100 ms on
-//! 16 cores per shard, at 0.3 GB/s per core.
+//! **ClickHouse.** If the table is ordered by `(created_at, id)`, a row without its document takes 206 bytes compressed, and the
+//! document takes 257 bytes. For 10⁹ cases, this is 463 GB, or 116 GB on each of four shards. One month out of three years is 28
+//! million rows in 3,400 granules of 8,192 rows. The sorting key finds these granules. Per row, a page reads one byte of status, 6
+//! bytes of time, and 22 bytes of `id`. The `id` sorts cases with the same time. This is 800 MB in total and 200 MB per shard. It
+//! takes 50 to 100 ms on 16 cores per shard, at 0.3 GB/s per core.
 //!
 //! Without a range of time, a count of two statuses reads 1 GB over all shards, in about 0.1 s. A page reads the status, time and
 //! `id` of all rows, and sorts the selected rows. It cannot use the sorting key: absent times come last in both directions, so

@@ -51,7 +51,7 @@ impl Table {
         let (values, id) = match position {
             Position::Inserted(place) => {
                 statement.push(&format!("{} > ", quote(syntax, PLACE)));
-                // A column has no greater place.
+                // The column contains no place above `i64::MAX`.
                 return statement.push_value(Datum::Integer(i64::try_from(*place).unwrap_or(i64::MAX)));
             }
             Position::Sorted { values, id } => (values, id),
@@ -61,7 +61,7 @@ impl Table {
         let decisive = of_id.map_or(keys.len(), |at| at.saturating_add(1));
         let mut is_first = true;
         for (at, (key, value)) in keys.iter().zip(values).enumerate().take(decisive) {
-            // Cases without the field come last, so no case is after all of them.
+            // Cases without the field come last, so this key has no value after an absent value.
             if *value == SortValue::Absent {
                 continue;
             }
@@ -80,7 +80,7 @@ impl Table {
         }
     }
 
-    /// Starts a branch of the condition: the cases with these values.
+    /// Starts a branch of the condition. Writes tests that the field of each key in `equal` has the value of its pair.
     fn write_branch<'k>(
         &self,
         equal: impl Iterator<Item = (&'k SortKey, &'k SortValue)>,
@@ -126,7 +126,7 @@ fn write_after(
         && !syntax.can_hold(text)
     {
         // The column can hold no text with U+0000, so its texts are compared with the part before U+0000. The result is the same,
-        // except that this part itself comes before the complete text.
+        // except for a text that equals this part: it comes before the complete text.
         operator = if key.descending { "<=" } else { ">" };
         datum = Datum::Text(text.split('\0').next().unwrap_or_default().to_owned().into());
     }

@@ -91,8 +91,8 @@ impl PatternTests {
     }
 }
 
-/// Returns tests of which at least one is true if the text starts with one of the prefixes. For each length of prefixes, a test
-/// looks up the first characters of the text in a list. A long list is split into several tests.
+/// Returns a list of tests. At least one of them is true if and only if the text starts with one of the prefixes. For each length
+/// of prefixes, a test looks up the first characters of the text in a list. A long list is split into several tests.
 ///
 /// The database looks these characters up in a hash table, instead of comparing every text with every prefix.
 fn by_length(prefixes: &[&str], statement: &Statement) -> Vec<(OperandTest, Tested, Datum<'static>)> {

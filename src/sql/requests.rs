@@ -29,8 +29,8 @@ impl Table {
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// A page after a [cursor](SearchRequest::with_after) has the position of the cursor as a condition. This method does not check
-    /// the limit of the request, and returns no cursor.
+    /// If the request has a [cursor](SearchRequest::with_after), the statement also tests that documents come after its position.
+    /// This method does not check the limit of the request, and returns no cursor.
     ///
     /// # Errors
     /// Returns [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch) if the catalogue of the filter is not
@@ -84,8 +84,9 @@ impl Table {
         self.select(dialect, "SELECT count(*)", filter, None)
     }
 
-    /// Writes `what`, the table and the condition. The condition is the filter. If `behind` is given, a document must also come
-    /// after the position in `behind`, in the order of the sort keys in `behind`.
+    /// Returns the statement that consists of `what`, `FROM`, the table and the condition, if one is needed. The condition tests
+    /// the filter. If `behind` is given, a document must also come after the position in `behind`, in the order of the sort keys in
+    /// `behind`.
     fn select(
         &self,
         dialect: Dialect,

@@ -36,14 +36,14 @@ pub(super) fn write_test(test: &Test, column: &Column, statement: &mut Statement
     statement.syntax().identifier(column.name(), &mut name);
     match test {
         Test::Any(set) => write_any(Wanted::new(set, statement), &name, column, statement),
-        // Written by `write_elements`.
+        // Not reached: `write_elements` writes these tests.
         Test::Elem(_) | Test::NoElem(_) => statement.push("FALSE"),
         Test::None(set) => write_none(Wanted::new(set, statement), &name, column, statement),
         Test::All(set) | Test::NotAll(set) => {
             let points = storable_points(set, statement);
             let is_negated = test.is_negated();
             if points.len() < set.len() {
-                // The column cannot store one of the values.
+                // At least one of the values cannot be stored in the column, so no document contains all of them.
                 statement.push(if is_negated { "TRUE" } else { "FALSE" });
             } else {
                 statement.push(if is_negated { "NOT (" } else { "" });

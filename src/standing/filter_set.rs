@@ -439,8 +439,8 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Replaces the names in `matches` by those of the filters that select a row. `catalog` is the catalogue that the row was read
-    /// for; the catalogue of the set must be within it.
+    /// Replaces the names in `matches` by those of the filters that select a row. `catalog` is the catalogue with which the row was
+    /// read; the catalogue of the set must be within it.
     pub(crate) fn matching_row(&self, row: &OwnedRow, catalog: &Catalog, matches: &mut FilterMatches) {
         matches.fill(self.shared.load(), |snapshot, scratch, found| {
             snapshot.matching(row, catalog, &self.hasher, scratch, |place| found.push(place));

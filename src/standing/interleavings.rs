@@ -1,5 +1,5 @@
-//! Tests sets of filters under every order of steps that `shuttle` chooses: a write is visible completely or not at all, no later
-//! match loses it, and each match that starts after the write has returned sees it.
+//! Tests sets of filters under every order of steps that `shuttle` chooses. A match sees a write completely or not at all. After
+//! one match has seen the write, or the write has returned, every new match sees it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -77,12 +77,12 @@ impl Entry {
         own
     }
 
-    /// Returns the number after that of the last event.
+    /// Returns the number that follows the number of the last event.
     fn end(&self) -> u64 {
         self.first.saturating_add(self.events.len() as u64)
     }
 
-    /// Returns the events from a number on.
+    /// Returns the events whose number is at least `number`.
     fn events_from(&self, number: u64, catalog: &Catalog) -> impl Iterator<Item = Event> {
         let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let text = |start: u32, end: u32| self.text.get(start as usize..end as usize).unwrap_or_default();
@@ -116,8 +116,8 @@ impl EventRing {
 
     /// Adds the events of a write. Readers wait until the result is dropped.
     pub(crate) fn add(&self, events: &WriteEvents) -> Added<'_> {
-        // Events that do not fit get numbers, but are not copied. Numbers are counted from 0 here; the first new number is added
-        // under the lock.
+        // Events that do not fit get numbers, but are not copied. Here, the events of the write are numbered from 0. The first free
+        // number of the ring is added under the lock.
         let not_kept = events.len().saturating_sub(self.most);
         let mut next = events.skipped();
         let mut added = Vec::new();

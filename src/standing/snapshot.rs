@@ -55,7 +55,7 @@ pub(super) enum Place {
 
 /// The filters of a set at one moment. They never change.
 ///
-/// Invariant: a name is live in at most one place.
+/// Invariant: a name has at most one place, not counting segments from which it was removed.
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
     /// The older and larger segments are first.
@@ -226,8 +226,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the size class of a segment: 0 for a small segment, and one more for each factor of `FAN_IN`. Filters that were inserted
-/// one by one have been moved about this number of times.
+/// Returns the size class of a segment: 0 for a small segment, and one more for each factor of `FAN_IN`. If filters are inserted
+/// one by one, each filter of the segment has been moved about this number of times.
 fn class(len: usize) -> u32 {
     (len / MOST_RECENT).max(1).ilog(FAN_IN)
 }

@@ -74,9 +74,9 @@ impl StandingFilter {
         &self.name
     }
 
-    /// Returns the owner, if the filter has one. The filters of the tokens of a [service](crate::guide::service) have owners.
-    /// Filters of different owners may have the same name. A filter that a program or `casefilter filters` has inserted has no
-    /// owner.
+    /// Returns the owner, if the filter has one. If a client of a [service](crate::guide::service) has stored the filter, the owner
+    /// stands for the token of this client. Filters of different owners may have the same name. A filter that a program or
+    /// `casefilter filters` has inserted has no owner.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, StandingFilter};

@@ -64,7 +64,8 @@ impl Watch<'_> {
     /// Adds the events of a case, given its values before and after the write. A new case has no values before, and a deleted case
     /// has none after.
     ///
-    /// Reads the columns of the fields of all filters. If a column cannot be read, the call unwinds.
+    /// Reads the columns of the fields of all filters. If a column cannot be read, this method does not return: it unwinds to the
+    /// operation of the store.
     pub(crate) fn case(&mut self, id: &str, before: Option<CaseRow<'_>>, after: Option<CaseRow<'_>>) {
         let WatchRoom { reads: Reads { fields, has_elements }, before: old_row, after: new_row, .. } =
             self.room;

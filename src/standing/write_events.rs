@@ -18,7 +18,7 @@ pub(super) enum Change {
 /// The names that the places in a [`WriteEvents`] refer to.
 enum Names {
     OfSet(Arc<Snapshot>),
-    /// Names by the number of a [`Place::Recent`].
+    /// The names of new filters. The number in a [`Place::Recent`] is an index into this list.
     Own(Vec<Box<str>>),
 }
 
@@ -217,7 +217,7 @@ mod tests {
                 }
                 events.end_case(&format!("case {case}"));
                 events.enter(1, &format!("other {case}"));
-                // At most twice the events that are needed, and those of one case.
+                // The list has at most twice the number of needed events, plus the events of one case.
                 assert!(events.events.len() as u64 <= most.saturating_mul(2).saturating_add(4));
                 assert!(events.fields.len() <= events.events.len() * 3);
             }

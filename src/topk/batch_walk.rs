@@ -1,5 +1,5 @@
-//! Chooses how to read the rows of one batch in sort order. Also skips rows in this order by counting them. Only for rows with a
-//! value: `top_k` appends the rows without a value.
+//! Chooses how to read the rows of one batch in sort order. Also skips rows in this order by counting them. Handles only rows with
+//! a value: `top_k` appends the rows without a value.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "steps and counts of rows of one batch; at most `skip` rows are skipped"

@@ -36,9 +36,9 @@ pub(crate) enum SortBy<'c> {
 pub(crate) enum Ties {
     /// Ascending by id.
     ById,
-    /// Any order. For each key, the search returns as many rows as the page has. If rows outside the page also have the first or
-    /// the last key of the page, the search returns any of the rows with this key. So it need not visit all rows with equal keys.
-    /// The caller searches again for the rows with this key, and sorts all rows by further fields.
+    /// Any order. For each key, the search returns as many rows with this key as the page has. If rows outside the page also have
+    /// the first or the last key of the page, the search returns any of the rows with this key. So it need not visit all rows with
+    /// equal keys. The caller searches again for the rows with this key, and sorts all rows by further fields.
     Any,
 }
 
@@ -62,7 +62,7 @@ impl<'c> SortBy<'c> {
     }
 
     /// Sets the position after which the page begins. Without an id, the page begins after all rows with this value. With an id, it
-    /// begins after the row with this value and this id. Not for the insertion order.
+    /// begins after the row with this value and this id. Does nothing for the insertion order.
     pub(crate) fn behind(self, value: &'c SortValue, id: Option<&'c str>) -> Self {
         match self {
             Self::Place { .. } => self,

@@ -57,8 +57,8 @@ pub(super) fn estimate<'b>(
     }
     let steps = wanted * start.visit.batch.rows() / likely;
     let steps = steps + steps / 4;
-    // The estimated key is chosen so that each of `sharing` batches, three quarters of the large batches, has about `share` rows or
-    // more before it. Together, they have at least `steps` rows before it.
+    // In `sharing` batches, which are three quarters of the large batches, about `share` rows or more come before the estimated
+    // key. Together, these batches have about `steps` rows or more before it.
     let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);
     let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));

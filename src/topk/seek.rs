@@ -75,8 +75,8 @@ pub(super) fn seek<'b>(
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count * of_chain / all.max(1);
     let mut best: Option<SeekPoint<'b>> = None;
-    // The search starts with the key in the middle of the accepted interval. The chain gives only an estimate of the rows in the
-    // other batches, so the real position may be before or after it.
+    // The search first aims at the middle of the accepted interval. The chain only estimates the rows in the other batches, so the
+    // key that it finds may be before or after the middle.
     let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
         let Some(mut point) = search.in_chain(wanted) else { break };

@@ -26,7 +26,7 @@ impl StoredPage {
         Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0), after: None }
     }
 
-    /// Sets the insertion-order number after which the page begins. Only for batches whose rows are in insertion order.
+    /// Sets the insertion-order number after which the page begins. The rows of all batches must be in insertion order.
     pub(crate) fn after(self, after: Option<u64>) -> Self {
         Self { after, ..self }
     }

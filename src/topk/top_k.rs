@@ -355,8 +355,8 @@ impl<'b, 's> TopK<'b, 's> {
         }
     }
 
-    /// Appends rows that are in both of `sets`, which all have the key `key`, until `found` has the wanted number of rows. If ties
-    /// are sorted by id, chooses the smallest ids that can be on the page. Otherwise, takes the first rows.
+    /// Appends rows that are in both of `sets`, until `found` has the wanted number of rows. All these rows have the key `key`. If
+    /// ties are sorted by id, chooses the smallest ids that can be on the page. Otherwise, takes the first rows.
     fn closest(
         &self,
         source: &SourceBatch<'b, '_, '_>,

@@ -71,7 +71,7 @@ impl Decimal {
     pub(crate) fn parse_at(text: &str, scale: u8) -> Option<Self> {
         let (digits, exponent, is_negative) = parts(text)?;
         let zeros = exponent.checked_add(i64::from(scale))?;
-        // Digits beyond the scale would have to be rounded.
+        // A negative number means digits beyond the scale, which would have to be rounded.
         let zeros = usize::try_from(zeros).ok().filter(|_| digits.len() <= MOST_DIGITS);
         let unscaled = match (digits.is_empty(), zeros) {
             (true, _) => 0,

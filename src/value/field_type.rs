@@ -3,10 +3,10 @@
 //! # How to add an ordered type
 //!
 //! To add an ordered type, change the files below. To find the lists of types in docs, help and tests, use `grep -rli decimal src
-//! docs tests README.md`. For a type that is a time, use also `grep -rlE '(FieldType|Value|OrderedType)::Timestamp' src`. Many
+//! docs tests README.md`. If the type stands for times, also use `grep -rlE '(FieldType|Value|OrderedType)::Timestamp' src`. Many
 //! places match with an arm `_`, so the compiler does not report them.
 //!
-//! Days in documents are already a form of timestamps: `catalog/timestamp_form.rs`.
+//! Days in documents need no type of their own: they are a form of timestamps (`catalog/timestamp_form.rs`).
 //!
 //! - `value/field_type.rs`: the enum below;
 //! - `value/{ordered,literal,convert}.rs`, and a new file for the text form of the values, such as `value/datetime.rs`;

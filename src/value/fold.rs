@@ -130,7 +130,7 @@ mod tests {
                 assert_eq!(folded_starters(&folded.to_string()), starter, "{c:?}");
             }
         }
-        // Some of these characters are not nonspacing marks, so folding keeps and orders them.
+        // Some characters are neither starters nor nonspacing marks, so folding keeps them.
         assert!(kept > 0);
     }
 
@@ -138,7 +138,7 @@ mod tests {
     fn words_are_separated_by_white_space_alone() {
         assert_eq!(words(" García\u{a0}LOPEZ-Ruiz\t\u{2003}x "), ["garcia", "lopez-ruiz", "x"]);
         assert_eq!(words(" \u{3000} "), [""; 0]);
-        // A string of only a mark folds to an empty string.
+        // A string that consists of a single mark folds to an empty string.
         assert_eq!(words("\u{301}"), [""; 0]);
     }
 

@@ -19,7 +19,7 @@ pub(crate) fn canonical_id(id_type: IdType, text: &str) -> Option<Cow<'_, str>> 
     match id_type {
         IdType::String => Some(Cow::Borrowed(text)),
         IdType::Integer => parse_integer(text).map(|integer| match integer {
-            // `-0` is valid JSON.
+            // `-0` is valid JSON. It is the same integer as `0`.
             0 => Cow::Borrowed("0"),
             _ => Cow::Borrowed(text),
         }),

@@ -244,7 +244,8 @@ fn interval(start: &str, end: &str) -> Result<Moment, ParseMomentError> {
     Ok((start, Timestamp::from_millis(end.as_millis().saturating_sub(1))))
 }
 
-/// Returns the error for a string that is not an instant, but may have almost the text form.
+/// Returns the error for a string that is not an instant. It is the error of the parser of the text form, because the string may be
+/// close to this form.
 fn of_form(text: &str) -> ParseMomentError {
     ParseMomentError::Form(Timestamp::parse(text).err().unwrap_or(ParseTimestampError::Shape))
 }

@@ -8,7 +8,7 @@
 //! | `expected` | the number of cases that the client expects to delete; if absent, the cases are counted and not deleted |
 //!
 //! If the filter selects another number of cases than expected, nothing is deleted, and the response is an error with status 409.
-//! The message of the error contains the number of selected cases. So the audit log records this request like a request that only
+//! The error message tells the client the number of selected cases. So the audit log records this request like a request that only
 //! counts cases.
 
 use std::sync::Arc;

@@ -103,7 +103,7 @@ pub(super) fn cases(
     import().map_err(|failed| failed.0)
 }
 
-/// Imports records of a kind.
+/// Imports the records of a body. All of them have the same kind.
 pub(super) fn records(
     shared: &ServiceState,
     spool: &Spool,

@@ -112,7 +112,7 @@ async fn share_token(State(admin): Context, body: Body) -> Result<Response, Fail
     let request: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let applicant_id = request.applicant_id.clone();
     let mint = move |shared: &ServiceState| {
-        // A lifetime outside the range of `TimeDelta` is rejected like any other lifetime that never ends.
+        // A lifetime outside the range of `TimeDelta` becomes the maximum, which is rejected as too long.
         let lifetime = TimeDelta::try_seconds(request.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(create_share_token(&shared.store, &request.applicant_id, lifetime, now())?)
     };

@@ -64,8 +64,8 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// The maximum number of chunks that wait to be sent to a slow client.
 const QUEUED_CHUNKS: usize = 4;
 
-/// The factor by which the limits on filters exceed the default limits. The normal form of a filter may be larger than its
-/// original.
+/// The factor by which the limits on filters exceed the default limits. Commands send the normal form of a filter, which may be
+/// larger than the filter that the operator wrote.
 const LIMITS_FACTOR: usize = 8;
 
 /// The JSON body of a search.
@@ -100,7 +100,7 @@ enum Kind {
     Analyze,
     /// Hints about why the filter may select no case.
     Hints,
-    /// Members of cases that are not fields, but have names similar to a field of the filter.
+    /// Members of cases that are not fields, but whose names are similar to the name of a field in the filter.
     Members,
 }
 
@@ -181,7 +181,7 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, search: AdminSearch) -> R
         let (chunks, body) = channel(QUEUED_CHUNKS);
         let (found, finding) = oneshot::channel();
         let shared = Arc::clone(shared);
-        // The task ends soon after the client disconnects, or after the service cuts off remaining work.
+        // The task ends soon after the client disconnects, or after a shutdown abandons unfinished work.
         tokio::task::spawn_blocking(move || {
             let out = FrameWriter { chunks, chunk: Vec::new() };
             let _ = shared.run(|shared| {
@@ -335,7 +335,7 @@ fn write_page(
     out.flush();
 }
 
-/// Writes the frames of the cases. Returns false if the client has disconnected, or if the service cuts off remaining work.
+/// Writes the frames of the cases. Returns false if the client has disconnected, or if a shutdown abandons unfinished work.
 fn write_cases(
     shared: &ServiceState,
     found: &mut StoredDocuments<'_>,

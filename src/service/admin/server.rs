@@ -32,7 +32,8 @@ use crate::service::state::ServiceState;
 /// The maximum number of simultaneous connections. Further connections wait. Each connection may keep a blocking thread busy.
 const CONNECTIONS: usize = 16;
 
-/// The header in which a client names the database that it expects. It protects against using the socket of another service.
+/// The header in which a client names the database that it expects. A service with another database rejects the request. So a
+/// command cannot use the wrong service by mistake.
 const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
 
 /// The requests that the audit log does not contain: the state of the service, and its metrics.

@@ -178,7 +178,7 @@ mod tests {
         drop(first);
         assert!(!path.exists());
 
-        // This is a stale socket file, such as a killed process leaves.
+        // This creates a stale socket file, like the one that a killed process leaves.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let second = bind(&path, &database).unwrap();
         // Another process replaces the socket file.

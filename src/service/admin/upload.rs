@@ -36,7 +36,7 @@ const NAME_BYTES: u32 = 1 << 14;
 /// The maximum number of sources in a body. A body with more sources is rejected.
 const MAX_SOURCES: usize = 1 << 16;
 
-/// The maximum length of the names of all sources, in bytes: they are in memory until the end of the import.
+/// The maximum total length of the names of all sources, in bytes. The names are in memory until the end of the import.
 const ALL_NAMES_BYTES: usize = 1 << 24;
 
 /// The approximate size of each write to the file, in bytes.

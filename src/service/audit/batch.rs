@@ -27,7 +27,7 @@ pub(super) struct Ticket {
 pub(super) enum Left {
     /// The record was still in the batch. The value is the record, which has been removed from the batch.
     Unwritten(Vec<u8>),
-    /// Another request, or the thread of the log, has taken the record. It decides the outcome of the record later.
+    /// Another request, or the thread of the log, has taken the record, and decides its outcome later.
     GivenUp,
     /// The outcome of the record was decided just before. The value is true if the request may be answered.
     Ended(bool),
@@ -41,8 +41,8 @@ impl Batch {
         Ticket { batch: Arc::clone(self), outcome }
     }
 
-    /// Takes all records. The caller has the writer. It must decide the outcome of each record, or [put the record
-    /// back](Self::put_back).
+    /// Takes all records. The caller must hold the lock of the writer. It must decide the outcome of each record, or [put the
+    /// record back](Self::put_back).
     pub(super) fn take(&self) -> Vec<Pending> {
         std::mem::take(&mut *self.0.lock())
     }

@@ -70,7 +70,7 @@ impl AuditHead {
         Self { number, hash }
     }
 
-    /// Returns the hash of the next record, if it has this content.
+    /// Returns the hash that the next record has if its content is `content`.
     fn hash_after(&self, content: &[u8]) -> Hash {
         digits(&Sha256::new().chain_update(self.hash).chain_update(content).finalize())
     }

@@ -48,7 +48,7 @@ fn numbered(path: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     for entry in fs::read_dir(folder_of(path))? {
         let name = entry?.file_name();
         let number = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
-        // A longer number has no zeros in front.
+        // A number of more than twelve digits has no leading zeros.
         let is_number = |digits: &&[u8]| {
             let is_long = digits.len() > NUMBER_DIGITS && !digits.starts_with(b"0");
             (is_long || digits.len() == NUMBER_DIGITS) && digits.iter().all(u8::is_ascii_digit)
@@ -113,7 +113,7 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns the error of a lock that was not obtained.
+/// Converts the result of an attempt to lock a file. If the file system has no locks, the file counts as locked.
 fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
     match result {
         Ok(()) => Ok(()),
@@ -130,7 +130,8 @@ fn locked(result: Result<(), fs::TryLockError>) -> io::Result<()> {
 /// Succeeds in two cases:
 ///
 /// - The file does not exist, and can be created.
-/// - The file is empty or an audit log, and can be opened for writing. No rotated file beside it has later records.
+/// - The file is empty or an audit log, and can be opened for writing. If the file has records, no rotated file beside it has later
+///   ones.
 ///
 /// ```
 /// use casefilter::service::check_audit_file;
@@ -170,7 +171,7 @@ pub fn check_audit_file(path: &Path) -> io::Result<()> {
         Some(head) => check_newest(head, newest_rotated(path)?.map(|(last, _)| last))?,
         None => {}
     }
-    // Two checks at the same time do not disturb each other.
+    // The lock is shared, so two checks at the same time do not disturb each other.
     locked(file.try_lock_shared())
 }
 
@@ -363,7 +364,7 @@ impl Tail {
                 torn.add(&text);
                 return Ok(Self { head: None, torn, is_begun: is_beginning(&text), lacks_end: false });
             }
-            // Another program's file may be huge.
+            // The file may belong to another program and be huge, so the search for a record ends here.
             if size >= MOST_TAIL_BYTES {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an audit log"));
             }

@@ -46,13 +46,13 @@ fn write(state: &State, entries: &mut Vec<Entry>) {
     let left: Vec<Entry> = entries.extract_if(.., |entry| !entry.outcome.is_waiting()).collect();
     left.iter().for_each(|entry| state.settle(&entry.outcome, false));
     let count = state.with_writer(|writer| {
-        // After a failure, `look` opens the file first.
+        // After a failure, no record is written until `look` has opened the file again.
         match state.is_ended() || state.is_failing() || state.slot.has_failed() {
             true => 0,
             false => state.append_all(writer, entries.iter().map(|entry| &*entry.members)),
         }
     });
-    // The requests are woken together, so that fewer threads have to be woken.
+    // All requests are woken directly one after the other, so that the runtime has to wake fewer threads.
     for (number, entry) in entries.drain(..).enumerate() {
         state.settle(&entry.outcome, number < count);
     }
@@ -87,7 +87,8 @@ fn resume(state: &State, writer: &mut Writer) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a record about the end, syncs the file, and returns the last record. No record follows, even if this fails.
+/// Writes a record about the end of the log, syncs the file, and returns the number and the hash of the last record. No record
+/// follows, even if this fails.
 fn end(state: &State, writer: &mut Writer) -> io::Result<AuditHead> {
     state.set_ended();
     writer.check_place()?;

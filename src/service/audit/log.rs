@@ -103,7 +103,7 @@ impl AuditLog {
         self.state.head()
     }
 
-    /// Writes a record about the end, syncs the file, and returns the last record.
+    /// Writes a record about the end of the log, syncs the file, and returns the number and the hash of the last record.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.

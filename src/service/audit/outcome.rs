@@ -23,7 +23,8 @@ impl Outcome {
         self.change(if may_be_answered { ANSWERED } else { REFUSED })
     }
 
-    /// Ends the wait of the request from the side of the request: [`GIVEN_UP`] or [`DROPPED`]. Returns the previous outcome.
+    /// Ends the waiting because the request has given up or was dropped. `reason` is [`GIVEN_UP`] or [`DROPPED`]. Returns the
+    /// previous outcome.
     pub(super) fn leave(&self, reason: u8) -> u8 {
         self.change(reason)
     }
@@ -38,7 +39,8 @@ impl Outcome {
         self.0.load(Ordering::Acquire) == WAITING
     }
 
-    /// Returns whether the request may be answered. Returns `None` if the thread that writes the record has not decided it.
+    /// Returns whether the request may be answered. Returns `None` if this is not decided yet, or if the request has stopped
+    /// waiting by itself.
     pub(super) fn may_be_answered(&self) -> Option<bool> {
         match self.0.load(Ordering::Acquire) {
             ANSWERED => Some(true),

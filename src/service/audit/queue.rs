@@ -27,7 +27,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) entries: Vec<Entry>,
-    /// If the log must end: the sender for the last record of the log, or for an error.
+    /// The sender for the last record of the log, or for an error. `None` unless the log must end.
     pub(super) end: Option<SyncSender<io::Result<AuditHead>>>,
     /// True if the thread must end.
     pub(super) is_over: bool,
@@ -98,7 +98,7 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    /// Asks the thread of the log to end.
+    /// Asks the thread of the log to exit.
     pub(super) fn finish(&self) {
         self.waiting.lock().is_over = true;
         self.filled.notify_one();

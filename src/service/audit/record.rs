@@ -260,7 +260,7 @@ impl Answered<'_> {
             if note.len() <= MOST_NOTE_BYTES {
                 out.push_str(&note);
             } else {
-                // Verification reads lines up to a limit.
+                // Verification reads only lines up to a limit. So a longer note is replaced by its length and its hash.
                 number(&mut out, "omittedBytes", note.len() as u64);
                 string(&mut out, "omittedHash", text(&digits(&Sha256::digest(note.as_bytes()))));
             }

@@ -21,7 +21,7 @@ use super::writer::Writer;
 /// records.
 pub(super) const SLOW_SYNC: Duration = Duration::from_millis(250);
 
-/// The maximum time that a request blocks its thread to get the writer, which another request may have.
+/// The maximum time for which a request blocks its thread while it waits for the lock of the writer.
 const MOST_WAIT: Duration = Duration::from_micros(200);
 
 /// The time between two checks of a record that another request is writing.
@@ -33,10 +33,10 @@ pub(super) struct State {
     pub(super) options: AuditOptions,
     pub(super) queue: Queue,
     pub(super) slot: Arc<SyncSlot>,
-    /// Records that a request is about to write. Locked after `writer`.
+    /// Records that wait until a request writes them. Code that needs both locks takes the lock of `writer` first.
     pub(super) batch: Arc<Batch>,
     writer: Mutex<Writer>,
-    /// True while the thread of the log has the writer, for work that may take long.
+    /// True while the thread of the log holds the lock of `writer`, or waits for it. Its work may take long.
     is_busy: AtomicBool,
     /// True once the log has ended: no request is recorded any more. It is set while `writer` is locked.
     is_ended: AtomicBool,
@@ -147,8 +147,8 @@ impl State {
         }
     }
 
-    /// Ends the waiting of a request with `give_up`. Counts the request in `given_up` until [`settle`](Self::settle) decides the
-    /// outcome of its record.
+    /// Calls `give_up`, which ends the waiting of a request. Counts the request in `given_up` until [`settle`](Self::settle)
+    /// decides the outcome of its record.
     fn giving_up(&self, give_up: impl FnOnce() -> Left) -> Left {
         // The request is counted first, because `settle` may be called for its record at any time.
         self.given_up.fetch_add(1, Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl State {
         }
     }
 
-    /// Writes the records of all requests that wait, if this takes only a moment.
+    /// Writes the records in the batch. Leaves them there if the thread of the log must write them.
     fn write_batch(&self) {
         if self.is_busy.load(Ordering::Acquire) || self.slot.is_late(SLOW_SYNC) {
             return;
@@ -189,7 +189,7 @@ impl State {
             return;
         }
         let count = self.append_all(&mut writer, records.iter().map(|own| &*own.members));
-        // The writer is still locked, so a record about the requests without a record comes afterwards.
+        // The writer is still locked. So requests without a record are counted before the thread of the log writes their number.
         for (number, own) in records.iter().enumerate() {
             self.settle(&own.outcome, number < count);
         }
@@ -230,12 +230,12 @@ impl State {
         *self.head.lock()
     }
 
-    /// Returns the numbers of written and of missing records since the log was opened.
+    /// Returns two counts since the log was opened: the written records, and the requests that were answered without a record.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.records.load(Ordering::Relaxed), self.unrecorded.load(Ordering::Relaxed))
     }
 
-    /// Ends the log: no request is recorded any more. The caller has the writer.
+    /// Ends the log: no request is recorded any more. The caller must hold the lock of the writer.
     pub(super) fn set_ended(&self) {
         self.is_ended.store(true, Ordering::Relaxed);
     }
@@ -299,7 +299,7 @@ impl State {
         self.unrecorded.load(Ordering::Relaxed).saturating_sub(before)
     }
 
-    /// Notes that the log mentions this number of requests without a record.
+    /// Notes that a record of the log now mentions `unrecorded` further requests that have no record.
     pub(super) fn note_mentioned(&self, unrecorded: u64) {
         self.unrecorded_before.fetch_add(unrecorded, Ordering::Relaxed);
     }

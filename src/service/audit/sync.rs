@@ -105,7 +105,7 @@ impl SyncSlot {
         begun > 0 && self.now_ms().saturating_sub(begun) > u64::try_from(most.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the time since the start, in milliseconds. It is never 0.
+    /// Returns the time since `start`, in milliseconds. It is never 0.
     fn now_ms(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
@@ -113,12 +113,12 @@ impl SyncSlot {
     /// Ends the thread that syncs. Does not wait longer than `most` for a disk that does not answer.
     pub(super) fn end(&self, most: Duration) {
         self.is_over.store(true, Ordering::Release);
-        // With the lock, the thread is not between its check of `is_over` and its wait.
+        // While this function holds the lock, the thread that syncs is not between its check of `is_over` and its wait.
         let _slot = self.file.try_lock_for(most);
         self.ended.notify_all();
     }
 
-    /// Called before each access to the disk. Tests make it wait here.
+    /// Called before each access to the disk. Tests can make this call wait.
     pub(super) fn before_access(&self) {
         #[cfg(test)]
         self.gate.pass(Hanging::All);
@@ -153,7 +153,7 @@ impl SyncSlot {
         };
         #[cfg(test)]
         self.gate.pass(Hanging::Syncs);
-        // Records are appended meanwhile.
+        // Requests can append records during this call.
         file.sync_data().map_err(|error| self.fail(&error))
     }
 }

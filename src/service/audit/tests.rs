@@ -114,7 +114,7 @@ fn the_chain_goes_on_after_restarts_and_rotations() {
             let number = last.split(['{', ':', ',']).nth(2).unwrap();
             assert!(path.to_str().unwrap().ends_with(&format!(".{number:0>12}")), "{path:?}");
         }
-        // Each head that was noted is still there.
+        // The log still contains each head that `run` returned.
         for head in heads {
             assert!(verify(&world.path(), Some(head)).is_ok());
         }
@@ -180,7 +180,7 @@ fn each_changed_left_out_or_added_record_is_named() {
                 change(&mut lines);
                 world.write(&lines);
             };
-            // A changed character, also in the number or in the hash.
+            // Each of these places gets another character. Some places are in the number or in the hash.
             let length = whole[at].1.len();
             for place in [2, 6, 20, length / 2, length - 70, length - 10, length - 1] {
                 changed(&|lines| {
@@ -189,7 +189,7 @@ fn each_changed_left_out_or_added_record_is_named() {
                     lines[at].1 = String::from_utf8(bytes).unwrap();
                 });
                 let (kind, named) = world.fault();
-                // A changed number may look like a gap. The record is named all the same.
+                // A changed number may be reported as a missing record. The fault still has the number of the changed record.
                 assert_eq!(named, number, "{kind:?} {place}");
             }
             changed(&|lines| lines[at].1 = "garbage".to_owned());
@@ -214,7 +214,7 @@ fn each_changed_left_out_or_added_record_is_named() {
                 });
                 let expected = match whole[at].0 == whole[at + 1].0 {
                     true => (AuditErrorKind::PutIn, number + 1),
-                    // In the first file, a record is missing.
+                    // The first of the two files now ends with the later record, so the earlier record seems to be missing.
                     false => (AuditErrorKind::LeftOut, number),
                 };
                 assert_eq!(world.fault(), expected);
@@ -336,7 +336,7 @@ fn records_that_were_cut_off_are_named_if_the_last_one_was_noted() {
         let error = verify(&world.path(), Some(head)).unwrap_err();
         assert_eq!((error.kind(), error.number()), (AuditErrorKind::CutOff, left as u64 + 1));
     }
-    // A log that was rewritten as a whole has no fault in itself.
+    // Without an earlier head, verification finds no fault in a log that was rewritten as a whole.
     fs::remove_file(world.path()).unwrap();
     world.run(7, u64::MAX);
     assert!(world.verify().is_ok());
@@ -359,7 +359,7 @@ fn a_part_of_a_record_after_a_crash_at_any_byte_is_accepted() {
         // If only the line end was missing, the record is complete.
         let torn = u64::from(end + 1 < text.len());
         assert_eq!((report.head, report.torn, report.is_closed), (head, torn, true), "{end}");
-        // The torn bytes cannot be changed afterwards.
+        // A later change of the torn bytes is detected.
         let mut changed = fs::read(world.path()).unwrap();
         changed[last] ^= 1;
         fs::write(world.path(), &changed).unwrap();
@@ -382,7 +382,7 @@ fn a_crash_while_a_part_of_a_record_is_handled_is_accepted() {
         let report = world.verify().unwrap();
         assert_eq!((report.head, report.torn), (head, 1), "{end}");
     }
-    // Also a crash in the first record of all.
+    // A crash while the very first record is written is accepted, too.
     let first = handled.iter().position(|byte| *byte == b'\n').unwrap();
     for end in 0..first {
         let world = World::new();
@@ -432,13 +432,13 @@ fn a_removed_file_is_noticed_without_records_and_at_the_end() {
     let log = world.open(u64::MAX);
     assert!(record(&log, b"\"status\":200"));
     fs::remove_file(world.path()).unwrap();
-    // At once, before the thread that syncs looks.
+    // The removal is noticed even before the thread that syncs checks the path.
     assert!(log.end().is_err());
     drop(log);
     let world = World::new();
     let log = world.open(u64::MAX);
     assert!(record(&log, b"\"status\":200"));
-    // All records are synced.
+    // This is long enough for a sync of all records.
     std::thread::sleep(std::time::Duration::from_millis(1200));
     fs::remove_file(world.path()).unwrap();
     let start = std::time::Instant::now();
@@ -497,7 +497,7 @@ fn after_a_failed_sync_nothing_is_written_until_a_restart() {
     let text = fs::read(world.path()).unwrap();
     // Longer than the time between two attempts to write again.
     std::thread::sleep(std::time::Duration::from_millis(1200));
-    // A request does not wait for the writer meanwhile.
+    // All accesses to the disk hang now. The request is refused without waiting for the writer.
     log.state().slot.gate.set(sync::Hanging::All);
     assert!(log.refuses() && !record(&log, b"\"status\":200"));
     log.state().slot.gate.set(sync::Hanging::Nothing);

@@ -180,8 +180,8 @@ impl Check {
         // bytes.
         let mut torn = Torn::new();
         let mut fault: Option<AuditError> = None;
-        // The number of the first of these lines, if it has the form of a record. In that case, the bytes are not a torn part of a
-        // record.
+        // The record number in the first line of `torn`, if that line has the form of a record. Then the bytes are not a torn part
+        // of a record.
         let mut odd_number: Option<u64> = None;
         for number in 1_u64.. {
             line.clear();
@@ -215,7 +215,7 @@ impl Check {
                         let number = record.number;
                         return Err(AuditError { kind: AuditErrorKind::Changed, number, ..first });
                     }
-                    // Without the lines before this record, nothing is wrong.
+                    // This record follows the last accepted one, so the lines between them were put in.
                     Some(first) => {
                         let number = odd_number.unwrap_or(record.number);
                         return Err(AuditError { kind: AuditErrorKind::PutIn, number, ..first });

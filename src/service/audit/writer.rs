@@ -10,7 +10,7 @@ use super::event::Event;
 use super::files::{Folder, Tail, check_newest, is_at, newest_rotated, open_file, reserve, rotated_path};
 use super::sync::{SyncSlot, removed};
 
-/// The end of a log, to which the next record is written.
+/// A writer that appends records at the end of a log.
 pub(super) struct Writer {
     path: PathBuf,
     rotate_bytes: u64,
@@ -19,13 +19,14 @@ pub(super) struct Writer {
     head: AuditHead,
     /// The file, for the thread that syncs it.
     slot: Arc<SyncSlot>,
-    /// The size of the records that could not be written, in bytes. Before the log goes on, the disk must have room for them.
+    /// The size of the records that could not be written, in bytes. The file is opened again only if the disk has room for these
+    /// records.
     failed_bytes: u64,
     /// Lines that have not been written yet. Empty between two calls.
     pending: Vec<u8>,
-    /// For each of these lines, its end in `pending`, and its record.
+    /// For each line in `pending`: the position of its end, and the number and the hash of its record.
     ends: Vec<(usize, AuditHead)>,
-    /// The last of these lines. It is kept to reuse its memory.
+    /// The line that was added last to `pending`. It is kept to reuse its memory.
     line: Vec<u8>,
 }
 

@@ -35,7 +35,7 @@ impl RequestBytes {
         let own = self.own.load(Ordering::Relaxed);
         let added = self.of_token.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| {
             let after = before.saturating_add(bytes);
-            // A request adds and removes its bytes one after the other, so `own` is a part of `before`.
+            // The calls for one request never overlap, so `own` is a part of `before`.
             let is_alone = before <= own;
             (self.most == 0 || is_alone || after <= self.most).then_some(after)
         });

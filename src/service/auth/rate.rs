@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(taken(5_000), 10);
         // A clock that goes back does no harm.
         assert!(!rate.take(at(0), 10));
-        // Zero is no limit.
+        // Zero means no limit.
         assert!((0..1_000).all(|_| rate.take(at(5_000), 0)));
         let one = Rate::default();
         assert_eq!(

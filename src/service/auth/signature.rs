@@ -110,7 +110,8 @@ impl<'t> SignatureCheck<'t> {
         }
     }
 
-    /// Returns two flags: if the signature was made with the present secret, and if it was made with the previous secret.
+    /// Returns two flags. The first is true if the signature was made with the present secret, the second if it was made with the
+    /// previous secret.
     fn verify_macs(self) -> (bool, bool) {
         let signature = self.signature.unwrap_or_default();
         let is_present = self.mac.verify_slice(&signature).is_ok();
@@ -136,7 +137,7 @@ impl<'t> SignatureCheck<'t> {
     }
 }
 
-/// The cause of a 401 error. The log has it, and clients do not see it.
+/// The cause of a 401 error. It is logged, but not sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     NoToken,

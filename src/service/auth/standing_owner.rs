@@ -23,7 +23,8 @@ const OF_TOKEN: &str = "casefilter standing token 1\n";
 const OF_SCOPE: &str = "casefilter standing scope 1\n";
 
 impl StandingOwner {
-    /// Creates the owner for a token. `bound` is the filter that restricts its cases, and `narrow` has the fields that it may see.
+    /// Creates the owner for a token. `bound` is the filter that restricts the cases of the token, and `narrow` has the fields that
+    /// the token may see.
     pub(super) fn new(token: &str, bound: Option<&Filter>, narrow: Option<&Catalog>) -> Self {
         let mut text = digits(Sha256::new_with_prefix(OF_TOKEN).chain_update(token));
         text.push(':');

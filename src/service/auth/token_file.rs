@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let time = DateTime::parse_from_rfc3339(&text);
-        // The text may be a secret in a wrong place.
+        // The error does not contain the text, because the text may be a secret in a wrong place.
         let time = time.map_err(|_| D::Error::custom("expected a time such as `2027-01-31T00:00:00Z`"));
         time.map(|time| Self(time.to_utc()))
     }
@@ -406,7 +406,7 @@ impl TokenFile {
         Some(self.tokens.remove(number))
     }
 
-    /// Returns the index of the only token with this name.
+    /// Returns the index of the token with this name. Returns `None` if no token has the name, or if several tokens have it.
     fn number_of(&self, name: &str) -> Option<usize> {
         let mut found = self.names().enumerate().filter(|(_, own)| own == name).map(|(number, _)| number);
         let number = found.next()?;

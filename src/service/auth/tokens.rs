@@ -154,7 +154,7 @@ impl AppToken {
         previous.filter(|_| is_previous).unwrap_or(own)
     }
 
-    /// Returns true if the secret with this mark is valid: the present one, or the previous one until its end.
+    /// Returns true if the secret with this mark is valid: the present secret, or the previous one if it has not ended yet.
     pub(in crate::service) fn accepts(&self, secret: SecretMark, now_s: i64) -> bool {
         let (own, previous) = self.marks;
         own == secret || previous == Some(secret) && self.previous(now_s).is_some()
@@ -282,7 +282,7 @@ impl Tokens {
 
     /// For each token that is also in `before`, keeps its state: used signatures, last use, rate, bytes in flight, and permits for
     /// events and earlier moments. Keeps the compiled filters of a token if its restrictions (`fields`, `filter` and `clients`) are
-    /// the same. Keeps the permits of running requests, unless only one of `self` and `before` has several tokens.
+    /// the same. Keeps the permits of running requests if both `self` and `before` have several tokens, or if neither has.
     ///
     /// Tokens without restrictions share one filter cache. If `before` has such tokens, their cache is kept. `self` and `before`
     /// must have been checked with the same catalogue and limits.
@@ -338,8 +338,8 @@ impl Tokens {
         self.by_token.get(self.by_owner.get(owner)?)
     }
 
-    /// Returns the key for a second check of each signature, and true if it belongs to a secret. Returns `None` if no token has a
-    /// previous secret that is valid.
+    /// Returns the key for a second check of each signature, and true if the key belongs to a secret. Returns `None` if no token
+    /// has a previous secret that is valid.
     ///
     /// While any token has two secrets, each request is checked with two keys. So the time does not show which token has two
     /// secrets. The key that belongs to no secret is public. So the caller must reject a signature that matches it.
@@ -490,7 +490,7 @@ fn checked_clients(mut clients: Vec<String>) -> Result<Vec<String>, String> {
 
 /// Returns the filter that selects the cases of clients.
 fn cases_of(clients: &[String], catalog: &Catalog) -> Result<Filter, String> {
-    // A case with several clients would be shown to each of them.
+    // The field must have a single value. Otherwise, a case with several clients would be visible to each of them.
     let is_client = |field: &Field| field.field_type() == FieldType::String && !field.is_many();
     let field = catalog.find(CLIENT).and_then(|id| catalog.get(id)).filter(|field| is_client(field));
     if field.is_none() {

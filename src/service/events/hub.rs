@@ -39,7 +39,7 @@ pub(in crate::service) struct EventHub {
 struct Seen {
     /// The number of the last event that was seen.
     last: u64,
-    /// The thread possibly has not seen all events up to this number. Events that it has not seen happened before the start, were
+    /// The thread may have missed some of the events up to this number. Events that it has not seen happened before the start, were
     /// removed before they were read, or could not be read.
     unknown: u64,
     /// The number of the last event of each token. The key is the part of a filter's owner that identifies the token, with its `:`.
@@ -287,7 +287,7 @@ mod tests {
         signal.mark_unchanged();
         hub.leave_to_readers(12);
         assert!(!signal.has_changed().unwrap());
-        // The thread goes on where it was.
+        // The thread continues after the last event that it has seen.
         assert_eq!(hub.last_seen(), 7);
         hub.note(&[event(8, "\0a:1\0n"), event(13, "\0b:1\0n")]);
         assert_eq!((hub.look("a:", 12), hub.look("b:", 12)), (Look::Nothing { last: 13 }, Look::Read));

@@ -26,7 +26,7 @@ const CHECK: Duration = Duration::from_millis(500);
 pub(in crate::service) enum Waited {
     /// There may be events of the token.
     Events,
-    /// The time is over.
+    /// The request has waited until its time limit.
     Time { last: u64 },
     /// The token is not in force any more or has other restrictions, its secret is not valid any more, or the service drains.
     Ended { last: u64 },

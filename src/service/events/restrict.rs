@@ -127,8 +127,8 @@ fn restrict(shared: &ServiceState, token: &AppToken) -> Result<bool, Failure> {
         return Ok(true);
     }
     let count = outdated.len();
-    // Each filter contains the restrictions of the token, which may be long. So the memory is possibly too small for all filters at
-    // once.
+    // Each filter contains the restrictions of the token, which may be long. So there may not be enough memory to replace all
+    // filters at once.
     while !outdated.is_empty() {
         let part = outdated.split_off(outdated.len().saturating_sub(EXCHANGED_AT_ONCE));
         let (removed, inserted): (Vec<_>, Vec<_>) = part.into_iter().unzip();
@@ -188,7 +188,8 @@ mod tests {
             let case = serde_json::json!({"id": id, "clientId": client}).to_string();
             shared.store.upsert(case.as_bytes(), Durability::Synced).unwrap();
         };
-        // A case of the client `b` gives no event, because the filter is the old one. No number to begin after is returned now.
+        // A case of the client `b` creates no event, because the old filter selects only cases of `a`. For now, requests for events
+        // or for the last event number get 503.
         write("1", "b");
         assert_eq!(shared.store.last_event(), 0);
         assert_eq!(status(0), Err(503));
@@ -206,7 +207,7 @@ mod tests {
             runtime.block_on(shared.restrict(Arc::clone(&token), checks_bodies)).unwrap();
         }
         assert!(shared.writes_fail() && shared.store.last_event() == 2);
-        // A filter that is stored under the present restrictions, but is not the one to which its body compiles.
+        // This filter is stored under the present restrictions, but its body compiles to another filter.
         let none = StandingFilter::owned(token.owner.as_str(), "n", &Filter::none(shared.store.catalog()));
         let new = NewOwnedFilter { filter: none, body: body.to_owned() };
         shared.store.exchange_owned(Exchange { removed: &[], inserted: vec![new], changed: None }).unwrap();

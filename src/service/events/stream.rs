@@ -41,7 +41,7 @@ const RETRY_MS: u64 = 1_000;
 pub(in crate::service) struct NewStream {
     pub(in crate::service) shared: Arc<ServiceState>,
     pub(in crate::service) signer: Signer,
-    /// The name of the operation, and the correlation id of the request.
+    /// The name of the operation.
     pub(in crate::service) operation: &'static str,
     pub(in crate::service) id: CorrelationId,
     /// The number of the event after which the stream begins.
@@ -50,7 +50,7 @@ pub(in crate::service) struct NewStream {
     pub(in crate::service) client: ClientWatch,
 }
 
-/// The sender of a stream: makes its pieces, one after the other.
+/// The state of a stream that is being sent. It makes the pieces of the stream, one after the other.
 struct Teller {
     stream: NewStream,
     signal: watch::Receiver<u64>,

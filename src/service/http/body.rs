@@ -130,7 +130,8 @@ async fn collect(
 ) -> Result<Received, Failure> {
     let Keeping { is_kept, allowance, mut spooled } = keeping;
     let mut size: usize = 0;
-    // The bytes that are in memory, or would be in memory, and not in the file. The buffer is empty if the body is not kept.
+    // The bytes that are not in the file: they are in memory, or would be in memory if the body were kept. The buffer is empty if
+    // the body is not kept.
     let (mut pending, mut pending_bytes) = (Pending::default(), 0_usize);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {

@@ -30,10 +30,13 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// The time between two checks of the input, for a request that waits for events.
 const WAITING_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The values of the state of a client.
+/// The state of a client that is not watched.
 const NOT_WATCHED: u8 = 0;
+/// The client can send and receive.
 const CONNECTED: u8 = 1;
+/// The client sends no more, but may still receive.
 const INPUT_ENDED: u8 = 2;
+/// The connection has failed.
 const FAILED: u8 = 3;
 
 /// The state of the client of one connection. The stream and the current request share it. In the default value, `state` is `None`:
@@ -105,7 +108,7 @@ impl WatchedStream {
         match self.stream.poll_peek(context, &mut ReadBuf::new(&mut byte)) {
             Poll::Ready(Ok(0)) => state.store(INPUT_ENDED, Ordering::Relaxed),
             Poll::Ready(Err(_)) => state.store(FAILED, Ordering::Relaxed),
-            // The input contains bytes that have not been read yet: the next request.
+            // The client is still connected. If the input contains bytes, they belong to the next request.
             Poll::Ready(Ok(_)) | Poll::Pending => {}
         }
     }

@@ -34,8 +34,8 @@ const INLINE_BYTES: usize = 16 << 10;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The maximum number of bodies that are compressed piece by piece at the same time. It bounds the memory: an encoder takes at most
-/// about 1 MiB. A token gets at most half of them, and so does a peer without a token. Further bodies are not compressed. If the
-/// client accepts only compressed responses, it gets 503.
+/// about 1 MiB. A token may use at most half of the encoders, and so may a peer without a token. Further bodies are not compressed.
+/// If the client accepts only compressed responses, it gets 503.
 const MOST_ENCODERS: usize = 64;
 
 /// The compression level of gzip. It is low, so that compression delays responses little.
@@ -132,7 +132,8 @@ impl Compressor {
                 }
             },
             Some(place) => {
-                // All pieces have one deadline, as the body has without compression.
+                // All pieces share one deadline, as without compression. A body that is already sent in chunks has begun its own
+                // deadline.
                 let deadline = deadline.filter(|deadline| !deadline.is_begun());
                 if let Some(deadline) = &deadline {
                     deadline.begin();
@@ -302,7 +303,7 @@ impl hyper::body::Body for Compressed {
                     own.state = State::Working(Box::pin(work(Arc::clone(&own.threads), encoder, piece)));
                 }
                 State::Ready(encoder) => {
-                    // If this is pending, the state is restored. If it fails, the body has ended.
+                    // If the result is pending, the state is restored. If it is an error, the state stays `Ended`.
                     let frame = Pin::new(&mut own.body).poll_frame(context);
                     let frame = match frame {
                         Poll::Pending => {

@@ -30,7 +30,7 @@ impl CorrelationIds {
 
     pub(in crate::service) fn next(&self) -> CorrelationId {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        // The key and the counter are 40 bytes together, one block of SHA-256. So a hash takes about 100 ns.
+        // The key and the counter have 40 bytes together, which fit into one block of SHA-256. So a hash takes about 100 ns.
         let hash = Sha256::new_with_prefix(self.key).chain_update(number.to_be_bytes()).finalize();
         let mut digits = [0; 32];
         // `zip` ends after the first 16 of the 32 bytes of the hash.

@@ -43,8 +43,9 @@ const HEAD_BYTES: u32 = 64 << 10;
 /// The maximum number of headers of a request, as for HTTP/1.1.
 const MOST_HEADERS: usize = 100;
 
-/// The maximum number of bytes of request bodies that have arrived but have not been read yet: of a stream, and of a connection.
+/// The maximum number of bytes of request bodies that have arrived on a stream but have not been read yet.
 const STREAM_WINDOW: u32 = 64 << 10;
+/// The maximum of these bytes for a whole connection.
 const CONNECTION_WINDOW: u32 = 128 << 10;
 
 /// The number of unsent bytes of a response at which `h2` takes no further piece, until earlier ones have been sent.
@@ -130,7 +131,7 @@ impl Http2 {
                     tracing::debug!(error, "a connection ended early");
                     return;
                 }
-                // The end of a response may still wait in the stream, which has a time limit for it.
+                // The last bytes of a response may still wait in the stream. The stream has a time limit for them.
                 Due::Idle if is_closing && transport.is_waiting() => {
                     tokio::select! {
                         biased;

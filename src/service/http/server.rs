@@ -55,8 +55,7 @@ const FINAL_ACCEPT: Duration = Duration::from_millis(5);
 /// The time for which connections without a request stay open on shutdown. A request may have arrived that has not been read yet.
 const IDLE_GRACE: Duration = Duration::from_millis(250);
 
-/// The time for which a shutdown waits for the audit records of writes. These writes were still running at the end of the grace
-/// period.
+/// The time for which a shutdown waits for the audit records of writes that were still running at the end of the grace period.
 const RECORD_GRACE: Duration = Duration::from_millis(250);
 
 impl Service {
@@ -134,8 +133,8 @@ impl Service {
         Self { metrics: Some(listener), ..self }
     }
 
-    /// Lets operators use this socket while the service runs: to import, search, count and delete cases, and to create share
-    /// tokens. They can also copy and compact the database.
+    /// Lets operators administer the service through this socket while it runs. See [operators](crate::service#operators) for the
+    /// requests.
     #[cfg(unix)]
     #[must_use]
     pub fn with_admin(self, socket: AdminSocket) -> Self {

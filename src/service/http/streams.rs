@@ -45,7 +45,7 @@ pub(super) enum Due {
     Late,
     /// There has been no request for the given time.
     Idle,
-    /// Nothing before this time.
+    /// No action is due before this time.
     At(Instant),
 }
 
@@ -55,7 +55,7 @@ pub(super) enum RequestPlace {
     OfConnection,
     /// A place of its own.
     Own { _place: Place, _counted: Counted },
-    /// None: the request is rejected.
+    /// The request has no place, and is rejected.
     Missing,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum RequestPlace {
 pub(in crate::service) struct OpenRequest {
     streams: Arc<Streams>,
     place: RequestPlace,
-    /// True if the connection stays open for this request.
+    /// True if the request is counted in `requests`. The connection then stays open for it.
     is_counted: bool,
 }
 
@@ -118,7 +118,7 @@ impl Streams {
         match (late, idle) {
             (Some(late), _) if late <= now => Due::Late,
             (_, Some(idle)) if idle <= now => Due::Idle,
-            // If there is no such time, the next check is after the timeout.
+            // If neither time is set, the next check is after the timeout.
             (late, idle) => {
                 let next = late.into_iter().chain(idle).min();
                 Due::At(next.or_else(|| now.checked_add(timeout)).unwrap_or(now))

@@ -104,7 +104,7 @@ pub(in crate::service) fn text(shared: &ServiceState) -> String {
         "gauge",
         "Unix time of the last request with a valid signature, by the name of the token.",
     );
-    // Several tokens may have one name.
+    // Several tokens may have the same name.
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
     for token in tokens.iter() {
         if let Some(seconds) = token.last_use_s() {

@@ -1,4 +1,5 @@
-//! The query parameter `asOf` of searches and counts, which the interface document does not have: cases as of an earlier moment.
+//! The query parameter `asOf` of searches and counts. With it, they read the cases as they were at an earlier moment. The interface
+//! document does not have this parameter.
 //!
 //! It needs a permission of its own, because earlier cases may have been deleted since then, or may not be visible to the token any
 //! more. The filter of the token applies to the cases as they were.
@@ -24,7 +25,7 @@ pub(super) const AS_OF: &str = "asOf";
 /// The maximum number of replaced or deleted documents that a search as of an earlier moment reads. Their columns take memory while
 /// the search runs.
 const MOST_OLD_DOCUMENTS: usize = 1_000_000;
-/// The maximum length of the texts of these documents, in bytes.
+/// The maximum total length of the texts of these documents, in bytes.
 const MOST_OLD_BYTES: usize = 1 << 30;
 
 /// Returns the limit for the documents that a search as of a moment reads.

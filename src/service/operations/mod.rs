@@ -2,8 +2,8 @@
 //!
 //! To add an endpoint, add a new file here, a `mod` line in this file, and a line in `table`. Also add the operation to
 //! `../openapi.json`, and a row to the tables in `service/mod.rs` and `docs/guide/service.md`. Raise the length of `ENDPOINTS`, and
-//! the number of operations in `tests/service/answers.rs`. Tests require of each operation in `../openapi.json`: all status codes,
-//! an example, and the sentence `Permission: …`.
+//! the number of operations in `tests/service/answers.rs`. Tests check that each operation in `../openapi.json` has all status
+//! codes, an example, and the sentence `Permission: …`.
 //!
 //! Test the endpoint in `tests/service/answers.rs`. Add its path as a constant or a function to `tests/service/server.rs`, from
 //! which the tests take all paths. A path can have one id, `{applicantId}` or `{name}`. For an id with another name, also change

@@ -116,7 +116,7 @@ fn search_now(
         CaseSource::Store => {
             page.begin(&shared.store, moment.as_ref()).and_then(|(found, examined)| {
                 shared.metrics.count_rows(examined);
-                // The old documents leave memory, and the turn ends, before the page is sent.
+                // The whole page is read now. So the old documents are freed, and the turn ends, before the page is sent.
                 if moment.is_some() { page.finish(&shared.store, found, reservation) } else { Ok(found) }
             })
         }

@@ -85,7 +85,7 @@ impl Syntax for ClickHouse {
             Datum::Decimal(decimal) => {
                 out.push_str(&format!("'{decimal}'::Decimal(19, {})", decimal.scale()));
             }
-            // ClickHouse reads the text of the array as an array of decimals, in which it accepts no quotes.
+            // ClickHouse parses the text of the array as an array of decimals, and rejects quotes around them.
             Datum::Decimals(decimals) => {
                 out.push('[');
                 separated(decimals.iter(), ", ", out, |decimal, out| out.push_str(&decimal.to_string()));
@@ -109,7 +109,8 @@ impl Syntax for ClickHouse {
     fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
         let kind = datum.kind().map_or(Cow::Borrowed("String"), type_name);
         if let Datum::Decimals(_) = datum {
-            // Clients quote the strings of a list, and ClickHouse refuses quoted decimals in a parameter.
+            // Clients quote the members of this list, and ClickHouse rejects quoted decimals in a parameter. So the parameter is a
+            // list of strings, which is then cast.
             out.push_str(&format!("{{p{number}:Array(String)}}::Array({kind})"));
         } else if datum.is_list() {
             out.push_str(&format!("{{p{number}:Array({kind})}}"));

@@ -33,7 +33,7 @@ fn cast(datum: &Datum<'_>) -> Cow<'static, str> {
         (Datum::Integer(_), _) => "::bigint",
         (Datum::Integers(_), _) => "::bigint[]",
         (Datum::Boolean(_), _) => "::boolean",
-        // The driver passes the parameter as text, so that the number stays exact in every driver.
+        // The parameter is passed as text and then cast, so that the number stays exact with every driver.
         (Datum::Decimal(_) | Datum::Decimals(_), is_list) => {
             let kind = datum.kind().map(type_name).unwrap_or_default();
             let list = if is_list { "[]" } else { "" };

@@ -133,7 +133,8 @@ impl Syntax for Spark {
         (format!("array_compact(zip_with({numbers}, {values}, (_n, _x) -> IF("), ", _n, NULL)))".to_owned())
     }
 
-    /// Compares each element with all values, because Spark has no function that counts the members of a list.
+    /// Compares each element number with the element number of every value. Spark has no function that counts how often each member
+    /// of a list occurs.
     fn elements_with_every(&self, numbers: &str, values: &str, own: &str, count: usize) -> (String, String) {
         (
             format!(

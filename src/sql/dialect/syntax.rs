@@ -66,8 +66,8 @@ pub(in crate::sql) trait Syntax: Sync {
     /// Returns a test: the list column has at least one element.
     fn has_elements(&self, column: &str) -> String;
 
-    /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the elements of an
-    /// array that have a value that passes the test.
+    /// Returns SQL to write before and after a test of a value `_x`. The complete expression is the set of the array elements with
+    /// a value that passes the test.
     ///
     /// A *set* of elements is an expression of the dialect: a list of element numbers that can have repetitions, or a subquery.
     /// `numbers` is an element column, and `values` is the column of the values. `longest` is as for
@@ -156,8 +156,8 @@ pub(in crate::sql) trait Syntax: Sync {
         (format!("SELECT {wanted}"), format!(" ORDER BY {order} LIMIT {limit}{skip}"))
     }
 
-    /// Returns an expression with a row for each distinct value of a list column, or with a null for an empty list. Also returns
-    /// the text to write after the name of the table.
+    /// Returns an expression that gives one row for each distinct value of a list column. For an empty list, it gives one row with
+    /// a null. Also returns the text to write after the name of the table.
     fn each_value(&self, column: &str, kind: ColumnType) -> (String, String);
 
     /// Returns an expression that converts `value` to a type in which a sum of such values does not overflow.
@@ -170,7 +170,7 @@ pub(in crate::sql) trait Syntax: Sync {
         format!("CAST({value} * {} AS BIGINT)", 10_i64.saturating_pow(scale.into()))
     }
 
-    /// Returns the quotient of two integers that are not negative, or whose quotient is exact.
+    /// Returns an expression for the quotient of two integers. They must not be negative, unless the division has no remainder.
     fn quotient(&self, dividend: &str, divisor: i64) -> String {
         format!("({dividend} / {divisor})")
     }
@@ -251,8 +251,8 @@ pub(super) fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
     });
 }
 
-/// Returns the name of the first timestamp column that is not a list, or of the id if there is no such column. Rows should be
-/// clustered by it.
+/// Returns the name of the first timestamp column that is not a list, or of the id if there is no such column. The scripts sort or
+/// index the rows by this column.
 pub(super) fn time_column(table: &Table) -> &str {
     let is_time = |column: &&Column| {
         let kind = column.field().map(|field| table.catalog().field(field).field_type());

@@ -337,7 +337,8 @@ impl<'b> Builder<'b> {
         let mut name_ends = Vec::with_capacity(ordered.len());
         for name in by_expression {
             let own = number(name) as usize;
-            // Every expression has a name, so the expressions before it are complete.
+            // The names are in the order of their expressions, and every expression has a name. So all earlier expressions already
+            // have all of their names.
             name_ends.resize(own, count(named.len()));
             let text = |start: u32, end: u32| texts.get(start as usize..end as usize).unwrap_or_default();
             named.push(

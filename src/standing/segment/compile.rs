@@ -199,7 +199,8 @@ fn tests_of<I: Intern>(leaf: &Leaf, catalog: &Catalog, intern: &mut I) -> (Small
                 if words.len() == 1 || !is_many && words.len() <= MOST_SPLIT {
                     points.texts().map(|word| atom(intern, leaf, AtomKind::Word, word)).collect()
                 } else {
-                    // One value must have all words, and every word is necessary for that. The longest word is probably the rarest.
+                    // One value must have all words, so the atom of each word is a necessary condition. Only the longest word gets
+                    // an atom, because it is probably the rarest.
                     let longest = points.texts().max_by_key(|word| word.len());
                     let longest = longest.map(|word| atom(intern, leaf, AtomKind::Word, word));
                     longest.into_iter().chain([other(intern, Test::Any(set.clone()))]).collect()

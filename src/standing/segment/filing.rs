@@ -62,7 +62,7 @@ pub(super) fn file<'w>(
                 }
                 _ => {}
             }
-            // The first key of `First::Atom` is the first atom. Other first keys come before all atoms.
+            // With `First::Atom`, the first key is the first of the atoms. Any other first key is not one of the atoms.
             let skipped = u32::from(key.first != First::Atom);
             let at = key.atoms.0.saturating_add(used.saturating_sub(skipped));
             let atom = if at < key.atoms.1 { keys.atoms.get(at as usize) } else { None };

@@ -38,7 +38,7 @@ pub(super) enum First {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RuleKeys {
     pub(super) first: First,
-    /// The start and the end of its single atoms in [`Keys::atoms`], the most selective first.
+    /// The start and the end of the keys of the rule that are single atoms, in [`Keys::atoms`]. The most selective atom is first.
     pub(super) atoms: (u32, u32),
     /// The offset of the step with the range that comes after all atoms, if any.
     pub(super) range: Option<u32>,
@@ -160,7 +160,7 @@ impl Keys {
             let range = ranges.map(|(share, offset, _)| (share * RANGE_COST, First::Ranges(offset)));
             let best = [single, several, range].into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
             let first = best.map_or(First::None, |(_, first)| first);
-            // No edge of the tree follows a range, so further atoms are not needed.
+            // If the first key is a range, no edge of the tree follows it, so the rule needs no atoms.
             let wanted = |place: usize, share: f64| match first {
                 First::Atom => place == 0 || share <= MOST_SHARE,
                 First::Atoms(_) => share <= MOST_SHARE,

@@ -60,9 +60,9 @@ impl Search {
             }
         };
         let Ok(mut state) = automaton.start_state(Anchored::No) else { return };
-        // Many patterns may end in one state. Its patterns are read once for a value, so that the time is linear in the length of
-        // the value and the size of the automaton. If the value starts with a prefix, the state at the end of the prefix has not
-        // been reached earlier in the value.
+        // Many patterns may end in one state. The patterns of each state are read at most once for a value. So the time is linear
+        // in the length of the value plus the size of the automaton. If the value starts with a prefix, the state at the end of the
+        // prefix has not been reached earlier in the value.
         seen.clear();
         for (at, byte) in value.bytes().enumerate() {
             state = automaton.next_state(Anchored::No, state, byte);

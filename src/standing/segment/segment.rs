@@ -51,7 +51,7 @@ pub(in crate::standing) struct Scratch {
     open: Vec<u32>,
     /// The expressions that hold for the case, without those that are in `repeated`.
     found: Vec<u32>,
-    /// Expressions that hold for the case, possibly more than once.
+    /// Expressions that hold for the case. The list may contain an expression more than once.
     repeated: Vec<u32>,
 }
 
@@ -101,7 +101,7 @@ impl Segment {
         self.words.get(at.checked_sub(1).map_or(0, end)..end(at)).unwrap_or_default()
     }
 
-    /// Calls `found` for the id of each name whose filter selects a case. `catalog` is the catalogue that the row was read for.
+    /// Calls `found` for the id of each name whose filter selects a case. `catalog` is the catalogue with which the row was read.
     pub(in crate::standing) fn matching(
         &self,
         row: &OwnedRow,

@@ -30,7 +30,8 @@ pub(super) struct Truths {
 }
 
 impl Truths {
-    /// Reads a case for the atoms of a segment. `fields` are the fields of its rules; `patterns` is sorted by field.
+    /// Finds the atoms of a segment that hold for a case, and collects the ordinals of the case. `fields` are the fields of its
+    /// rules; `patterns` is sorted by field.
     pub(super) fn read(
         &mut self,
         row: &OwnedRow,

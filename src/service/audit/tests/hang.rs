@@ -16,7 +16,7 @@ use super::*;
 use crate::service::{Service, ServiceOptions, TokenFile, Tokens};
 use crate::{Catalog, Limits, Store, StoreOptions};
 
-/// Makes the disk of a log hang, as disks do: first a sync does not end, then nothing does.
+/// Makes the disk of a log hang like a real disk: at first only a sync does not end, and then no access ends.
 fn hang(state: &State) {
     state.slot.gate.set(Hanging::Syncs);
     state.slot.note_write();
@@ -65,7 +65,7 @@ fn a_disk_that_does_not_answer_refuses_requests_in_time_and_the_log_goes_on_afte
         resumed[0].contains("\"unrecorded\":0") && resumed[1].contains("\"unrecorded\":1"),
         "{resumed:?}"
     );
-    // The end does not wait forever either.
+    // The call of `end` does not wait forever for the disk, either.
     let log = AuditLog::with_timeout(world.path(), AuditOptions::default(), timeout).unwrap();
     log.state().slot.gate.set(Hanging::All);
     assert!(log.end().is_err());
@@ -95,7 +95,7 @@ fn a_request_that_gives_up_waiting_is_counted_only_if_its_record_is_missing() {
         }
         assert_eq!(runtime.block_on(waiting), is_best_effort);
         assert!(log.is_failing());
-        // This one has no record for certain.
+        // This request certainly has no record.
         assert_eq!(record(&log, b"\"number\":3"), is_best_effort);
         let counts = if is_best_effort { (1, 2) } else { (0, 0) };
         assert_eq!((log.counts().1, log.unmentioned()), counts);
@@ -150,7 +150,7 @@ fn requests_that_give_up_in_the_queue_are_counted_once() {
     Arc::into_inner(log).unwrap().close().unwrap();
     let lines = world.lines();
     let written = lines.iter().filter(|(_, line)| line.contains("\"number\":")).count() as u64;
-    // Requests may be mentioned by more than one record.
+    // More than one record may mention requests without a record, so their numbers are added.
     let mentioned = lines.iter().filter_map(|(_, line)| line.split("\"unrecorded\":").nth(1));
     let missing: u64 = mentioned
         .map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse::<u64>().unwrap())
@@ -246,7 +246,7 @@ fn the_record_of_a_request_that_was_dropped_is_left_out() {
         assert!(first_poll.await);
         assert!(log.state().batch.size_bytes() > 0);
         drop(dropped);
-        // So a dropped record takes no memory, even while nothing can be written.
+        // The record was removed from the batch, so it takes no memory even while nothing can be written.
         assert_eq!(log.state().batch.size_bytes(), 0);
         assert!(log.record(b"\"number\":2".to_vec()).await);
     });
@@ -274,7 +274,7 @@ fn records_of_many_requests_are_written_together() {
             assert!(task.await.unwrap());
         }
     });
-    // The thread that syncs may have looked meanwhile.
+    // The thread that syncs may have made some of these accesses.
     assert!(log.state().slot.gate.count() - calls < 10);
     drop(log);
     assert_eq!(world.lines().iter().filter(|(_, line)| line.contains("\"number\":")).count(), 100);
