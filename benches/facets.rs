@@ -70,7 +70,7 @@ fn facets(criterion: &mut Criterion) {
         let request = FacetsRequest::new(filter(text)).with_facets(facets);
         check(&oracle, &request);
         let answered = &engine.explain_facets(&request).unwrap()[0].answered;
-        // Few cases may be counted by another strategy.
+        // With few cases, another strategy may count them.
         if case_count() > FULL_BATCHES {
             assert!(answered.iter().any(|(own, _)| own == strategy), "{name}: {answered:?}");
         }

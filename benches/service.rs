@@ -291,8 +291,7 @@ fn main() {
     }
     let of_plain = of_plain[of_plain.len() / 2];
     println!("limit=1 with an audit log: {:.1} % of the rate without, median of rounds", of_plain * 100.0);
-    // A single round says nothing, and in a test no time is measured.
-    // The aim is 95 %. README.md says what was measured.
+    // With fewer than three rounds, as in a test, the rate is not checked. The aim is 95 %. README.md says what was measured.
     assert!(rounds < 3 || of_plain >= 0.85, "the audit log costs much more than it did");
     println!("Success: service");
     // The servers never stop by themselves.

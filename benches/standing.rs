@@ -145,7 +145,7 @@ fn inserting(criterion: &mut Criterion) {
     });
 }
 
-/// Returns the sorted names of the filters whose answer an event changes, after the last `number` of them.
+/// Returns the sorted names of the filters in the last `number` events.
 fn changed(engine: &Engine, number: u64) -> Vec<String> {
     let events = engine.events_after(engine.last_event() - number, usize::MAX).unwrap();
     let mut names: Vec<String> = events.into_iter().map(|event| event.filter).collect();

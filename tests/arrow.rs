@@ -396,7 +396,7 @@ fn decimals_are_read_exactly_from_columns_of_several_types() {
     }
     let floats = batch(Arc::new(Float64Array::from(vec![1.5, 2.0, 3.0])));
     assert_eq!(mask("price = 1.5", &floats).unwrap_err().kind, ErrorKind::WrongType);
-    // Documents become decimals of 19 digits, and are read back.
+    // The decimals of documents become a column of 19 digits, and are read back.
     let encoded = encode(
         &catalog,
         [r#"{"id":"a","price":"92233720368547758.07"}"#, r#"{"id":"b","price":1.5}"#].into_iter(),

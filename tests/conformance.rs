@@ -155,7 +155,8 @@ fn strings_fold_as_another_implementation_folds_them() {
             empty += 1;
             continue;
         }
-        // Each has the words of the other. The folding of a string with blanks around it differs from its words.
+        // The string and its folding match each other. They are not compared for equality, since there may be blanks around the
+        // words.
         for (value, name) in [(&original, &folded), (&folded, &original)] {
             assert_eq!(matches(value, name), Ok(true), "{line}: {value} in {name}");
         }

@@ -80,7 +80,7 @@ impl Model<'_> {
     fn write(&mut self, written: &[(String, Option<String>)]) -> Vec<(String, Vec<Told>)> {
         let mut expected = Vec::new();
         for (at, (id, after)) in written.iter().enumerate() {
-            // A case that is stored several times has its last place.
+            // A case that is stored several times has its events at its last position.
             if written[at + 1..].iter().any(|(later, _)| later == id) {
                 continue;
             }
@@ -342,7 +342,7 @@ fn check(world: &World, choices: &mut Choices<'_>, place: &mut dyn Place, steps:
                 let ids: Vec<String> = texts.iter().map(|text| id_of(text)).collect();
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 place.delete(&ids);
-                // An id is deleted once, at its first place.
+                // An id that occurs several times is deleted once, at its first position.
                 let mut gone: Vec<(String, Option<String>)> = Vec::new();
                 for id in ids {
                     if !gone.iter().any(|(other, _)| other == id) {

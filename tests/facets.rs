@@ -272,10 +272,10 @@ fn criteria_of_the_host_are_never_left_out() {
     for request in [within, joined, negated] {
         let json = answer(&engine, request.clone());
         assert!(!json.contains("other\"") && !json.contains("secret"), "{json}");
-        // An apart filter of the client, in which nothing of the host is left.
+        // Facets that leave out criteria of the client still keep the filter of the host.
         assert!(engine.facets(&request).unwrap().facets.iter().all(|facet| facet.total <= 3));
     }
-    // The host's criteria on the field are not mentioned, those of the client's filter are left out.
+    // `with_own_criteria` is false in spite of the host's criteria on the field. The criteria of the client's filter are left out.
     let request = FacetsRequest::new(asked)
         .within(own)
         .with_facet(Facet::values(&catalog, "clientId").unwrap().with_own_criteria_apart(true));

@@ -944,7 +944,7 @@ fn time_is_linear_in_extended_bodies() {
         format!(r#"{{"field":"{field}","op":"{op}","values":{values}}}"#)
     };
     let not = |child: String| format!(r#"{{"op":"$not","children":[{child}]}}"#);
-    // Numbers in reverse: none begins with or contains another.
+    // Different numbers of eight digits, each followed by `x`: none begins with or contains another.
     let distinct =
         |count: usize| (0..count).map(|at| format!("{:08}x", at * 7919 % 99_999_989)).collect::<Vec<_>>();
     let nested = |bytes: usize| {

@@ -443,7 +443,7 @@ fn tagged(answer: &SearchAnswer) -> Vec<String> {
 }
 
 #[test]
-fn readers_see_each_write_completely_and_none_undone() {
+fn readers_see_each_write_completely_and_never_see_it_undone() {
     const PAIRS: usize = 40;
     let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
     let pair = |pair: usize, round: usize| {
@@ -477,7 +477,7 @@ fn readers_see_each_write_completely_and_none_undone() {
                     let round: usize = found[0].parse().unwrap();
                     assert!(round >= seen[number], "a write undone");
                     seen[number] = round;
-                    // Other cases are only added.
+                    // The pairs are only replaced, and other cases are only added or replaced. So the total never decreases.
                     let answer = engine.search(&all).unwrap();
                     let total = answer.total().unwrap();
                     assert!(total >= cases && total == answer.len() as u64);

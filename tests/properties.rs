@@ -153,7 +153,7 @@ mod reopened {
     }
 }
 
-/// Checks a world in which a filter that was printed and compiled again had another normal form.
+/// Checks a world in which a filter once had another normal form after it was printed and compiled again.
 #[test]
 fn evaluators_agree_on_a_field_that_is_never_absent() {
     small(Choices::seeded(2_044_242_825_516_007_318));

@@ -155,7 +155,7 @@ fn a_negation_selects_absent_values_and_is_never_null() {
         ("not tags includes a", ClickHouse, "NOT (arrayExists(x -> position(x, {p1:String}) > 0, `tags`))"),
         ("not tags all (a, b)", Postgres, r#"NOT ("tags" @> $1::text[])"#),
         ("not tags all (a, b)", Spark, "NOT (size(array_except(?, `tags`)) = 0)"),
-        // Both values of a boolean are not the same as any value.
+        // A test for both values of a boolean is not the same as a test for any value.
         (
             "caseReview.checklistState.checklist.checked all (true, false)",
             ClickHouse,
@@ -431,8 +431,8 @@ fn a_cursor_becomes_a_condition() {
         position,
         r#"("name" COLLATE "C" > E'x'::text OR "name" IS NULL) OR "name" = E'x'::text AND ("id" COLLATE "C" > E'a'::text))"#
     );
-    // PostgreSQL cannot hold this name. A name that it can hold comes after it exactly if it comes after the text before the null
-    // character.
+    // PostgreSQL cannot hold this name. A name in the table comes after this name exactly if it comes after the text before the
+    // null character.
     let zero = [r#"{"id":"a","name":"x\u0000y"}"#, r#"{"id":"b","name":"z"}"#];
     assert_eq!(
         behind(Dialect::Postgres, "name", "true", &zero),
@@ -833,7 +833,7 @@ fn elements_are_tested_by_sets_of_their_numbers() {
     let filter = Filter::compile(&legs().extended(), nothing.as_bytes()).unwrap();
     let table = Table::new(&legs()).with_elements();
     assert!(table.count(Dialect::Postgres, &filter).unwrap().to_sql().ends_with(" WHERE FALSE"));
-    // One boolean is not enough for both.
+    // An element needs both booleans, not just one of them.
     let flags = Catalog::new([Field::new("legs[].flags[]", FieldType::Boolean)]).unwrap();
     let both = Filter::compile_text(&flags, "legs has (flags all (true, false))").unwrap();
     let both = Table::new(&flags).with_elements().count(Dialect::Postgres, &both).unwrap();

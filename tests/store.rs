@@ -484,7 +484,7 @@ fn a_killed_writer_loses_no_acknowledged_write() {
     Store::verify(&path, &Catalog::cases(), &options()).unwrap();
 }
 
-/// Checks that the events of a filter that selects all cases have no gaps, and that they lead to the cases that there are. The
+/// Checks that the events of a filter that selects all cases have no gaps, and that following them gives the stored cases. The
 /// events that a killed process has seen must be among them.
 fn check_events<'i>(store: &Store, seen: &[String], ids: impl Iterator<Item = &'i String>) {
     let events = store.events_after(0, usize::MAX).unwrap();

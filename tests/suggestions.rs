@@ -21,12 +21,12 @@ fn displayed(error: &Error) -> Option<String> {
 /// Applies the suggestion of an error to its text.
 fn applied(text: &str, error: &Error) -> Option<String> {
     let suggestion = displayed(error)?;
-    // Of a choice between two texts, the first one.
+    // If the suggestion is a choice between two texts, the first one is applied.
     let suggested = suggestion.split('`').nth(1)?;
     if let Some(replacement) = error.suggestion.as_ref()?.replacement() {
         assert_eq!(replacement, suggested, "{error}");
     }
-    // A value or a phrase of one is found with its quotes off.
+    // For a value in quotes, or a phrase of it, `found` is the text without the quotes.
     let found = error.found.to_string();
     let found = error.found.as_text().unwrap_or(&found);
     let (before, at) = text.split_at(error.offset);
@@ -428,9 +428,9 @@ const CONNECTIVE: &str = "`and` and `or` are the only connectives";
 enum Told {
     /// The suggestion of the first error, and the filter that the suggestions make in the end.
     Meant(&'static str, &'static str),
-    /// Nothing to put in, and the end of what was expected.
+    /// No suggestion. The text that says what was expected ends with this note.
     Cannot(&'static str),
-    /// Nothing to put in, and nothing more than what may stand there.
+    /// No suggestion, and no note that a test is not in the language.
     Nothing,
 }
 use Told::{Cannot, Meant, Nothing};
@@ -859,8 +859,8 @@ const CORPUS: &[(&str, Told)] = &[
     ("select * from cases where status = open", Nothing),
 ];
 
-/// The text that the suggestions make of one, and its first error, if one stays. `Err` when a suggestion does not move the first
-/// error on.
+/// Applies suggestions until none is left. Returns the text and its first error, if there is one. Returns `Err` if a suggestion
+/// does not move the first error on.
 fn followed(text: &str) -> Result<(String, Option<Error>), String> {
     let mut made = text.to_owned();
     let mut read = 0;

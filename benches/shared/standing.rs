@@ -38,7 +38,7 @@ const CHANNELS: u64 = 3;
 const SECONDS: u64 = 31_536_000;
 const CENTS: u64 = 100_000;
 
-/// A case of eight attributes. Each text is a letter or a word, and then the number that is here.
+/// A case of eight attributes. Each text is a letter or a word, followed by the number in this struct.
 pub(crate) struct Case {
     pub(crate) id: u64,
     pub(crate) client: u64,
@@ -63,13 +63,13 @@ impl Case {
 
 /// A criterion of a filter.
 pub(crate) enum Test {
-    /// The text is one of these. A list has one of these.
+    /// The text is one of these values. In a list, at least one element is one of them.
     In(&'static str, Vec<String>),
-    /// The text is another one.
+    /// The text is not this value.
     Not(&'static str, String),
-    /// The number is not less.
+    /// The number is not less than this one.
     From(&'static str, u64),
-    /// The number is less.
+    /// The number is less than this one.
     Below(&'static str, u64),
 }
 

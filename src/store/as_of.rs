@@ -25,7 +25,7 @@ use crate::value::{Clock, Timestamp};
 pub enum AsOf {
     /// The moment after the write with this number. 0 is the moment before the first write.
     Write(u64),
-    /// The moment after the last write that is not later than this time.
+    /// The moment directly after the last write at or before this time.
     Time(Timestamp),
 }
 
@@ -50,7 +50,7 @@ impl FromStr for AsOf {
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return text.parse().map(Self::Write).map_err(|_| ParseAsOfError);
         }
-        // An interval is not a moment.
+        // A text with a `/` is an interval, which is not a moment.
         let moment = Clock::default().parse(text).ok().filter(|_| !text.contains('/'));
         moment.map(|(_, last)| Self::Time(last)).ok_or(ParseAsOfError)
     }

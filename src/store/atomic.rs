@@ -145,15 +145,15 @@ impl AtomicFile {
     /// Syncs the file, gives it its name, and syncs the folder, so that the name survives a crash.
     ///
     /// # Errors
-    /// Returns an error if the disk fails, or if the name of a [new](Self::create_new) file is now in use. The file is then
-    /// removed. If only the sync of the folder fails, the complete file keeps its name.
+    /// Returns an error if the disk fails, or if the name of a [new](Self::create_new) file is now in use. In both cases, the
+    /// unfinished file is removed. If only the sync of the folder fails, the complete file keeps its name.
     pub fn finish(self) -> io::Result<()> {
         self.file.sync_all()?;
         match (&self.temporary, self.replaces) {
             (None, false) => link(&self.file, &self.target)?,
             (None, true) => {
                 // A link cannot replace a file. A rename can replace a file, but needs a name to rename from. If the process is
-                // killed between the two steps, this name remains.
+                // killed between the link and the rename, this temporary name remains.
                 match link(&self.file, &self.target) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         let ((), temporary) = Temporary::create(&self.target, |path| link(&self.file, path))?;
@@ -168,8 +168,8 @@ impl AtomicFile {
         sync_folder(&self.target)
     }
 
-    /// Removes the temporary files of this process, which a signal is about to end. Calls `end` while the list of temporary names
-    /// is locked, so no other thread can create a temporary file before the process ends.
+    /// Removes the temporary files of this process. Call this function when a signal is about to end the process. Calls `end` while
+    /// the list of temporary names is locked, so no other thread can create a temporary file before the process ends.
     ///
     /// ```
     /// casefilter::AtomicFile::abandon_all(|| {});
@@ -189,8 +189,8 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
-    /// Calls `make` to create a file at `path`, and adds the path to the list of unfinished files. If a signal ends the process
-    /// meanwhile, the list is complete. `make` must not create or drop other temporary names.
+    /// Calls `make` to create a file at `path`, and adds the path to the list of unfinished files. The list is locked during the
+    /// call, so [`AtomicFile::abandon_all`] never finds it incomplete. `make` must not create or drop other temporary names.
     ///
     /// # Errors
     /// Returns the error of `make`. The path is then not added.
@@ -322,7 +322,8 @@ fn keep_rights(file: &File, found: &Metadata) -> io::Result<()> {
         let _ = fchown(file, Some(found.uid()), None);
     }
     if own.gid() != found.gid() && fchown(file, None, Some(found.gid())).is_err() {
-        // The new file has another group than the replaced file. So the group gets no more rights than all other users have.
+        // The group of the new file differs from that of the replaced file. So the group gets no more rights than all other users
+        // have.
         mode &= 0o707 | (mode & 0o007) << 3;
     }
     if own.mode() & 0o777 == mode {
@@ -338,7 +339,7 @@ fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
 
 /// Syncs the folder of `path`, so that a new name in it survives a crash.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    // Some systems cannot open folders. Then there is nothing to sync.
+    // Some systems cannot open folders. There, the folder is not synced.
     match File::open(folder_of(path)) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),
         _ => Ok(()),

@@ -27,7 +27,7 @@ impl Store {
     }
 
     /// Makes a [`backup`](Self::backup), but stops when `goes_on` returns false. `goes_on` is called before each entry is copied,
-    /// except for records, and once before the commit.
+    /// except for records and standing filters, and once before the commit.
     pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
         let copy = File::prepare(path, &self.definition, self.options.cache_bytes);

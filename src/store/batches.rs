@@ -1,4 +1,5 @@
-//! Stores sealed batches in the file, with their summaries and live rows. Each part of a batch, such as one column, is cut into
+//! Stores sealed batches in the file, with their summaries and their live rows (the rows that are not deleted). Each part of a
+//! batch, such as one column, is cut into
 //! *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`. Parts may be compressed before they are cut.
 
 use redb::{ReadableTable, WriteTransaction};
@@ -22,7 +23,7 @@ fn first_piece(batch: u64, part: Part) -> PieceKey {
 }
 
 /// Stores a batch. Only one part at a time is in memory. If `is_packed` is true, also stores its summary and its [key
-/// filters](crate::batch::KeyFilter), and compresses the parts for which this pays.
+/// filters](crate::batch::KeyFilter), and compresses each part that becomes much smaller.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
@@ -98,7 +99,7 @@ pub(super) fn part(
         if key.value() != expected {
             return Err(Fault::corrupt(format!("batch {number} lacks a piece of part {}", part.number())));
         }
-        // Saturation cannot hide a missing piece: the range ends at the maximum piece number, so no piece is compared with the
+        // The addition saturates only after the piece with the maximum number, which ends the range. So no piece is compared with a
         // saturated number.
         expected.2 = expected.2.saturating_add(1);
         bytes.extend_from_slice(piece.value());

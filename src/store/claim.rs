@@ -1,5 +1,5 @@
-//! Claims on the names of new databases: if two processes create the same database, the later process fails at once, not at the
-//! end.
+//! Claims on the names of new databases: if two processes create the same database, the later process fails at once, and not only
+//! when its database is complete.
 //!
 //! A new database has no name until it is complete. Meanwhile its creator holds the lock of a file `.NAME.new` in the same folder,
 //! and removes this file at the end. The system releases the lock when the process ends. A killed process leaves the empty file,

@@ -10,7 +10,7 @@
 //! has are then read from the file. A snapshot that is older than the removal of a batch gets an error.
 //!
 //! If a column cannot be read, the operation that needs it must not answer. So the read unwinds to the operation, which returns the
-//! error. No value of a column that was not read reaches a search. Later operations try to read the column again.
+//! error. So a search never uses values of a column that could not be read. Later operations try to read the column again.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -66,7 +66,7 @@ struct Kept {
 }
 
 impl BatchSource {
-    /// Reads part 0 of a batch and its summary. Returns the batch, and the source of its columns.
+    /// Reads the summary and the [`Part::Rows`] of a batch. Returns the batch, and the source of its columns.
     pub(super) fn open(
         pieces: &impl ReadableTable<PieceKey, &'static [u8]>,
         summaries: &impl ReadableTable<u64, &'static [u8]>,

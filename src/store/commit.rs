@@ -56,7 +56,7 @@ impl Store {
                 durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &staged);
             let transaction = self.file.write(synced)?;
             let dictionaries = self.file.known_dictionaries();
-            // Training takes too long for a checkpoint that a write makes.
+            // Training takes long. So an explicit checkpoint trains a dictionary, but a checkpoint that a write makes does not.
             if log.since_checkpoint == u64::MAX && self.is_packed && dictionaries.is_empty() {
                 train_dictionary(&transaction, &dictionaries)?;
             }
@@ -123,7 +123,8 @@ impl Store {
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
         if write != writes.last {
-            // Each write forgets at least as many old documents as it can keep, so that the history does not fall behind.
+            // Each write may forget at least as many old documents as it adds to the history. So documents that are too old do not
+            // accumulate.
             let most = changes.saturating_mul(2).saturating_add(if is_due { FORGOTTEN } else { 16 });
             // A search as of the time of an event sees the write that caused it.
             let now = (self.clock)();
@@ -187,7 +188,7 @@ impl Store {
             let number = slot.id.0;
             let rows = slot.batch.rows();
             let before = stored.get(&number);
-            // If the rows of a head were merged into a batch, it has more rows than its stored version.
+            // If rows of a head were merged into a batch, the batch has more rows than its stored version.
             if before.is_none_or(|before| before.rows != rows) {
                 if before.is_some() {
                     batches::remove(transaction, number, self.is_packed)?;
@@ -235,7 +236,7 @@ fn train_dictionary(transaction: &WriteTransaction, dictionaries: &Dictionaries)
     Ok(())
 }
 
-/// Stores documents. With a dictionary, compresses those for which this pays.
+/// Stores documents. With a dictionary, compresses those that this makes smaller.
 pub(super) fn put_documents(
     transaction: &WriteTransaction,
     added: &[Added<'_>],

@@ -1,5 +1,5 @@
-//! Compaction of the file of a store: in place with exclusive access, or while searches continue, by a copy that
-//! [replaces](super::exchange) the file.
+//! Compaction of the file of a store: either in place, with exclusive access, or by a copy that [replaces](super::exchange) the
+//! file while searches continue.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Store {
         self.compact_into(|| self.new_file())
     }
 
-    /// Like [`compact_online`](Self::compact_online), with a copy in this new file.
+    /// Like [`compact_online`](Self::compact_online), but copies into the file that `new_file` creates.
     pub(super) fn compact_into(
         &self,
         new_file: impl FnOnce() -> Result<NewFile, Fault>,

@@ -31,7 +31,7 @@ const DEFINITION_CACHE_BYTES: usize = 1 << 20;
 pub struct Store {
     /// The name of the file in error messages.
     pub(super) name: String,
-    /// The state of the file that each write leaves for the next write. Only a writer holds this lock.
+    /// The state of the file that each write leaves for the next write. Each write holds this lock until it ends.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
     /// The standing filters, which the engine has too. They change only while the lock of `log` is held.
@@ -124,7 +124,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the file does not exist, is in use, is damaged, or is not a database of this library. Also returns an
-    /// error if the file has another format version or another catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
+    /// error if the file has an unknown format version or another catalogue. See [`StoreErrorKind`](super::StoreErrorKind).
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
@@ -344,7 +344,8 @@ impl Store {
     }
 
     /// Returns the memory usage of the columns and indexes that have been read so far. The documents are in the file, so they are
-    /// not included. Instead, `documents_bytes` includes the memory for decompressing them.
+    /// not included. Instead, `documents_bytes` includes the dictionaries, the memory for decompression, and the cache of
+    /// decompressed documents.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
         let mut memory = self.engine.memory();
@@ -370,8 +371,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if a column is damaged. Then all other columns have been read, and the first
-    /// error is returned.
+    /// Returns an error if the file cannot be read, or if a column is damaged. The other columns are read nevertheless, and the
+    /// first error is returned.
     ///
     /// # Complexity
     /// Reads the whole file, except the documents.
@@ -385,7 +386,8 @@ impl Store {
     }
 
     pub(super) fn lock_log(&self) -> Held<'_, Log> {
-        // A write changes the log in one step at its end. So an earlier panic during a write leaves the log consistent.
+        // A write changes the counters in the log only after its commit. So an earlier panic during a write leaves the log
+        // consistent.
         self.log.lock()
     }
 

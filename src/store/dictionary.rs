@@ -17,7 +17,7 @@ use super::hot_documents::HotDocuments;
 use super::tables::{Body, DICTIONARIES, Stored, checksum_of, dictionary_from_bytes, dictionary_to_bytes};
 use crate::json;
 
-/// The compression level of zstd. Level 1 saves a tenth of the time, and its documents are 5 % larger.
+/// The compression level of zstd. Level 1 is a tenth faster, but the compressed documents are 5 % larger.
 const LEVEL: i32 = 3;
 
 /// The maximum ratio of the size of a document to its compressed size. A document that compresses better is stored plain. So a
@@ -75,7 +75,7 @@ impl Dictionary {
 
     fn new_encoder(&self) -> Option<CCtx<'static>> {
         let mut context = CCtx::try_create()?;
-        // The number of the dictionary is stored beside the frame. The frame itself has the size of the document.
+        // The number of the dictionary is stored beside the frame. The frame itself records the size of the document.
         for parameter in [CParameter::CompressionLevel(LEVEL), CParameter::DictIdFlag(false)] {
             context.set_parameter(parameter).ok()?;
         }
@@ -85,14 +85,14 @@ impl Dictionary {
         Some(context)
     }
 
-    /// Compresses a document. Returns `None` if this does not pay; the document is then stored plain.
+    /// Compresses a document. Returns `None` if the document is to be stored plain, for example because it hardly becomes smaller.
     pub(super) fn encode(&self, text: &str) -> Option<Vec<u8>> {
         let least = if self.bytes.is_empty() { LEAST_BYTES_ALONE } else { LEAST_BYTES };
         if text.len() < least || u32::try_from(text.len()).is_err() {
             return None;
         }
         let mut encoder = take_idle(&self.encoders).or_else(|| self.new_encoder())?;
-        // A frame that is not smaller than the text is not used. So the length of the text is enough as capacity.
+        // A frame that is not smaller than the text is not used. So a buffer with the length of the text is large enough.
         let mut frame = Vec::with_capacity(text.len());
         encoder.compress2(&mut frame, text.as_bytes()).ok()?;
         give_back(&self.encoders, encoder);
@@ -235,7 +235,7 @@ impl Dictionaries {
     }
 
     /// Compresses a stored document with the newest dictionary. Returns `None` if it is compressed already, if compression does not
-    /// pay, or if the document is damaged.
+    /// make it smaller, or if the document is damaged.
     pub(super) fn repack(&self, number: u64, bytes: &[u8]) -> Option<Vec<u8>> {
         let Ok(Stored { place, body: Body::Plain(plain) }) = Stored::from_bytes(number, bytes) else {
             return None;
@@ -257,7 +257,8 @@ fn text(number: u64, bytes: &[u8]) -> Result<&str, Fault> {
     json::text(bytes).map_err(not_utf8)
 }
 
-/// Encodes a document: compressed with `dictionary` if this pays. Without a dictionary, the document is stored plain.
+/// Encodes a document. Compresses it with `dictionary`, unless [`Dictionary::encode`] returns `None`. Without a dictionary, the
+/// document is stored plain.
 pub(super) fn encode(dictionary: Option<&Dictionary>, number: u64, place: u64, text: &str) -> Vec<u8> {
     let packed = dictionary.and_then(|own| Some((own.number, own.encode(text)?)));
     let body = match &packed {

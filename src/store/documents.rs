@@ -15,7 +15,7 @@ use super::tables::{DOCUMENTS, HISTORY, META, read_writes};
 
 /// A reader of the documents of one snapshot. It holds a read transaction that was opened together with the snapshot.
 ///
-/// While the reader exists, the file is not compacted, and the pages of the documents are not reused.
+/// While the reader exists, the file is not compacted in place, and the pages of the documents are not reused.
 #[derive(Debug)]
 pub(crate) struct Documents {
     tables: Arc<Tables>,
@@ -126,8 +126,8 @@ impl Documents {
 }
 
 /// Returns the fault of an engine without a reader of documents. The file was replaced, and the new file could not be read. The
-/// store then opens the file again, which gives the engine a reader. This loses no unsynced write: all writes before the
-/// replacement are synced, and the first write after it would have given the engine a reader.
+/// store then opens the file again, which gives the engine a reader. This loses no unsynced write. All writes before the
+/// replacement are synced. There was no later write, because it would have given the engine a reader.
 pub(super) fn no_documents() -> Fault {
     Fault::new(StoreErrorKind::Failed, "the documents could not be read after the file was replaced")
 }

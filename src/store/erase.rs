@@ -2,8 +2,8 @@
 //!
 //! Deleting is not enough. A sealed column keeps the strings of deleted rows, and the file keeps the bytes of freed pages. So an
 //! erasure writes a new file without the erased cases (`erase_copy`): its columns are made again from the documents that remain,
-//! and its dictionary is trained on them. The new file replaces the old one in one step, as in [`exchange`](super::exchange). So a
-//! crash leaves either everything, or nothing of what was to be erased.
+//! and its dictionary is trained on them. The new file replaces the old one in one step, as in [`exchange`](super::exchange). So
+//! after a crash, the file has either everything that was to be erased, or nothing of it.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use crate::error::Error;
 use crate::filter::SearchRequest;
 
 impl Store {
-    /// Removes cases and records, and everything that the file has of them: their documents, their earlier documents in the
+    /// Removes cases and records, and everything that the file contains about them: their documents, their earlier documents in the
     /// history, the ids in events, and their values in columns, dictionaries and free pages. Afterwards, no byte of them is in the
     /// file. Searches continue meanwhile, and writes wait. The erasure is on disk when the call returns.
     ///
     /// The file is replaced by a new one, which is made from the documents that remain: all of them are compressed and parsed
-    /// again. So it takes as long as an import of all cases. It needs memory for a second set of columns, and disk space for two
-    /// files. The inode changes. A repeated call does the same again, even if nothing is left to be removed.
+    /// again. So an erasure takes as long as an import of all cases. It needs memory for a second set of columns, and disk space
+    /// for two files. The inode changes. A repeated call does the same again, even if nothing is left to be removed.
     ///
     /// The erasure reaches only the file of the store. It does not reach copies or backups, not even those in progress. An import
     /// in progress can store an erased case again. The erasure also does not reach exports, files of audit logs, or blocks of the
@@ -59,7 +59,7 @@ impl Store {
         self.erase_into(erasure, || self.new_file())
     }
 
-    /// Like [`erase`](Self::erase), with this new file.
+    /// Like [`erase`](Self::erase), but writes to the file that `new_file` creates.
     pub(super) fn erase_into(
         &self,
         erasure: &Erasure,

@@ -108,7 +108,7 @@ struct Fewer {
 impl Fewer {
     /// `old` has the keys of the erased documents in the history. `now` has the document numbers of the erased current cases.
     fn new(old: &HashSet<(u64, u64)>, now: &[u64], oldest: u64) -> Self {
-        // No row needs a document that the oldest write, or an earlier one, removed.
+        // No row counts a document that the oldest write or an earlier write removed.
         let needed = || old.iter().filter(|(write, _)| *write > oldest);
         let mut born: Vec<u64> = needed().map(|(_, number)| *number).chain(now.iter().copied()).collect();
         let mut gone: Vec<u64> = needed().map(|(write, _)| *write).collect();

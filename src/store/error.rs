@@ -49,7 +49,7 @@ pub enum StoreErrorKind {
     HistoryGone,
     /// The store was opened for reading only.
     ReadOnly,
-    /// A document, or a record of the domain, was rejected. Nothing of the write was stored.
+    /// A document or an imported record was rejected. Nothing of the write was stored.
     RejectedDocument,
     /// The request does not match the store: its filter or order was built with another catalogue, or its page is too large. Or the
     /// search was stopped by its [token](crate::CancelToken) or its [deadline](crate::Deadline). See [`StoreError::request_error`].
@@ -253,7 +253,7 @@ impl From<io::Error> for Fault {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => StoreErrorKind::NotFound,
             io::ErrorKind::AlreadyExists => StoreErrorKind::Exists,
-            // redb read after the end of the file, because a page number is wrong or the file is truncated.
+            // redb tried to read past the end of the file, because a page number is wrong or the file is truncated.
             io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => StoreErrorKind::Corrupt,
             _ => StoreErrorKind::Io,
         };
@@ -376,8 +376,8 @@ impl<T> Guarded<T> {
         self.0.as_mut().ok_or_else(|| Fault::corrupt("the transaction has ended"))
     }
 
-    /// Runs `call`. If it panics, drops the value before the panic continues. The reason: redb does not free the pages of a
-    /// transaction that is dropped during a panic.
+    /// Runs `call`. If it panics, drops the value before the panic continues, because redb does not free the pages of a transaction
+    /// that is dropped during a panic.
     pub(super) fn beside<U>(self, call: impl FnOnce() -> U) -> (Self, U) {
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(result) => (self, result),

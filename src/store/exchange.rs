@@ -1,9 +1,9 @@
 //! Replaces the file of a store with a new file, while searches continue.
 //!
 //! The new file is an unnamed file in the folder of the database. It is compacted, synced, and renamed to the path of the database
-//! in one step. So a crash leaves either the complete old file or the complete new file. Earlier searches read from the old file.
-//! The space of the old file is freed when the last of these searches ends. Until then, the disk needs space for two files. Writes
-//! wait until the new file has replaced the old one.
+//! in one step. So a crash leaves either the complete old file or the complete new file. Searches that began before the rename
+//! continue to read from the old file. The space of the old file is freed when the last of these searches ends. Until then, the
+//! disk needs space for two files. Writes wait until the new file has replaced the old one.
 
 use std::fs;
 use std::io;

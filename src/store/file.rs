@@ -66,8 +66,8 @@ impl File {
 
     /// Like [`prepare`](Self::prepare), but until the file has its name, no other store can claim this name.
     pub(super) fn prepare_claimed(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
-        // The claim is taken before the name is checked. Until then, another store may have held the claim, and its file may have
-        // got the name.
+        // The claim is taken before the name is checked, because a store that held the claim before may have given its file the
+        // name.
         let claim = Claim::take(path)?;
         let mut own = Self::prepare(path, catalog, cache_bytes)?;
         own.claim = claim;
@@ -337,8 +337,8 @@ impl File {
         *self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
     }
 
-    /// Starts the only write transaction. If `synced` is true, the transaction is on disk when its commit returns. Otherwise, it is
-    /// on disk after the next synced commit.
+    /// Starts a write transaction. There is only one at a time. If `synced` is true, the transaction is on disk when its commit
+    /// returns. Otherwise, it is on disk after the next synced commit.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
             Handle::Open(opened) => opened.with(|database| Ok(database.begin_write()?))?,
@@ -390,7 +390,7 @@ impl File {
         };
         let closed = match (&self.new, &self.origin) {
             (Some(new), _) => Some(new.file().try_clone()?),
-            // Another file may have this path by now. Then it is not read.
+            // Another file may have this path by now. Such a file is not read.
             (None, Origin::File { path, identity, .. }) if is_written => {
                 let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
                 let file = fs::File::open(path).ok();

@@ -32,15 +32,15 @@ use crate::value::Timestamp;
 pub(crate) struct OldLimit {
     /// The maximum number of documents. If there are more, the request returns an error.
     pub(crate) most: Option<usize>,
-    /// The maximum total length of the documents, in bytes.
+    /// The maximum total length of the documents, in bytes. Only the last document may exceed it.
     pub(crate) most_bytes: Option<usize>,
     /// A value that is dropped together with the last snapshot or page that has such documents.
     pub(crate) guard: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Store {
-    /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) answers from
-    /// the documents as they were at any moment within this time. The setting is on disk when the call returns.
+    /// Sets the time for which the store keeps documents that a write replaced or deleted. Then [`as_of`](Self::as_of) returns the
+    /// documents as they were at any moment within this time. The setting is on disk when the call returns.
     ///
     /// The file stores this setting: later writes keep replaced documents, even if another program makes these writes. If the store
     /// has no history yet, the history begins with this call. Zero ends the history, and removes all documents of the history. If
@@ -149,8 +149,8 @@ impl Store {
     /// [`StoreSnapshot::last_write`] and [`SearchAnswer::last_write`](crate::SearchAnswer::last_write) return it, or a time.
     ///
     /// If the file counts writes, the moment may always be the number of the last write. An earlier write, or a time, needs a
-    /// [history](Self::set_history) that goes back to this moment. Searches of the result give the answers that the same searches
-    /// gave then.
+    /// [history](Self::set_history) that goes back to this moment. A search of the returned snapshot gives the answer that the same
+    /// search gave at that moment.
     ///
     /// ```
     /// use std::time::Duration;

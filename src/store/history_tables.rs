@@ -65,8 +65,8 @@ impl WriteRow {
     }
 }
 
-/// Counts a write. If there is a history, stores the row of the write, and forgets rows and documents that are older than the
-/// history. Forgets at most `most` of them in total. Does not store the counters.
+/// Counts a write. If there is a history, stores the row of the write, and forgets rows and documents that are too old to be kept.
+/// Forgets at most `most` of them in total. Does not store the counters.
 pub(super) fn note_write(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
@@ -85,8 +85,8 @@ pub(super) fn note_write(
     forget(transaction, counters, now, most)
 }
 
-/// Forgets rows and documents that are older than the history, at most `most` of them in total. There must be a history. Does not
-/// store the counters.
+/// Forgets rows and documents that are too old to be kept, at most `most` of them in total. There must be a history. Does not store
+/// the counters.
 pub(super) fn forget(
     transaction: &WriteTransaction,
     counters: &mut WriteCounters,
@@ -97,7 +97,7 @@ pub(super) fn forget(
     let age = i64::try_from(counters.history_ms).unwrap_or(i64::MAX);
     let since = now.as_millis().saturating_sub(age);
     let mut left = most;
-    // The documents at the time `since` are those after the last write that is not later.
+    // The documents at the time `since` are those after the last write that is not later than `since`.
     while left > 0 && counters.oldest < counters.last {
         let next = counters.oldest.saturating_add(1);
         if row(&rows, next)?.time.as_millis() > since {
@@ -188,7 +188,7 @@ impl History {
         if self.row(oldest)?.time > time {
             return Ok(None);
         }
-        // The write `from` is not later, and the writes after `to` are later.
+        // The write `from` is not later than `time`, and the writes after `to` are later.
         let (mut from, mut to) = (oldest, last);
         while from < to {
             let middle = from.saturating_add(to.saturating_sub(from).div_ceil(2));

@@ -31,7 +31,7 @@ struct Slot {
 pub(super) struct HotDocument {
     number: u64,
     /// The checksum with which the stored document begins. After a failed write, the cache may have a document whose number is then
-    /// given to another document. That document has another checksum.
+    /// given to another document. The checksum of that other document differs.
     checksum: [u8; 8],
     pub(super) place: u64,
     pub(super) text: Box<str>,

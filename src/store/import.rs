@@ -2,8 +2,8 @@
 //!
 //! # Design
 //!
-//! An import may stay open for as long as its source takes, or be leaked. So it must not keep other writes waiting. Before its
-//! commit, it takes neither the [log](super::log), which only one writer at a time can have, nor redb's only write transaction.
+//! An import may stay open for as long as its source takes, or be leaked. So it must not keep other writes waiting. Until its
+//! commit, it holds neither the [log](super::log), which only one writer at a time can have, nor redb's only write transaction.
 //!
 //! | | before the commit | at the commit, while the import holds the log |
 //! |---|---|---|
@@ -79,7 +79,7 @@ impl Store {
         if let Some(mut log) = self.log.try_lock() {
             self.ready(&mut log)?;
         }
-        // Threads of the import look up ids. They must not find a column that cannot be read.
+        // Threads of the import look up ids. The ids are read here, so that a read error does not occur on these threads.
         self.with_columns(|| self.engine.read_ids())?;
         Ok(self.import_over(mode, Spool::beside(self.file.target(), self.packing())))
     }

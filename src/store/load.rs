@@ -1,7 +1,7 @@
 //! Loads a file into an engine: the stored batches, and the documents that were stored since the last checkpoint.
 //!
-//! If the file has summaries, this reads only the rows of each batch, without its columns. A column is read when it is first needed
-//! ([`columns`](super::columns)).
+//! If the file has summaries, loading reads no columns. It reads only the summary of each batch, its live rows, and the insertion
+//! order and document numbers of its rows. A column is read when it is first needed ([`columns`](super::columns)).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -208,8 +208,8 @@ pub(super) fn load(
     })
 }
 
-/// Reads the documents of a batch, to find the elements of arrays of objects to which the values of these fields belong. An earlier
-/// version of this library stored the batch without this information.
+/// Reads the documents of a batch, to find out which element of an array of objects each value of these fields belongs to. An
+/// earlier version of this library stored the batch without this information.
 fn read_elements(
     batch: &mut Batch,
     fields: &[FieldId],

@@ -69,15 +69,15 @@
 //! a million documents, the slowest of 200,000 writes took about 30 ms, because it merged a column of strings. The keys of the
 //! index are merged in the same way. Searches do not wait for merges.
 //!
-//! **File growth and compaction.** Replacing data leaves free pages, which can be reused from the second write after that. During
-//! the commit of an import, the file contains both the documents of the import and the documents that it replaces. So repeated
-//! imports of the same documents need about twice the space of one import. The temporary file of an import needs up to the size of
-//! its documents once more. If a file is too short, redb doubles its length, but the system stores only the part that was written.
-//! So the length of the file may be twice the space that it takes. A file of [`Store::prepare`] gives the rest back when it is
-//! closed. Pages that a reader may still need are kept until the reader ends. Readers are searches, backups, snapshots and
-//! iterators of [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to the front
-//! and shortens the file; it needs exclusive access to the store. [`Store::compact_online`] replaces the file with a copy while
-//! searches continue and writes wait; it needs space for the copy.
+//! **File growth and compaction.** Replacing data leaves free pages. The second write after that can reuse them. During the commit
+//! of an import, the file contains both the documents of the import and the documents that it replaces. So repeated imports of the
+//! same documents need about twice the space of one import. In addition, the temporary file of an import takes up to the size of
+//! its documents. If a file is too short, redb doubles its length, but the system stores only the part that was written. So the
+//! length of the file may be twice the space that it takes. A file of [`Store::prepare`] gives the rest back when it is closed.
+//! Pages that a reader may still need are kept until the reader ends. Readers are searches, backups, snapshots and iterators of
+//! [`Store::documents`]. The file does not become shorter by itself. [`Store::compact`] moves all pages to the front and shortens
+//! the file; it needs exclusive access to the store. [`Store::compact_online`] replaces the file with a copy while searches
+//! continue and writes wait; it needs space for the copy.
 //!
 //! **Copies.** [`Store::backup`] copies a consistent state into a new file, while searches and writes continue. Copying the file by
 //! other means is safe only while no store has the file open.

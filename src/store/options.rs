@@ -13,7 +13,7 @@ pub enum Durability {
     #[default]
     Synced,
     /// The write is on disk after the next synced write, after the next [`Store::sync`](super::Store::sync), or after the store is
-    /// closed. A crash before that loses the whole write.
+    /// closed. A crash before that can lose the write, but only as a whole.
     Grouped,
 }
 
@@ -43,7 +43,8 @@ pub(super) struct KeptEvents {
 const MOST_AGE_MS: u64 = u64::MAX >> 1;
 
 impl StoreOptions {
-    /// Returns the limits for the events that are kept. A limit that is not set in these options is that of the file, `stored`.
+    /// Returns the limits for the events that are kept. For a limit that is not set in these options, returns the limit of the
+    /// file, which is in `stored`.
     pub(super) fn kept_events(&self, stored: Option<KeptEvents>) -> KeptEvents {
         let stored = stored.unwrap_or_default();
         KeptEvents {

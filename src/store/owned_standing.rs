@@ -27,10 +27,10 @@ pub(crate) struct Exchange<'e> {
     pub(crate) removed: &'e [OwnedFilter],
     /// The filters that are stored.
     pub(crate) inserted: Vec<NewOwnedFilter>,
-    /// The first part of the owner, if something other than the owner changes the cases that its filters select, such as new rights
-    /// of the owner. Then the exchange gives one event `entered` with an empty id. The filter of the event is named `restrictions
-    /// changed`, and the owner of the event is this first part. So a reader of the owner's events learns that the filters select
-    /// other cases after this event than before.
+    /// The first part of the owner, if its filters now select other cases without a request of the owner, for example because its
+    /// rights have changed. Then the exchange gives one event `entered` with an empty id. The filter of the event is named
+    /// `restrictions changed`, and the owner of the event is this first part. So a reader of the owner's events learns that the
+    /// filters select other cases after this event than before.
     pub(crate) changed: Option<&'e str>,
 }
 
@@ -58,7 +58,8 @@ pub(crate) struct NewOwnedFilter {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OwnedEvents {
     pub(crate) events: Vec<Event>,
-    /// The number of the last event that was read, even if another owner has it. The next part begins after this event.
+    /// The number of the last event that was read, even if the event belongs to another owner. The next part begins after this
+    /// event.
     pub(crate) last: u64,
     /// True if there is no event after this part yet.
     pub(crate) is_all: bool,

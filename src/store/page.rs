@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Passes the documents of a page to `take`, in order, starting at index `from`. Ends when `take` returns false, and returns
-    /// the part that `take` has filled. Returns an error if the stop check `stop` says that the search must stop.
+    /// the part that `take` has filled. Returns an error if the stop conditions `stop` say that the search must stop.
     ///
     /// If the file has to be reopened, reads the page again from index `from`, into another part that `new` creates.
     ///

@@ -1,4 +1,5 @@
-//! Reads, counts, checks and copies records in the table of records. The first record raises the format version of the file.
+//! Reads, counts, checks and copies records in the table of records. The first record raises the format version of a file of
+//! version 1.
 
 use std::ops::Bound;
 
@@ -25,8 +26,8 @@ pub(crate) struct RecordSizes {
     pub(crate) count: usize,
 }
 
-/// Stores the count of records, and commits. The format version becomes at least that of files with records. Older libraries, which
-/// would not include the records in their copies, reject this version.
+/// Stores the count of records, and commits. If the format version of the file is lower than that of files with records, raises it
+/// to that version. Older libraries, which would not include the records in their copies, reject this version.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     let count = transaction.open_table(RECORDS)?.len()?;
     {

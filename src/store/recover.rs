@@ -93,12 +93,11 @@ impl Store {
             self.engine.attach(Arc::new(Documents::of(&self.file)?));
             return Ok(());
         }
-        // A write after the last acknowledged one is on disk, and so are all writes before it. It was reported as failed after its
-        // commit.
+        // True if a write that was reported as failed after its commit is on disk. Then all writes before it are on disk, too.
         let has_all = found.state.next_document > log.state.next_document
             || found.standing.changes > log.standing.changes
             || found.writes.last > log.writes.last
-            // A change of the history only, which is always synced.
+            // Only the history has changed. Such a change is always synced.
             || (found.writes.last == log.writes.last && found.writes != log.writes);
         if log.is_unsynced && !has_all {
             self.file.shut();
@@ -151,7 +150,7 @@ impl Store {
 
     /// Like `with_columns`, for work that returns the fault of a column.
     pub(super) fn trying_columns<T>(&self, work: impl Fn() -> Result<T, Fault>) -> Result<T, StoreError> {
-        // A fault without a generation is about this generation or an earlier one. Another thread may have reopened the file since.
+        // If a fault has no generation, this one is assumed. Another thread may reopen the file in the meantime.
         let before = self.file.generation();
         let result = work().or_else(|fault| {
             let generation = fault.generation.unwrap_or(before);

@@ -69,8 +69,8 @@ impl<'s> StoreSnapshot<'s> {
     /// format version, which does not count writes.
     ///
     /// Each write that stores or deletes documents has a number: 1 for the first write of the file, and one more for each further
-    /// write. An import is one write. A crash may lose [grouped](super::Durability::Grouped) writes. Their numbers are then given
-    /// again.
+    /// write. An import is one write. A crash may lose [grouped](super::Durability::Grouped) writes. Later writes then get the same
+    /// numbers.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};

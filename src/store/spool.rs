@@ -156,7 +156,7 @@ impl Spool {
         } else {
             (None, encode(tail, middle))
         };
-        // The system may have no more threads.
+        // The first half is encoded here if no second thread was used, or if the system could not start it.
         let first = first.unwrap_or_else(|| encode(head, 0));
         self.buffer.extend_from_slice(&first);
         self.buffer.extend_from_slice(&second);

@@ -220,7 +220,8 @@ impl Store {
         self.filters.iter()
     }
 
-    /// Returns at most `most` events after an event, in the order of their numbers. For all events, `after` is 0.
+    /// Returns at most `most` events after the event with the number `after`, in the order of their numbers. If `after` is 0,
+    /// starts with event 1.
     ///
     /// Returns only events that are on disk. So after a crash, no event has disappeared, and none has another number. The events of
     /// a [grouped](super::Durability::Grouped) write are returned after the next synced write or [`sync`](Self::sync).

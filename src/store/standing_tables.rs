@@ -22,7 +22,7 @@ use crate::engine::Clock;
 use crate::standing::{Event, EventsGoneError, StandingFilter, WriteEvents};
 use crate::value::Timestamp;
 
-/// Returns the clock of events: the time of the system.
+/// Returns the clock for the times of events and writes. It shows the time of the system.
 pub(super) fn system_clock() -> Clock {
     Arc::new(|| {
         let (before, after) = (SystemTime::UNIX_EPOCH, SystemTime::now());
@@ -61,7 +61,7 @@ pub(super) fn put_filters<'f>(
     filters: impl IntoIterator<Item = (&'f StandingFilter, &'f str)>,
     counters: &mut StandingCounters,
 ) -> Result<(), Fault> {
-    // Creates the other table.
+    // Creates the table of events, even if there are no events yet.
     transaction.open_table(EVENTS)?;
     let mut table = transaction.open_table(STANDING)?;
     for (filter, body) in filters {
@@ -96,7 +96,7 @@ pub(super) fn put_events(
     counters: &mut StandingCounters,
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(EVENTS)?;
-    // The first events of a large write may be more than are kept. They get numbers, but are not stored.
+    // A large write may give more events than are kept. Its first events then get numbers, but are not stored.
     let not_stored = events.len().saturating_sub(keep.count);
     let first_stored = counters.next_event.saturating_add(not_stored);
     let mut number = counters.next_event.saturating_add(events.skipped());
@@ -146,7 +146,7 @@ pub(super) fn trim(
             let Some(first) = entries.next() else { break };
             let (_, bytes) = first?;
             let end = entries.next().transpose()?.map_or(counters.next_event, |(next, _)| next.value());
-            // Otherwise, the counters would contradict the entries, and the file could not be opened again.
+            // Without this check, the counters could contradict the entries, and the file could not be opened again.
             if end > counters.next_event {
                 return Err(Fault::corrupt(format!("the events from number {end} on have not happened yet")));
             }

@@ -55,8 +55,8 @@ pub(super) const RECORDS_FORMAT_VERSION: u32 = 2;
 /// records.
 pub(super) const FORMAT_VERSION: u32 = 3;
 
-/// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits eight pages.
-/// For a larger value, redb rounds the number of pages up to a power of two.
+/// The maximum size of a piece of a part, in bytes. A piece of this size, with its key and the header of redb, fits into eight
+/// pages. For a larger value, redb rounds the number of pages up to a power of two.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
 /// The maximum size of a dictionary that is trained, in bytes. With its checksum, it has the size of a piece.
@@ -422,7 +422,7 @@ pub(super) fn read_standing(
     })
 }
 
-/// Reads the counters. Returns an error if the file has another format version or another catalogue.
+/// Reads the counters. Returns an error if the file has an unknown format version or another catalogue.
 pub(super) fn check_meta(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
     catalog: &Catalog,

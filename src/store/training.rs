@@ -8,9 +8,9 @@
 //! - A member name, number, literal or string is kept if at least [`LEAST_DOCUMENTS`] documents have it. Otherwise it is replaced.
 //! - If a string or number is replaced, its longest beginning that at least [`LEAST_DOCUMENTS`] documents share is kept. The
 //!   beginning ends after a space or a punctuation character.
-//! - Letters are replaced by letters, and digits by digits. Letters are drawn with the frequency that they have in the sample, so
-//!   that zstd learns this frequency. A character outside of ASCII is only drawn if at least [`LEAST_DOCUMENTS`] documents have it.
-//!   Punctuation and spaces are kept.
+//! - Letters are replaced by letters, and digits by digits. Letters are drawn with the frequency that they have in the replaced
+//!   texts, so that zstd learns this frequency. A character outside of ASCII is only drawn if at least [`LEAST_DOCUMENTS`]
+//!   documents have it. Punctuation and spaces are kept.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -102,7 +102,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<VerifyReport, 
         for slot in view.slots() {
             check_filters(slot, catalog, &pieces)?;
         }
-        // The table of batches must contain no pieces of other batches.
+        // The table of batches must contain no pieces of batches that do not exist.
         let numbers = batches::numbers(&transaction.open_table(LIVE)?)?;
         let mut last = None;
         for entry in pieces.iter()? {

@@ -1,4 +1,4 @@
-//! Writes and deletes documents, without an import. Each write is one transaction, and then publishes a new snapshot.
+//! Stores and deletes documents. Each write is one transaction, after which a new snapshot is published.
 
 use super::commit::Added;
 use super::database::Store;
@@ -94,8 +94,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`upsert`](Self::upsert). [`StoreErrorKind::RejectedDocument`](super::StoreErrorKind) contains an
-    /// error of [`Engine::upsert_document`](crate::Engine::upsert_document).
+    /// Returns the errors of [`upsert`](Self::upsert). An error of the kind
+    /// [`RejectedDocument`](super::StoreErrorKind::RejectedDocument) contains an error of
+    /// [`Engine::upsert_document`](crate::Engine::upsert_document).
     pub fn upsert_document(
         &self,
         document: &ParsedDocument,
@@ -236,7 +237,7 @@ impl Store {
             Ok(())
         });
         if self.file.is_new() {
-            // redb doubles the length of a file that is too short. A new file gives the rest back. If this fails, the file stays
+            // redb doubles the length of a file that is too short. So a new file is shortened here. If this fails, the file stays
             // longer, or closing it fails too.
             let _ = self.file.compact();
         }

@@ -358,7 +358,7 @@ fn output_without_documents_needs_none_in_memory() {
     assert_eq!((&lines[0]["matched"], &lines[1]["cases"]), (&ids.len().into(), &3.into()));
 }
 
-/// Standard input is loaded into an engine, while files are scanned.
+/// Scans of files and of standard input print the same as an engine that has loaded the cases.
 #[test]
 fn commands_on_files_print_what_they_print_on_standard_input() {
     let folder = Folder::with_cases();

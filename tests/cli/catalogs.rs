@@ -74,7 +74,7 @@ fn documents_of_another_shape_are_searched_by_their_catalogue() {
     assert!(lines[0].starts_with("id   number     state      total  placed"), "{table}");
     assert!(lines[2].contains("120.50  2026-03-01T08:00:00Z") && lines[2].ends_with("lamp, bulb"), "{table}");
     assert!(lines[3].contains("(placed)"), "{table}");
-    // A page that is written while it is read has the same columns.
+    // A long table, which is written while the cases are read, has the same columns.
     let long = ["search", "orders.ndjson", "--catalog", "orders.toml", "--limit", "all", "--format", "table"];
     assert!(folder.run(&long).code(0).out.starts_with("id   number     state"));
     // Other commands.
@@ -123,7 +123,7 @@ fn cases_with_more_fields_are_cases() {
         folder.command(&["search", "cases.ndjson", "--catalog", "more.toml", "--format", "table"]);
     let table = String::from_utf8(table.env("COLUMNS", "200").output().unwrap().stdout).unwrap();
     assert!(table.starts_with("id  status  priority") && table.contains("riskScore"), "{table}");
-    // A file can open the operators, and RFC 3339, for all commands.
+    // A catalogue file can allow the extended operators and RFC 3339 for all commands.
     folder.write("open.json", r#"{"extends": "cases", "extended_operators": true, "rfc3339": true}"#);
     folder.write("body.json", r#"{"criteria":[{"field":"tags","op":"$exists","values":["false"]}]}"#);
     folder.write("times.ndjson", "{\"id\":\"a\",\"createdAt\":\"2026-03-01T08:00:00Z\"}\n");
@@ -143,7 +143,7 @@ fn a_database_keeps_its_catalogue() {
     let all = "o-2 o-1 o-3 o-4";
     let search = ["orders.db", "--where", "customer >= 42", "--order", "state"];
     assert_eq!(ids(&folder, &search), all);
-    // It is found among other sources, by each command, and told to commands without documents.
+    // Each command uses the catalogue of the database, also beside other files. Commands without documents get it by `--catalog`.
     assert_eq!(
         ids(&folder, &["orders.ndjson", "orders.db", "--where", "customer >= 42", "--order", "state"]),
         all
@@ -165,7 +165,7 @@ fn a_database_keeps_its_catalogue() {
         folder.run(&["why", "orders.db", "--id", "o-1", "--where", "customer = 9007199254740993"]).code(0);
     assert_eq!(why.json()["selected"], true);
 
-    // Known values and aliases may be others for one command; what is read in another way may not.
+    // A command may use other known values and aliases, but not a catalogue that reads documents in another way.
     let text = example("orders.toml");
     folder.write(
         "known.toml",

@@ -44,7 +44,7 @@ fn commands_flags_and_values_are_completed() {
     assert_eq!(by("createdAt:m"), ["createdAt:month"]);
     assert_eq!(by("totalAmountInDefaultCurrency:w"), ["totalAmountInDefaultCurrency:width="]);
     assert_eq!(by("tags:"), ["tags:limit="]);
-    // Bash makes words of `:`.
+    // Bash splits words at `:`.
     assert_eq!(words(&folder, "bash", &["stats", "x", "--by", "createdAt", ":", "mo"]), ["month"]);
     assert_eq!(words(&folder, "bash", &["stats", "--by", "=", "createdAt", ":"])[0], "hour");
     assert_eq!(
@@ -81,7 +81,7 @@ fn filters_are_completed_in_their_quotes() {
         let found = words(&folder, "zsh", &["search", "x", whole]);
         assert_eq!(found, ["--where='caseReview.status \tcaseReview.status  -- string"], "{whole}");
     }
-    // Bash makes words of `=`.
+    // Bash splits words at `=`.
     assert_eq!(
         words(&folder, "bash", &["search", "--where", "=", "'caseReview.stat"])[0],
         "caseReview.status "
@@ -101,7 +101,7 @@ fn values_of_a_database_are_completed() {
         for words_before in [&["search", path][..], &["export", "--db", path]] {
             let of = |text: &str| words(&folder, "bash", &[words_before, &["--where", text]].concat());
             assert_eq!(of("'tags = cr")[0], "tags = crypto ", "{path}");
-            // Within single quotes, there is no way to write one.
+            // Within single quotes, a single quote cannot be written.
             assert_eq!(of("'tags = it"), [""; 0]);
             assert_eq!(of("\"tags = it")[0], "tags = \\\"it's\\\" ");
             assert_eq!(of("'name = A")[0], "name = \"Ann \\\"A\\\"\" ");

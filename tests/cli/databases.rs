@@ -48,7 +48,7 @@ fn a_database_is_filled_searched_exported_and_verified() {
         run(&["export", &db, "-o", &out, "--order", ""]).code(0);
         assert_eq!(ids(&out, &[]), ids(&cases, &[]), "{name}");
         run(&["export", &db, "-o", &out]).code(0);
-        // Parquet is sorted for readers that read parts of it.
+        // Without `--order`, a Parquet file is sorted by `createdAt`, for readers that read only parts of it.
         let order: &[&str] = if name == "out.parquet" { &["--order", "createdAt"] } else { &[] };
         assert_eq!(ids(&out, &[]), ids(&cases, order), "{name}");
         run(&[

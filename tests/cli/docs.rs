@@ -95,7 +95,7 @@ fn the_commands_of_the_sql_page_run() {
     let script = String::from_utf8(folder.read("cases.duckdb.sql")).unwrap();
     assert!(script.contains(&format!("\"{column}\" BIGINT[]")), "{script}");
     let statements = run_script(&folder, &block("docs/sql.md", "statements", "sh")).code(0).out;
-    // A page for each line, and a count for the last.
+    // Each command prints the statement of a page. The last one also prints that of a count.
     assert_eq!(statements.matches("SELECT ").count(), 4, "{statements}");
 }
 

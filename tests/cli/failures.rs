@@ -196,7 +196,7 @@ fn notes_of_an_import_are_listed_by_field() {
     let found =
         found.err_has("hint: status: 50 documents have this member").err_has("no document has a value of");
     assert!(!found.err.contains("createdAt"), "{}", found.err);
-    // So does one of the database, from the cases that it has now, whether it finds some or none.
+    // A search of the database prints such hints, too, even if it finds cases. They come from the stored cases.
     let hint = "hint: criteria[0]: 50 of 50 cases have the member `status`, which is not a field and is not searched; did you mean `caseReview.status`?";
     for filter in ["status = open", "status <> open"] {
         for command in ["search", "explain"] {

@@ -120,7 +120,7 @@ fn of_two_imports_that_create_a_database_the_later_one_waits_or_fails_at_once() 
     assert_eq!((&report["stored"], &report["replaced"], &report["cases"]), (&2.into(), &1.into(), &4.into()));
     assert_eq!(files.names(), ["cases.db"]);
 
-    // A killed import claims nothing.
+    // The claim of a killed import does not stop the next import.
     fs::remove_file(&db).unwrap();
     let mut killed = begin(&[]);
     wait_for(&mut killed, || files.names().contains(&claim));
@@ -130,7 +130,7 @@ fn of_two_imports_that_create_a_database_the_later_one_waits_or_fails_at_once() 
     assert_eq!(files.names(), ["cases.db"]);
 }
 
-/// Returns every command that replaces a file, for the name of that file.
+/// The commands that replace a file. The last argument is the name of that file.
 const REPLACING: [&[&str]; 6] = [
     &["generate", "--cases", "3", "-o", "out.ndjson"],
     &["generate", "--cases", "3", "-o", "out.parquet"],
@@ -494,7 +494,7 @@ fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
 fn copies_that_older_versions_left_are_named_and_kept() {
     let folder = Folder::with_cases();
     folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
-    // Process ids that no system has.
+    // The names contain process ids that no system has.
     for name in [
         "cases.db.4000000001.copy",
         "cases.db.4000000002.copy",

@@ -86,7 +86,7 @@ fn an_erased_case_is_in_no_moment_and_in_no_byte() {
     files.write(left, "cases");
     let done = run(&["erase", "--db", &db, "--case", "c", "--case", "b", "--yes"]).code(0).err_has(left);
     std::fs::remove_file(files.path(left)).unwrap();
-    // A running process may have the number of one that has ended. It still uses the file if it has the file open.
+    // A running process may have the id of a process that has ended. The file is in use only if the running process has it open.
     #[cfg(target_os = "linux")]
     {
         let left = format!(".casefilter-{}-0.part", std::process::id());
@@ -125,7 +125,7 @@ enum Killed {
 }
 
 /// Returns the length of the new file that a process has open in a folder: an unnamed file, or a file with a name for unfinished
-/// files. Also returns true if it has a name. Returns `None` if there is no such file.
+/// files. The second value is true if the file has a name. Returns `None` if there is no such file.
 #[cfg(target_os = "linux")]
 fn new_file(process: u32, folder: &std::path::Path) -> Option<(u64, bool)> {
     let links = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
@@ -157,7 +157,7 @@ fn an_erasure_that_is_killed_has_erased_all_or_nothing() {
     let list = files.write("erased.ids", erased.join("\n"));
     let mut hit = Vec::new();
     for state in [Killed::Created, Killed::Written, Killed::Named] {
-        // The last state is short.
+        // The last state lasts only briefly, so several attempts are made.
         for attempt in 0..30 {
             let own = Folder::new();
             let db = own.path("cases.db");
@@ -176,7 +176,7 @@ fn an_erasure_that_is_killed_has_erased_all_or_nothing() {
                 }
             };
             let _ = child.kill();
-            // An erasure that has ended in spite of the kill was not hit.
+            // If the erasure has succeeded in spite of the kill, the kill came too late.
             let was_hit = was_hit && !child.wait().unwrap().success();
             let count =
                 run(&["search", &db, "--format", "ids", "--limit", "all"]).code(0).out.lines().count();

@@ -351,7 +351,7 @@ fn pages_behind_cursors_are_the_whole_list() {
         .err_has("status,tags");
     folder.run(&["explain", "cases.ndjson", "--order", "priority,-createdAt", "--format", "table"]).code(0);
 
-    // Lines of requests speak the interface's grammar, unless it is extended.
+    // The lines of a file of requests follow the interface document, unless `--extended` is given.
     let line = br#"{"body":{"criteria":[{"field":"status","op":"=","values":["open"]}]},"order":"priority,id","limit":2,"pageCursor":true}"#;
     folder.write("requests.ndjson", line);
     let requests = ["search", "cases.ndjson", "--requests", "requests.ndjson"];

@@ -96,7 +96,8 @@ impl Graph {
         Self { modules, uses }
     }
 
-    /// Returns the shortest circle through each use that is part of one, shortest first. No file is in two of them.
+    /// Returns the shortest import cycle through each use that is part of a cycle, shortest first. Leaves out cycles that share a
+    /// file with an earlier one.
     pub(crate) fn circles(&self) -> Vec<String> {
         let mut circles: Vec<Vec<usize>> =
             self.uses.keys().filter_map(|&(from, to)| self.shortest_path(to, from)).collect();
@@ -146,8 +147,8 @@ impl Graph {
     }
 }
 
-/// Returns the file that defines the item at a path. Returns `None` for the crate's root and for a module: each of its items that
-/// is used is a path of its own.
+/// Returns the file that defines the item at a path. Returns `None` for the crate's root and for a module, because each used item
+/// of a module has its own path.
 fn definer(modules: &[String], names: &[Names], path: &[String], depth: usize) -> Option<usize> {
     let file = |length: usize| modules.iter().position(|module| *module == path[..length].join("/"));
     let (length, found) = (0..=path.len()).rev().find_map(|length| Some((length, file(length)?)))?;

@@ -1,7 +1,7 @@
 //! Checks the words of comments and docs, in the rooms that are already clean.
 //!
-//! STYLE asks for plain words: the first sentence of a doc is a verb phrase or a noun phrase, names say who does what, and a
-//! sentence has at most 28 words. A program can check only a part of that:
+//! Comments use plain words: the first sentence of a doc is a verb phrase or a noun phrase, names say who does what, and a sentence
+//! has at most 28 words. A program can check only a part of that:
 //!
 //! - No doc opens with a word of [`OPENINGS`]. (Fails.)
 //! - No comment contains a word of [`BANNED`]. (Fails.)

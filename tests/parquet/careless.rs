@@ -18,7 +18,7 @@ use parquet::file::writer::SerializedFileWriter;
 /// The number of rows.
 pub(crate) const ROWS: usize = 3000;
 
-/// The number of rows that a page of the plain columns has, and that begin in a page of `tags` but the first.
+/// The number of rows in a page of the plain columns. As many rows begin in each page of `tags` except the first.
 const PAGE_ROWS: usize = 500;
 
 /// Returns a file with the columns `id`, `totalAmountInDefaultCurrency` (the number of the row) and `tags`. Each page of `tags` but
@@ -27,7 +27,8 @@ pub(crate) fn file(writer: &str) -> Bytes {
     let amounts: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROWS as i64));
     let ids: ArrayRef = Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| format!("{row:04}"))));
     let plain = source(&[("id", ids), ("totalAmountInDefaultCurrency", amounts)], PAGE_ROWS);
-    // The first list of each page becomes the end of the list before, so the source has one list more for each of these pages.
+    // The first list of each page except the first page becomes the end of the list before. So the source has one more list for
+    // each of these pages.
     let pages = ROWS / PAGE_ROWS;
     let mut tags = ListBuilder::new(StringBuilder::new());
     for list in 0..ROWS + pages - 1 {

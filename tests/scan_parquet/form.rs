@@ -23,7 +23,8 @@ pub(crate) struct Form {
     pub(crate) is_flat: bool,
     pub(crate) has_statistics: bool,
     pub(crate) has_dictionaries: bool,
-    /// True if the file has the mark of this library, unless an id is repeated. Such a file has its own properties.
+    /// If true and no id is repeated, the file has the mark of this library. Of the other properties, such a file uses only
+    /// `group_rows`.
     pub(crate) is_marked: bool,
     /// True if timestamps have no time zone.
     pub(crate) is_local: bool,
@@ -178,7 +179,7 @@ fn flatten(name: String, column: &ArrayRef, columns: &mut Vec<(String, ArrayRef)
             DataType::Struct(members) => {
                 let list = column.as_list::<i32>();
                 let children = list.values().as_struct().columns().iter();
-                // A list of structs with lists stays as it is: each lane has one level.
+                // A list of structs with nested members stays as it is, because each column made here has only one level of lists.
                 if members.iter().any(|member| member.data_type().is_nested()) {
                     columns.push((name, Arc::clone(column)));
                     return;

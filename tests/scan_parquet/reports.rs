@@ -67,7 +67,7 @@ fn malformed_values_need_an_import_and_notes_do_not() {
     }
 }
 
-/// A lenient scan reports columns that are left out, and notes members.
+/// A lenient scan reports columns that are left out, and has notes about members.
 #[test]
 fn columns_that_are_no_fields_are_reported() {
     let catalog = Catalog::cases();
@@ -107,7 +107,7 @@ fn columns_that_are_no_fields_are_reported() {
             0,
             vec![("Name", 3, 1), ("createdAt", 1, 2)],
         ),
-        // A struct is present if it is not null, and an array if it is not null.
+        // A struct or an array is present if it is not null.
         (
             columns([("id", ids()), ("Name", struct_of("x", status(), [true, false, true]))]),
             0,

@@ -13,7 +13,7 @@ use crate::careless;
 use crate::compare::{by_engine, by_scan, check};
 use crate::form::{FORM, Form, line};
 
-/// Returns true if a scan of a file that read this number of bytes read more than the footer, which is read twice.
+/// Returns true if a scan of `file` that has read `bytes` bytes has read more than the footer. The footer is read twice.
 fn has_read_columns(file: &Bytes, bytes: u64) -> bool {
     let (_, tail) = file.split_last_chunk::<8>().unwrap();
     let footer = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);

@@ -199,7 +199,7 @@ fn an_online_import_prints_the_same_as_offline_and_the_next_search_sees_it() {
         "{}",
         noted.err
     );
-    // As do hints about what a filter may have meant.
+    // Hints about what a filter may have meant are printed online, too.
     let hint =
         "the member `status`, which is not a field and is not searched; did you mean `caseReview.status`?";
     for database in [&served, &idle] {

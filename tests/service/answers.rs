@@ -38,7 +38,8 @@ fn check_vectors(name: &str) {
     import.commit().unwrap();
     let (mut client, key) = (server.client(), key("all"));
     let requests = fs::read_to_string(data(&format!("{name}.requests.ndjson"))).unwrap();
-    // Twice: first compiled on a blocking thread, then cached on the connection's thread.
+    // The first 60 requests are sent twice. Each is first compiled on a blocking thread, and then found in the cache on the
+    // connection's thread.
     for line in requests.lines().chain(requests.lines().take(60)) {
         let line: Value = serde_json::from_str(line).unwrap();
         let body = match &line["request"]["body"] {

@@ -163,7 +163,7 @@ fn every_answered_request_has_a_record_without_secrets_and_documents() {
     } else {
         assert!(of_page.get("lastWrite").is_none());
     }
-    // The filter of a token is a part of its filter.
+    // The filter in the record includes the filter of the token.
     let own = Filter::compile_text(&Catalog::cases(), "clientId = client01 and status = open").unwrap();
     assert_eq!(record(1)["filter"], own.to_text());
     assert!(record(1).get("total").is_none() && record(1).get("order").is_none());
@@ -516,7 +516,7 @@ fn an_erasure_is_recorded_by_its_counts_and_hashes() {
     let copy = client.call(&all, "POST", COPY, body.as_bytes()).created();
     let done = command(&database, &["erase", "--db", "cases.db", "--applicant", "anna", "--yes"]);
     assert_eq!(done["copies"], json!([copy["id"]]));
-    // The copy has the id of its origin. It is erased by its own id.
+    // The record of the copy contains the id of its origin, so the copy is erased, too, by its own id.
     let copy = copy["id"].as_str().unwrap();
     let again = command(&database, &["erase", "--db", "cases.db", "--applicant", copy, "--yes"]);
     assert_eq!(again["copies"], json!([]));

@@ -404,8 +404,8 @@ fn bodies_with_an_unknown_token_or_an_old_timestamp_use_no_space() {
     let mut padded = BODY.to_vec();
     padded.resize(1000, b' ');
     assert_eq!(status_in_two_parts(&server, &all, &padded), 200);
-    // A spooled body uses as much, so the same request fails at the same time. It may itself be rejected while the space of the
-    // previous request is not released yet.
+    // A spooled body takes space, so the same request fails while such a body is held. The spooled body may itself be rejected if
+    // the space of the previous request is not released yet.
     let keep = || {
         let mut kept = server.client();
         kept.send(format!("{}\r\n", head(&all, "POST", SEARCH, &body)).as_bytes()).unwrap();

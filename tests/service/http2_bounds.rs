@@ -85,7 +85,7 @@ fn an_update_that_is_reset_keeps_its_place_until_it_ends() {
     let server = on(database, changed(ServiceOptions::default(), |options| options.connections = 2));
     let all = key("all");
     let mut client = Frames::new(server.address, &[]);
-    // It uses the place of the connection.
+    // This request uses the place of the connection.
     client.get(&all, &format!("{EVENTS}?after=0&wait=60"));
     wait_for(&server, "casefilter_event_listeners", 1);
     let applicants = |round: usize| -> String {

@@ -46,7 +46,7 @@ fn connections_over_the_limit_end_although_their_clients_ignore_goaway() {
     thread::sleep(Duration::from_millis(50));
     drop(only);
     let begun = Instant::now();
-    // The only place is free again, and must not stay so.
+    // The only place is free again, and the next connection must get it.
     let next = thread::spawn(move || {
         let status = Http2::new(address).plain("GET", "/healthz").status;
         (status, begun.elapsed())
@@ -124,7 +124,8 @@ fn a_client_that_reads_slowly_gets_all_its_answers_during_a_shutdown() {
     let (_folder, database) = database(&cases(50, 1000, "x"));
     let timeout = Duration::from_secs(4);
     let server = on(database, changed(ServiceOptions::default(), |options| options.read_timeout = timeout));
-    // The last answer does not fit. Without it, the TLS stream keeps the end of the answer before, which the system does not take.
+    // The last answer does not fit. Without it, the TLS stream still has the end of the previous answer, for which the system has
+    // no room.
     let (count, is_full) = {
         let mut client = Frames::new(server.address, &[]);
         let (sent, fitted) = fill(&server, &mut client, 1000);

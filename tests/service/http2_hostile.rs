@@ -131,7 +131,7 @@ fn a_client_that_never_opens_its_window_is_cut_off() {
         wait_for_the_end(&server);
         assert!(server.metrics().text().contains("\ncasefilter_outgoing_bytes 0\n"));
     }
-    // A client that opens its window byte by byte has no longer time.
+    // A client that opens its window in small steps does not get more time.
     let mut client = Frames::new(server.address, &[(INITIAL_WINDOW_SIZE, 0)]);
     let start = Instant::now();
     let stream = client.head(0, &signed_head(&all, "POST", &format!("{SEARCH}?limit=3000"), ALL));

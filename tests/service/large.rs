@@ -381,7 +381,7 @@ fn pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn answers_made_of_records_have_room_before_these_are_read() {
+fn answers_reserve_memory_before_their_records_are_read() {
     let database = Database::new("plain.cases.ndjson");
     let note = "n".repeat(200_000);
     {
@@ -394,7 +394,7 @@ fn answers_made_of_records_have_room_before_these_are_read() {
         import_records(&store, RecordKind::Applicants, |import| import.push(applicant.as_bytes())).unwrap();
         store.close().unwrap();
     }
-    // A token gets half, less than three times the record.
+    // A token gets half of the memory, which is less than three times the size of the record.
     let narrow = changed(ServiceOptions::default(), |options| options.outgoing_bytes = 1_000_000);
     let server = Server::on(database, narrow);
     let (mut client, all) = (server.client(), key("all"));

@@ -208,7 +208,7 @@ pub(crate) fn tokens() -> Value {
     json!({ "tokens": tokens })
 }
 
-/// Returns a source of random letters, always the same ones. A text of them hardly can be compressed.
+/// Returns a source of random letters, always the same ones. A text of these letters can hardly be compressed.
 pub(crate) fn random_letters() -> impl FnMut() -> char {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     move || {

@@ -22,7 +22,7 @@ fn applicants() -> Vec<(String, Option<String>)> {
     text.lines().map(of).collect()
 }
 
-/// The requests on one applicant that give different tenants different answers, or none: operations 2, 4 and 5, and those that are
+/// The requests on one applicant that may give different answers to different tenants: operations 2, 4 and 5, and those that are
 /// not part of the interface document, with valid and invalid bodies. Their answers depend only on the request and on the database.
 fn requests(id: &str) -> Vec<(&'static str, String, &'static [u8])> {
     vec![

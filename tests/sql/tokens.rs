@@ -176,8 +176,8 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
     out
 }
 
-/// Removes the numbers that are part of a test in ClickHouse and not values: `> 0` and `= 1`, where a value would be in a call, the
-/// range of `substring`, and the index of `tupleElement`.
+/// Removes the numbers that are part of a test in ClickHouse and not values: the numbers in `> 0` and `= 1` (a value would be
+/// inside a call), in the range of `substring`, and in the index of `tupleElement`.
 fn without_constants(dialect: Dialect, tokens: Vec<Token>) -> Vec<Token> {
     if dialect != Dialect::ClickHouse {
         return tokens;

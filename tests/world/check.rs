@@ -22,7 +22,7 @@ fn engine(
     files: &[Vec<u8>],
     choices: &mut Choices<'_>,
 ) -> (Engine, Result<Vec<ImportReport>, ImportError>) {
-    // Small batches lead to cases that one batch does not: fields absent from a batch, pages over several batches.
+    // Small batches lead to situations that one large batch does not: fields absent from a batch, pages over several batches.
     let rows =
         if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
     let limits = Limits::default().with_page(Limits::default().page.max(world.documents.len() as u64));
@@ -493,7 +493,7 @@ fn check_explanation(
     let explains_alike = || {
         engine.explain(request).unwrap() == unmeasured(engine.analyze(request, &|| Duration::ZERO).unwrap())
     };
-    // A lazy batch builds columns after it is searched often. That may happen between the two calls, once per batch.
+    // A lazy batch builds columns after many searches. That may happen between the two calls, once per batch.
     assert!((0..=analyzed.batches.all).any(|_| explains_alike()), "{}", note());
 }
 
@@ -526,7 +526,7 @@ fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
 }
 
 /// Checks `why`: its result for each criterion is that of a request with this criterion alone. A criterion on an element of an
-/// array is true if those below it are.
+/// array is true if the criteria below it are true.
 fn check_why(
     why: &Why,
     query: &Query,

@@ -194,7 +194,7 @@ const DECIMALS: &[&str] = &[
     "-92233720368547758.08",
 ];
 
-/// The least of the integers that are close to each other: neighbours of it round to one double.
+/// The least of the integers that are close to each other: this integer and the next one round to the same double.
 const LARGE: u64 = 9_007_199_254_740_992;
 
 const TIMESTAMPS: &[&str] = &[
@@ -253,7 +253,7 @@ const UNUSABLE: &[&str] = &[
 struct Distribution {
     /// The number of documents without a value, out of eight.
     absent: usize,
-    /// The number of different values; 0 for those of the constants above.
+    /// The number of different values, or 0 to draw values from the constants above.
     distinct: usize,
 }
 
@@ -304,7 +304,7 @@ impl World {
                 _ if choices.chance(1, 16) => format!("{}{row}", choices.pick(STRINGS)),
                 _ => format!("{:x}", row.wrapping_mul(40_503) & 0xf_ffff),
             };
-            // The first document decides the layout of the file.
+            // The first document is always usable, because it decides the layout of the file.
             if row > 0 && is_faulty && choices.chance(1, 12) {
                 documents.push(choices.pick(UNUSABLE).to_owned());
             } else {

@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// A fault of the disk. It occurs at the disk operation with this index.
+/// A fault of the disk. The number in a variant is the index of the operation at which the fault occurs or begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,
@@ -56,7 +56,7 @@ struct DiskState {
     machine: Arc<Mutex<Machine>>,
 }
 
-/// A machine with one or more disks. It counts the operations of the disks, and fails at one of these operations.
+/// A machine with one or more disks. It counts the operations of the disks, and lets some of them fail, as `trouble` says.
 #[derive(Debug)]
 struct Machine {
     trouble: Trouble,

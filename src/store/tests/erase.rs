@@ -211,7 +211,7 @@ fn no_byte_of_an_erased_case_is_left_in_any_file() {
         for secret in SECRETS {
             assert!(!has(&after, secret), "{secret} is still there, large: {is_large}");
         }
-        // The key filters have hashes of ids.
+        // The key filters contain hashes of ids. So no new filter may equal an old one.
         let new = filters_of_keys(&path);
         assert!(!new.is_empty() && new.iter().all(|piece| !filters.contains(piece)));
         let store = Store::open(&path, catalog(), StoreOptions::default()).unwrap();

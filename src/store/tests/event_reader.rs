@@ -1,11 +1,11 @@
-//! A reader of events. It compares the events that it was told with the events that a store has later.
+//! A reader of events. It compares the events that it has read with the events that a store has later.
 
 use super::*;
 
 /// A reader that asks for new events again and again.
 #[derive(Default)]
 pub(super) struct EventReader {
-    /// All events that it was told. Events that were forgotten before it asked are missing.
+    /// All events that it has read. Events that were forgotten before it asked are missing.
     told: Vec<Event>,
     /// The number of comparisons so far. Each comparison is of one event.
     pub(super) compared: usize,

@@ -274,7 +274,7 @@ fn settings() -> impl Iterator<Item = Setting> {
         has_history: bit(bits, 2),
         is_large: bit(bits, 3),
     });
-    // The cases as of each write of many large documents take long to compare.
+    // With many large documents, it takes long to compare the cases as of each write.
     all.filter(|setting| !(setting.is_large && setting.has_history))
 }
 

@@ -147,7 +147,7 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
                 possible.iter().any(|plain| plain.documents() == documents),
                 "{context}: found {documents:#?}, possible {possible:#?}"
             );
-            // A reader that looked during a write was told no number that the crash has undone.
+            // The crash has undone no event that a reader could see during a write.
             assert!(disk.shown() <= store.last_event(), "{context}: shown up to {}", disk.shown());
             reader.compare(&store, &context);
             store.upsert(b"{\"id\":\"after\"}", Durability::Synced).unwrap();

@@ -67,7 +67,7 @@ impl Folder {
         disk.sync_data().map_err(|error| NotRenamed::Old(error.into()))?;
         self.names().renamed_at = disk.operations();
         if let Err(error) = disk.step() {
-            // A system call that failed may have renamed the file, and it may be impossible to find out.
+            // A rename that returns an error may have taken effect nevertheless, and it may be impossible to find out if it has.
             let fate = disk.operations() % 3;
             if fate == 1 {
                 self.names().shown = disk.clone();

@@ -271,7 +271,7 @@ fn the_history_is_as_the_description_has_it() {
     let first = r#"{"id":"a","amount":2}"#;
     store.upsert(first.as_bytes(), Durability::Synced).unwrap();
     store.set_history(std::time::Duration::from_millis(500)).unwrap();
-    // The write itself replaces the second document, which is not kept.
+    // This write stores two documents, and the second one replaces the first. The history does not keep the first one.
     store.upsert_each([&br#"{"id":"a","amount":3}"#[..], br#"{"id":"a"}"#], Durability::Synced).unwrap();
     store.delete("a", Durability::Synced).unwrap();
     store.close().unwrap();

@@ -53,7 +53,7 @@ fn a_write_that_panics_keeps_no_pages_and_stops_no_write() {
     let size = fs::metadata(&path).unwrap().len();
     for number in 0..20 {
         assert!(write(true).is_err());
-        // As in an import whose staging panics.
+        // These steps are those of an import whose staging panics.
         let transaction = Guarded::new(store.file.write(true).unwrap());
         let added = [Added { number, place: number, text: &text }];
         put_documents(transaction.get().unwrap(), &added, None).unwrap();

@@ -154,7 +154,7 @@ fn old_documents_are_forgotten_and_the_rest_is_kept() {
         };
         check_writes(&store, &states, oldest, &mut dice, &format!("seed {seed}"));
         let end = now.load(Ordering::Relaxed);
-        // A checkpoint after the last write forgets, too.
+        // A checkpoint after the last write can also forget documents, so the ages are measured at `end`.
         assert!(times[&oldest] <= end - 50, "seed {seed}: kept for too short a time");
         assert!(oldest + 40 > last(&store), "seed {seed}: {oldest} of {} is too old", last(&store));
         for _ in 0..20 {
@@ -168,7 +168,7 @@ fn old_documents_are_forgotten_and_the_rest_is_kept() {
         assert!(!refused(AsOf::Write(oldest - 1)));
         assert!(refused(AsOf::Time(Timestamp::from_millis(end + 1))));
         assert!(refused(AsOf::Write(last(&store) + 1)));
-        // The end of a history removes it. A later history begins without the earlier documents.
+        // Ending a history removes its documents. A later history begins without the earlier documents.
         store.set_history(Duration::ZERO).unwrap();
         assert!(store.as_of(AsOf::Write(last(&store))).is_ok());
         assert_eq!(store.as_of(AsOf::Write(oldest)).unwrap_err().history_gone().unwrap().oldest, None);
@@ -420,7 +420,7 @@ fn a_search_as_of_a_moment_has_a_limit_of_old_documents() {
         let limit = OldLimit { most: Some(most), most_bytes: None, guard: Some(Arc::clone(&guard) as _) };
         store.as_of_with(AsOf::Write(write), &StopConditions::default(), limit)
     };
-    // A document that was replaced has 22 bytes, the other one 10.
+    // The two replaced documents have 23 and 10 bytes.
     for (most_bytes, is_within) in [(1, false), (11, false), (33, true)] {
         let limit = OldLimit { most: None, most_bytes: Some(most_bytes), guard: None };
         let found = store.as_of_with(AsOf::Write(2), &StopConditions::default(), limit);

@@ -175,7 +175,8 @@ fn damage_of_a_filter_of_keys_is_an_error_of_searches_for_ids_and_of_nothing_els
         store.warm().unwrap();
         assert_eq!(store.search(&id).unwrap().total(), Some(0));
     }
-    // A right checksum does not help: `verify` compares the filter with the ids. A batch without a filter is read.
+    // `verify` also finds a wrong filter with a right checksum, because it compares the filter with the ids. A batch without a
+    // filter can be read.
     let (batch, part, _) = filters[0];
     let forged = changed(&path, |transaction| {
         let mut pieces = transaction.open_table(BATCHES).unwrap();
@@ -247,7 +248,7 @@ fn damage_of_a_column_is_an_error_of_all_that_reads_it_and_of_nothing_else() {
         assert_eq!(store.hints(&filter("state = S1")).is_empty(), own == "state");
         assert!(store.warm().is_err_and(|error| is_corrupt(&error)));
         assert!(store.validate().is_err());
-        // Writes that need the ids fail, and change nothing. The store goes on.
+        // Writes that need the ids fail, and change nothing. The store can still be used.
         let replaced = document(0);
         let parsed = Document::parse(store.catalog(), replaced.as_bytes()).unwrap();
         let writes: [&dyn Fn() -> Result<(), StoreError>; 5] = [
@@ -303,7 +304,7 @@ fn damage_of_a_summary_or_of_live_rows_is_found() {
         transaction.open_table(SUMMARIES).unwrap().pop_first().unwrap();
     });
     assert_eq!(open_at(&removed).unwrap_err().kind(), StoreErrorKind::Corrupt);
-    // A summary with a right checksum, of other values.
+    // A summary of other values, with a right checksum.
     let forged = changed(&path, |transaction| {
         let mut table = transaction.open_table(SUMMARIES).unwrap();
         let number = table.first().unwrap().unwrap().0.value();
@@ -326,7 +327,7 @@ fn damage_of_a_summary_or_of_live_rows_is_found() {
     drop(store);
     let verified = Store::verify(&forged, &catalog(), &options(0));
     assert_eq!(verified.unwrap_err().kind(), StoreErrorKind::Corrupt);
-    // The greatest size that a summary may have. Merges add up these sizes. A greater size is refused.
+    // The greatest size of strings that a summary may state. Merges add up these sizes. A summary with a greater size is rejected.
     let huge = changed(&path, |transaction| {
         let mut table = transaction.open_table(SUMMARIES).unwrap();
         let numbers: Vec<u64> = table.iter().unwrap().map(|entry| entry.unwrap().0.value()).collect();

@@ -56,7 +56,8 @@ fn options(seed: u64) -> StoreOptions {
     options.batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
 
-/// Returns the number of events that the store of a seed keeps, unless it keeps all: a third of the stores keep few.
+/// Returns the maximum number of events that the store of this seed keeps, or `None` if it keeps all. A third of the stores keep
+/// few.
 fn kept_events(seed: u64) -> Option<usize> {
     (seed % 3 == 2).then_some(7)
 }
@@ -76,7 +77,7 @@ fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
         .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options))
 }
 
-/// Returns all events that are committed, also those that are not shown yet. Checks that their numbers have no gaps.
+/// Returns all committed events, including those that readers may not see yet. Checks that their numbers have no gaps.
 fn events(store: &Store) -> Result<Vec<Event>, StoreError> {
     let all = |after| store.read_events((after, u64::MAX), usize::MAX);
     let (first, events) = match all(0) {

@@ -41,7 +41,7 @@ pub(super) fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Resu
                 import.push(b"\n")?;
             }
             if dice.one_in(4) {
-                // The import may buffer documents, so the error may come only from the commit.
+                // The import may buffer documents, so it may be the commit that returns the error.
                 let refused = match import.push(b"{\"id\":7}\n") {
                     Ok(()) => import.commit().unwrap_err(),
                     Err(refused) => refused,

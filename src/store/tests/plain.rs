@@ -57,7 +57,7 @@ impl Watched {
 }
 
 impl Plain {
-    /// Returns the contents of a new store of a seed.
+    /// Returns the expected contents of a new store that is opened with the options of this seed.
     pub(super) fn of(seed: u64) -> Self {
         Self(Vec::new(), BTreeMap::new(), Watched { kept: kept_events(seed), ..Watched::default() })
     }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns cases of persons. The last names, the numbers and some member names belong to one person each.
+/// Returns cases of persons. Each last name, each number and some member names belong to only one person.
 fn cases() -> Vec<String> {
     let name = |number: usize| {
         let letters = [number, number / 26, number / 676, number / 7, number / 3, number / 11];

@@ -40,7 +40,7 @@ pub(super) fn update(
     last
 }
 
-/// Searches and counts cases. Checks that they are those of the tenant.
+/// Searches and counts cases. Checks that all of them belong to the tenant.
 pub(super) fn search(load: &Load, tenant: Tenant) {
     let mut connection = Connection::new(load);
     let tagged = json!({"criteria": [{"field": "tags", "op": "=", "values": ["t1"]}]});
@@ -185,7 +185,7 @@ pub(super) fn search_earlier_cases(load: &Load) {
     }
 }
 
-/// Opens as many streams as a token may have, and asks for events: that is a 429, which does not concern other tokens.
+/// Opens as many streams as a token may have, and then asks for events. This request gets 429. Other tokens are not affected.
 pub(super) fn exceed_limits(load: &Load) {
     let name = "manageFilters";
     while load.goes_on() {

@@ -83,8 +83,8 @@ impl<'l> Connection<'l> {
         self.open.as_mut().map(|(stream, _)| stream).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Sends a signed request until it is answered. Only while the service is down, a request may get 503 or no answer. No request
-    /// gets another answer of the status 5xx.
+    /// Sends a signed request until it is answered. A request may get 503 or no answer only while the service is down. No request
+    /// gets any other 5xx status.
     pub(super) fn call(&mut self, name: &str, method: &str, target: &str, body: &[u8]) -> Answer {
         let (start, mut was_lost) = (Instant::now(), false);
         loop {

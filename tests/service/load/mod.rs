@@ -33,7 +33,7 @@ use connection::{Connection, PATIENCE, operate};
 /// The duration of the load in seconds, unless the environment sets another one.
 const SECONDS: u64 = 5;
 
-/// The time between restarts in seconds, but there are at least two.
+/// The time between restarts in seconds. There are always at least two restarts.
 const RESTART_S: u64 = 5;
 
 /// The time before a kill in which only records are written.
@@ -168,7 +168,7 @@ impl Load {
         process
     }
 
-    /// Ends the service by `end`, and starts it again. Returns it, and the log of before.
+    /// Ends the service by `end`, and starts it again. Returns the new process, and the log of the ended one.
     fn restart(&self, process: Process, end: fn(Process) -> String) -> (Process, String) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let log = end(process);
@@ -238,7 +238,8 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Runs the load for some time, and restarts the service: it is stopped and killed in turn. Returns it, and its logs of before.
+/// Runs the load for some time, and restarts the service: it is stopped and killed in turn. Returns the last process, and the logs
+/// of the processes before it.
 fn run(load: &Load, mut process: Process, duration: Duration) -> (Process, Vec<String>) {
     let restarts = (duration.as_secs() / RESTART_S).max(2);
     let mut logs = Vec::new();

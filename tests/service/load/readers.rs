@@ -62,7 +62,7 @@ pub(super) fn stream(load: &Load, tenant: Tenant) -> Vec<Told> {
                 assert!(end.is_ok() || load.was_down_since(epoch), "{end:?}");
             }
             Ok(Err(refused)) => {
-                // A permit of the stream of before may not be free yet, and a secret may have been rotated.
+                // The permit of the previous stream may not be free yet, and a secret may have been rotated.
                 let is_expected = [429, 401].contains(&refused.status) || load.was_down_since(epoch);
                 assert!(is_expected, "{}", refused.text());
             }

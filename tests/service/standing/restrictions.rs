@@ -35,9 +35,9 @@ fn changed_restrictions_of_a_token_hold_for_its_filters_and_events() {
     assert_eq!(gone.code().0, 4140);
     let refused = Stream::open(&world.process, &one, "", Some(1)).map(drop).unwrap_err();
     assert_eq!(refused.code().0, 4140);
-    // The stream of before has ended.
+    // The stream that was opened before the change has ended.
     assert_eq!(stream.event(), None);
-    // So does a client that had read all events: its filters select other cases now.
+    // A client that had read all events also begins again: its filters select other cases now.
     let gone = world.client.call(&one, "GET", &format!("{EVENTS}?after=2"), b"");
     assert!(
         gone.failure(410).contains("the restrictions of the token changed at or after the event 3"),
@@ -144,7 +144,7 @@ fn a_filter_has_the_meaning_of_its_body_under_the_present_options() {
 }
 
 #[test]
-fn a_restart_gives_no_mark_to_a_restricted_token_and_a_changed_filter_of_it_does() {
+fn a_restart_marks_the_events_of_a_token_only_if_its_filter_has_changed() {
     let mut world = World::new(&[]);
     let (one, narrow) = (key("tenant-one"), key("tenant-narrow"));
     let every = json!({"criteria": [{"field": "id", "op": "<>", "values": [""]}]});

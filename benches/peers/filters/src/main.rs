@@ -58,8 +58,8 @@ fn main() {
 
 /// Times all contenders in turn, round by round. Returns the nanoseconds for a pair.
 ///
-/// The time of a document is its least time: all rounds do the same, and other processes can only add to it. A document with all
-/// filters takes less time than a slice of the scheduler.
+/// The time of a document is its least time: all rounds do the same, and other processes can only add to it. Testing a document
+/// against all filters takes less time than a time slice of the scheduler.
 fn timed<'d>(
     all: &mut [Box<dyn Contender + 'd>],
     tickets: &[Ticket],

@@ -47,7 +47,7 @@ impl<F: FnMut(usize, &mut Vec<usize>)> Contender for F {
     }
 }
 
-/// A contender with what it took to make it.
+/// A contender, with the time and the memory that making it took.
 struct Made<'c> {
     name: &'static str,
     contender: Box<dyn Contender + 'c>,
@@ -57,7 +57,7 @@ struct Made<'c> {
     least: Vec<Duration>,
 }
 
-/// Makes a contender, and measures that. Filters are compiled within this time.
+/// Makes a contender, and measures the time and the memory. The time includes compiling the filters.
 fn made<'c>(name: &'static str, cases: usize, make: impl FnOnce() -> Box<dyn Contender + 'c>) -> Made<'c> {
     let (before, start) = (ALLOCATOR.current_usage(), Instant::now());
     let contender = make();
