@@ -144,7 +144,7 @@ fn a_filter_has_the_meaning_of_its_body_under_the_present_options() {
 }
 
 #[test]
-fn a_restart_marks_the_events_of_a_token_only_if_its_filter_has_changed() {
+fn a_changed_filter_of_a_token_marks_its_events_and_a_restart_does_not() {
     let mut world = World::new(&[]);
     let (one, narrow) = (key("tenant-one"), key("tenant-narrow"));
     let every = json!({"criteria": [{"field": "id", "op": "<>", "values": [""]}]});
