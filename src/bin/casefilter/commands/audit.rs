@@ -140,7 +140,7 @@ fn list(args: &List) -> Result<Status, Failure> {
         let mut file = BufReader::new(file.map_err(|error| unreadable(&path, &error))?);
         let mut line = Vec::new();
         while next_line(&mut file, &mut line).map_err(|error| unreadable(&path, &error))? {
-            // A part of a record is not JSON.
+            // A line that is only a part of a record is not valid JSON, and is skipped.
             if let Ok(record) = serde_json::from_slice::<Map<String, Value>>(&line)
                 && args.wants(&record)
             {

@@ -78,7 +78,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
 
-    /// Number of timed runs of each request [default: for 0.2 s, at least 5 runs]
+    /// Number of timed runs of each request [default: as many as take 0.2 s, but at least 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
 

@@ -40,7 +40,7 @@ pub(crate) struct Args {
 /// A completion of a word.
 #[derive(Clone)]
 struct Candidate {
-    /// The whole word.
+    /// The text that the shell inserts for the word.
     text: String,
     /// The text that zsh shows in its list, with `detail` as its description. If `text` begins with a flag, such as `--order=`,
     /// this text does not contain the flag. For a filter, it is only the completed part of the filter, such as the name of a field.
@@ -337,7 +337,7 @@ fn catalog(before: &[String], database: Option<&Path>) -> Option<Catalog> {
 }
 
 /// Returns the completions with the values of a database. Returns `None` if the database is larger than [`MOST_BYTES`]. Also
-/// returns `None` if it cannot be opened, for example while another process has it open.
+/// returns `None` if it cannot be opened, for example while another process has it open for writing.
 fn values(path: &Path, catalog: &Catalog, text: &str) -> Option<Completions> {
     if std::fs::metadata(path).ok()?.len() > MOST_BYTES {
         return None;

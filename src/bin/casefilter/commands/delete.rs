@@ -25,7 +25,7 @@ use crate::output::stdout::{Format, Output};
 /// The route of a service for deletions.
 const DELETIONS: &str = "/deletions";
 
-/// Delete cases from a database, all that are selected or none
+/// Delete the selected cases from a database, either all of them or none
 ///
 /// First prints the number of selected cases. On a terminal, then asks for confirmation. Elsewhere, --yes is required. If the
 /// output is not a terminal, prints JSON: {"deleted":…,"cases":…}. "cases" is the number of cases that remain.

@@ -47,7 +47,7 @@ const ERASURES: &str = "/erasures";
 ///
 /// If the output is not a terminal, prints JSON:
 /// {"cases":…,"records":…,"history":…,"events":…,"standing_filters":[…],"copies":[…]}. If a service has the database open, the
-/// service does this. Its audit log then gets a record with these numbers and with hashes of the ids.
+/// service erases the data. Its audit log then gets a record with the numbers of this JSON and with hashes of the ids.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

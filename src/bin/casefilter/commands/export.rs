@@ -65,8 +65,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     criteria: Criteria,
 
-    /// Sort by one field, ascending; `-createdAt` sorts descending [default: createdAt for Parquet without --flat, so that readers
-    /// can skip parts of the file; otherwise stored order]
+    /// Sort by up to 8 fields, joined by commas; `-createdAt` sorts descending [default: createdAt for Parquet without --flat, so
+    /// that readers can skip parts of the file; otherwise stored order]
     ///
     /// `--order ''` keeps the stored order.
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]

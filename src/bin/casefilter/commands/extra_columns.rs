@@ -7,7 +7,7 @@ use crate::output::failure::Failure;
 /// The arguments for columns that a table has only on request.
 #[derive(clap::Args)]
 pub(crate) struct ExtraColumns {
-    /// Add columns of folded text, which `matches` needs: for all text fields, or only for these fields
+    /// Add columns of folded text (without case and accents), which `matches` needs: for all text fields, or only for these fields
     ///
     /// Use the same value for `export`, `ddl` and `sql`. Each folded column takes about as much space as the field itself.
     #[arg(

@@ -21,8 +21,9 @@ use crate::output::stdout::{Format, Output};
 
 /// Add, list and remove the standing filters of a database
 ///
-/// Each write to a database with standing filters creates events. An event says which filter a case enters or leaves.
-/// `casefilter watch` prints the events. If a service has the database open, the service does what these commands ask for.
+/// Each write to a database with standing filters creates events. An event says which filter a case enters or leaves. `casefilter
+/// watch` prints the events. If a service has the database open, these commands send their requests to the service, which executes
+/// them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +46,7 @@ enum Filters {
     Remove(Remove),
 }
 
-/// Add standing filters, or replace the filters with the same names, all or none
+/// Add standing filters, or replace filters with the same names; if one filter is rejected, nothing is stored
 ///
 /// FILE contains one standing filter per line, as for `casefilter match`. A filter with "fields":[…] also gives an event when the
 /// values of these fields change while it selects the case. If the output is not a terminal, prints JSON: {"added":…,"replaced":…}.
@@ -124,7 +125,7 @@ struct Removed {
     removed: usize,
 }
 
-/// A line of the list.
+/// A standing filter, as a line of the list or in a request to a service.
 #[derive(Serialize)]
 struct Line<'f> {
     name: &'f str,

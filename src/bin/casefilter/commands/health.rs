@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT")]
     tls_cert: Option<PathBuf>,
 
-    /// Ask /readyz, which is 503 during a shutdown, and while requests cannot be answered
+    /// Ask /readyz, which returns 503 during a shutdown, and while requests cannot be answered
     #[arg(long, value_parser = BoolishValueParser::new())]
     ready: bool,
 
@@ -183,7 +183,7 @@ impl Target {
 /// The maximum length of the first line of an answer, in bytes.
 const MOST_LINE_BYTES: usize = 1024;
 
-/// A verifier that accepts each certificate. A signature with its key is still required.
+/// A verifier that accepts any certificate. The service must still prove that it has the key of its certificate.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

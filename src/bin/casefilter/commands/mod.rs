@@ -6,7 +6,7 @@
 //! | databases | `import`, `export`, `delete`, `erase`, `verify`, `backup`, `compact`; `filters` and `watch` for standing filters |
 //! | the service | `serve`, `health`, `token`, `sign`, `audit`; `absent` in builds without it |
 //! | SQL | `sql`, `ddl` |
-//! | to begin with | `demo`, `generate` |
+//! | first steps | `demo`, `generate` |
 //! | shells and manuals | `completions`, `complete`, `man` |
 //!
 //! Several commands share `extra_columns` (arguments), `hints` and `unknown_ids` (messages on filters). They also share `scanned`

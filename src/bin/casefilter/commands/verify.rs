@@ -23,8 +23,8 @@ use crate::output::stdout::{Format, Output};
 /// file need not be writable, and other commands may read it at the same time.
 ///
 /// Files of older versions of casefilter are read and written in their own format, so an upgrade needs no conversion. A file of an
-/// unknown format is rejected and stays unchanged. So is a file whose fields of cases differ from those that this version defines.
-/// To read the cases of such a file, run `export` with the version that wrote it.
+/// unknown format is rejected and stays unchanged. The same applies to a file whose fields of cases differ from those that this
+/// version defines. To read the cases of such a file, run `export` with the version that wrote it.
 ///
 /// If a service has the database open, the service sends a copy, which is checked. The copy contains everything that is stored, but
 /// not the free pages. The copy is an unnamed temporary file, which is removed when the command ends.

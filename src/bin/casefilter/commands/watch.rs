@@ -34,7 +34,7 @@ const WAIT_MS: u64 = 20_000;
 /// The maximum number of events that are read each time the file is opened.
 const EVENTS: usize = 10_000;
 
-/// Print when cases enter or leave standing filters, and wait for further events
+/// Print the events of standing filters, and wait for further events
 ///
 /// Prints the events that the database keeps, one line of JSON each: {"number":…,"time":…,"filter":…,"id":…,"kind":…}. The kind is
 /// "entered", "left" or "changed"; a changed case also has "fields":[…]. An event of a filter that belongs to a token of a service

@@ -85,7 +85,8 @@ impl Admin {
         !left.is_zero()
     }
 
-    /// Returns the failure for a locked database. It names the process that has the database open, and what the user can do.
+    /// Returns the failure for a locked database. It names the processes that have the database open, if they are known, and
+    /// contains advice.
     fn locked(&self, database: &Path, error: &StoreError, why: &str) -> Failure {
         let name = escape(&database.display().to_string()).into_owned();
         let who = match holder::of(database) {

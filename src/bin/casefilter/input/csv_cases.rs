@@ -15,7 +15,7 @@ use crate::output::escape::escape;
 use crate::output::failure::Failure;
 use crate::output::refusals::line_of;
 
-/// The maximum number of columns of one array of objects. The time for a row is in proportion to it.
+/// The maximum number of columns of one array of objects. The time for a row can be in proportion to this number of columns.
 const MOST_IN_ARRAY: usize = 64;
 
 /// The maximum number of keys and arrays in the path of a column.
@@ -26,8 +26,9 @@ const MOST_KEYS: usize = 32;
 pub(crate) struct CsvArgs {
     /// For .csv: the column THEIRS contains the field OURS; may be repeated
     ///
-    /// Without it, the header line of the file names the fields, by name, alias or path. Other columns become members of the
-    /// document, under their own names. An empty cell is an absent field. Several values of a field are separated by semicolons.
+    /// The header line of the file names the fields of all other columns, by name, alias or path. Columns that name no field become
+    /// members of the document, under their own names. An empty cell is an absent field. Several values of a field are separated by
+    /// semicolons.
     #[arg(long = "map", value_name = "THEIRS=OURS")]
     maps: Vec<String>,
 }
@@ -37,7 +38,7 @@ pub(crate) struct CsvColumns<'c> {
     catalog: &'c Catalog,
     /// The columns that `--map` names: the name of each in the file, and the field that it contains.
     maps: Vec<(&'c str, Column)>,
-    /// The names in `maps` that a file has.
+    /// The names in `maps` that the header line of some file contains.
     found: RefCell<BTreeSet<&'c str>>,
 }
 

@@ -66,7 +66,7 @@ impl FacetsQuestion {
         Self { as_of: moment.map(|moment| moment.to_string()), ..self.clone() }
     }
 
-    /// Returns a copy of the question that asks how each facet is counted, instead of the counts.
+    /// Returns a copy of the question that asks how each facet is counted, instead of asking for the counts.
     pub(crate) fn explaining(&self) -> Self {
         Self { explain: true, ..self.clone() }
     }

@@ -36,7 +36,7 @@ fn advised(mut error: Error, command: &Command) -> Error {
     }
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let written = written.clone();
-    // Clap's suggestion is good enough for the commands of `token`.
+    // Clap's suggestion is good enough for subcommands of a command, such as those of `token`.
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     if !usage.contains("casefilter <COMMAND>") {
         return error;

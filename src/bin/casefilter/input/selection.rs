@@ -218,7 +218,7 @@ impl Selection {
             "after" => self.after.clone(),
             _ => None,
         };
-        // Like --where, --order is always extended.
+        // Like --where, --order does not need --extended: it may always name several fields.
         let both = Errors::both(filter, params.parse(&catalog.extended(), &limits));
         let request = both.map(|(filter, paging)| SearchRequest::new(filter).with_paging(paging));
         let request = request.map(|request| match self.limit.as_deref() {

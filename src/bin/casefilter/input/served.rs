@@ -133,7 +133,8 @@ impl Served {
         &self.catalog
     }
 
-    /// Returns the number of cases that the service had when this process connected to it.
+    /// Returns the number of cases that the service had when this process connected to it, or at the earlier moment that is
+    /// searched.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }

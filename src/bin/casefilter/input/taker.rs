@@ -23,7 +23,7 @@ use crate::output::watched_file::WatchedFile;
 /// The maximum number of empty lines that [`ServiceTaker`] sends at once. They replace lines of the file that have no document.
 const EMPTY_LINES: usize = 1 << 16;
 
-/// A target of an import. It receives the files one by one.
+/// A target of an import, or a scan. It receives the files one by one.
 pub(crate) trait Taker {
     /// Returns true if the files contain records instead of cases.
     fn takes_records(&self) -> bool;

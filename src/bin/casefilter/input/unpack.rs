@@ -15,7 +15,7 @@ pub(crate) enum Packed {
 /// The number of bytes at the start of a file that identify its compression.
 const MAGIC_BYTES: usize = 4;
 
-/// Returns a reader of the decompressed text. If the first bytes do not identify the compression, it is `by_name`.
+/// Returns a reader of the decompressed text. If the first bytes do not identify the compression, `by_name` is used.
 pub(crate) fn unpacked<'r>(
     mut packed: impl Read + 'r,
     by_name: Packed,

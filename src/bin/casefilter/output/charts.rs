@@ -96,7 +96,7 @@ pub(crate) struct Bar {
 /// The maximum width of a bar, in characters.
 const LONGEST_BAR: usize = 40;
 
-/// The minimum width of labels and bars, in characters.
+/// The minimum width to which labels are cut, in characters. If the terminal is wide enough, the bars have at least the same width.
 const LEAST: usize = 8;
 
 /// Returns the lines of a list: label, count and bar, aligned. Labels are cut if the terminal is too narrow.

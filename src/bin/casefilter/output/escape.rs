@@ -26,7 +26,7 @@ fn takes_joiners(c: char) -> bool {
         | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Returns the characters of a text. The second value is true if the character must be escaped: it is unprintable, and not a joiner
+/// Returns each character of a text, with a flag that is true if the character must be escaped: it is unprintable, and not a joiner
 /// within a word.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut chars = text.chars().peekable();

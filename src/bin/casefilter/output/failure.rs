@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// An operation failed, for example because a file does not exist or the disk is full.
     Failed(String),
-    /// A filter has errors. Contains their text.
+    /// A filter or another input, such as a catalogue file, has errors. Contains the errors as text.
     BadFilter(String),
     /// Case data was rejected.
     Refused(String),

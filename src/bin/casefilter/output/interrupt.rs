@@ -1,4 +1,4 @@
-//! Handles signals that end the process: removes its temporary files first.
+//! Handles the signals that end the process: first removes the temporary files of the process.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};

@@ -133,7 +133,8 @@ pub(crate) fn report_left_out(report: &ImportReport) -> Status {
     let groups = grouped(&report.errors);
     for (refusal, more) in groups.iter().take(listed) {
         let what = match refusal.kept {
-            // The name of the column is an alias. Its values are in the documents.
+            // The column is named by an alias of a field, so this field is not searched. The documents contain the values of the
+            // column.
             true if refusal.line == 0 && refusal.error.kind == ErrorKind::UnknownField => {
                 "column not searched"
             }

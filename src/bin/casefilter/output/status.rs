@@ -27,7 +27,8 @@ pub(crate) const UNREPLAYABLE: u8 = 6;
 pub(crate) enum Status {
     /// The command was completely successful.
     Fine,
-    /// A filter did not compile, or a line of a requests file is invalid. The errors have been printed on standard output.
+    /// A filter did not compile, or a request of a requests file is invalid or was stopped. The errors have been printed on
+    /// standard output.
     BadFilter,
     /// Some case data was left out.
     LeftOut,

@@ -30,7 +30,7 @@ impl Length for WatchedFile {
 impl ChunkReader for WatchedFile {
     type T = BufReader<File>;
 
-    // The Parquet reader reads sequentially only for the few bytes before each page, so these bytes are not reported.
+    // The Parquet reader uses this method only to read the few bytes before each page, so these bytes are not reported.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
         self.file.get_read(start)
     }

@@ -174,7 +174,7 @@ fn find(log: &Path, number: u64) -> Result<Record, Failure> {
         let mut file = BufReader::new(file.map_err(|error| unreadable(&path, &error))?);
         let mut line = Vec::new();
         while next_line(&mut file, &mut line).map_err(|error| unreadable(&path, &error))? {
-            // A part of a record is not JSON.
+            // A line that is only a part of a record is not valid JSON, and is skipped.
             match serde_json::from_slice::<Record>(&line) {
                 Ok(record) if record.n == number => return Ok(record),
                 _ => line.clear(),

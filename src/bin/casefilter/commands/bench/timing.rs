@@ -107,7 +107,7 @@ pub(super) fn time(
         true => Compiler::Cached(FilterCache::new(FilterBuilder::new(cases.catalog()), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    // The cases of a service have been copied to this process, so counting them cannot fail.
+    // The columns of all cases are in this process (the service has sent a copy of its cases), so counting the cases cannot fail.
     let matched = cases.count(compiler.request(cases.catalog(), line)?.filter()).unwrap_or_default();
     once(cases, line, compiler, &mut Vec::new());
     let threads = u32::from(args.threads);
@@ -136,7 +136,7 @@ pub(super) fn time(
     Ok(Measured { matched, times, cold })
 }
 
-/// Returns the number of runs that one thread makes.
+/// Divides `runs` among the threads, and returns the part of one thread.
 fn share(runs: u32, thread: u32, threads: u32) -> u32 {
     let extra = runs.checked_rem(threads).is_some_and(|rest| thread < rest);
     runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))

@@ -1,4 +1,4 @@
-//! Writes pages that are too long to be collected in memory, case by case.
+//! Writes long pages case by case, so that the complete output is never in memory.
 
 use std::io::Write;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(super) struct LongPage<'r> {
 
 /// The cases from which a page is written.
 pub(super) enum PageSource {
-    /// Loaded cases. A search of them collects the page.
+    /// Loaded cases, which are searched when the page is written.
     Loaded(LoadedCases),
     /// A page that a scan has collected.
     Scanned(Box<SearchAnswer>),

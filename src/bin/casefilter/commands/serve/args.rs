@@ -42,8 +42,8 @@ use crate::output::part::Part;
 pub(crate) struct Args {
     /// A TOML file with settings: its keys are the names of the flags, such as `listen = "0.0.0.0:8080"`
     ///
-    /// A flag has precedence over its environment variable, and both over the file. The file has no secrets, only paths of files
-    /// with secrets. `--check-config` prints all settings in this form.
+    /// A flag has precedence over its environment variable, and both over the file. The file must not contain secrets, only paths
+    /// of files with secrets. `--check-config` prints all settings in this form.
     #[arg(long, value_name = "FILE", env = "CASEFILTER_CONFIG")]
     pub(super) config: Option<PathBuf>,
 
@@ -128,8 +128,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_AUDIT", help_heading = "Audit log")]
     pub(super) audit: Option<PathBuf>,
 
-    /// Maximum size of the file, in bytes; a record that would exceed it begins a new file; the old file is kept as FILE.NUMBER,
-    /// with the number of its last record
+    /// Maximum size of the audit log file, in bytes; a record that would exceed it begins a new file; the old file is kept as
+    /// FILE.NUMBER, where NUMBER is the number of its last record
     #[arg(long, value_name = "N", env = "CASEFILTER_AUDIT_ROTATE", help_heading = "Audit log",
           default_value_t = AuditOptions::default().rotate_bytes)]
     pub(super) audit_rotate: u64,
@@ -185,7 +185,7 @@ pub(crate) struct Args {
           value_parser = RangedU64ValueParser::<usize>::new().range(1..), default_value_t = ServiceOptions::default().connections_per_peer)]
     pub(super) connections_per_peer: usize,
 
-    /// Maximum number of requests that at the same time wait for the database file or run a long search; if there are several
+    /// Maximum number of requests that wait for the database file or run a long search at the same time; if there are several
     /// tokens, each gets at most half
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
           default_value_t = ServiceOptions::default().concurrency)]
@@ -243,7 +243,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
     pub(super) read_timeout: Duration,
 
-    /// Maximum time in which a client must receive an answer
+    /// Maximum time that a client may take to receive an answer
     #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
     pub(super) write_timeout: Duration,
 
@@ -287,7 +287,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "CASEFILTER_KEEP_EVENTS", help_heading = "Standing filters")]
     pub(super) keep_events: Option<u64>,
 
-    /// Time after SIGTERM in which new connections are still served while /readyz returns 503, so that a load balancer notices
+    /// Time after SIGTERM in which new connections are still served while /readyz returns 503, so that a load balancer notices the
+    /// shutdown
     ///
     /// Use 0 if there is no load balancer. Otherwise, use a few seconds more than the time between two checks of /readyz, such as
     /// 5s.

@@ -23,7 +23,7 @@ use crate::output::failure::{Failure, note};
 /// The maximum size of a file, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The flags that a file cannot set.
+/// The flags that are not keys of a file. The flag `source` is a key, but its values are rejected.
 const NOT_IN_FILES: [&str; 3] = ["config", "check-config", "help"];
 
 /// The keys of the file. Empty until the file has been read.
@@ -57,7 +57,7 @@ pub(crate) fn configured(tree: Command) -> Result<Command, Failure> {
     let Some(serve) = lenient.find_subcommand(SERVE) else { return Ok(tree) };
     let settings = match read(path, serve) {
         Ok(settings) => settings,
-        // The service goes on with the file that it has read at its start.
+        // A service reads the file only when it starts, so an error in the file says nothing about a running service.
         Err(failure) if name != SERVE => {
             note(format!("the configuration file is ignored: {}", failure.text()));
             return Ok(tree);
@@ -81,7 +81,7 @@ fn id_of(command: &Command, name: &str) -> Option<String> {
     arg.map(|arg| arg.get_id().to_string())
 }
 
-/// Reads a file. Returns the names of its flags, with their values.
+/// Reads a file. Returns the names of the flags that it sets, with their values.
 fn read(path: &Path, serve: &Command) -> Result<Vec<(String, String)>, Failure> {
     let name = path.display().to_string();
     let unreadable = |error: &std::io::Error| Failure::io("cannot read", &name, error);
@@ -121,7 +121,7 @@ fn masked(text: &str) -> String {
             let key = key.trim().trim_matches(['"', '\'']).to_lowercase();
             key == "source" || has_password(line)
         });
-        // `user:password@` of a URL that is the value of another key, or in a line of its own.
+        // The text `user:password@` of a URL. The URL may be the value of another key, or be in a line of its own.
         let in_url = || {
             let (_, rest) = line.split_once("://")?;
             rest.rfind('@').and_then(|end| rest.get(..end))
@@ -329,7 +329,7 @@ pub(crate) fn effective(matches: &ArgMatches, tree: &Command) -> Vec<Setting> {
         let is_hidden = arg.is_hide_env_values_set() || raw.to_str().is_some_and(is_connection_string);
         let value = match raw {
             _ if is_hidden => "…".to_owned(),
-            // An environment variable may say `yes`.
+            // An environment variable may also have another form of a boolean value, such as `yes`.
             _ if matches!(arg.get_action(), ArgAction::SetTrue) => matches.get_flag(id).to_string(),
             value => value.to_string_lossy().into_owned(),
         };

@@ -1,4 +1,5 @@
-//! Names of files in messages, and warnings about files that other users can read, and about files that cannot be followed.
+//! Formats the names of files for messages. Warns of files that other users can read, and of files whose changes cannot be
+//! followed.
 
 use std::path::Path;
 

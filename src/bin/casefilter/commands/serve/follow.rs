@@ -23,7 +23,7 @@ pub(super) fn look_every<S: Send + 'static>(
             thread::sleep(interval);
             let asked = reloads.load(Ordering::Relaxed);
             let is_asked = std::mem::replace(&mut known, asked) != asked;
-            // A panic is logged by its hook. The next look tries again.
+            // The panic hook logs the panic. The next look tries again.
             if catch_unwind(AssertUnwindSafe(|| look(&mut state, is_asked))).is_err() {
                 failed(&state);
             }

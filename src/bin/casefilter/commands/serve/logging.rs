@@ -19,8 +19,8 @@ pub(super) enum Level {
 
 /// Begins to write the log to standard error: as JSON, or as text if it is a terminal. Panics are logged, too.
 ///
-/// The log has the events of this package alone. Events of other crates can have paths and queries of requests, and `h2` has one
-/// for each frame.
+/// The log contains only the events of this package. Events of other crates can contain paths and queries of requests, and the
+/// crate `h2` has an event for each frame.
 pub(super) fn begin_logging(level: Level) {
     let level = match level {
         Level::Error => LevelFilter::ERROR,

@@ -46,7 +46,8 @@ impl Signals {
                 }
                 ask.send_modify(|asked| *asked = asked.saturating_add(1));
                 if *ask.borrow() > 2 {
-                    // Acknowledged writes are on disk. The rest is repaired when the database is opened again.
+                    // Acknowledged writes are on disk. If another write is interrupted, the database is repaired when it is opened
+                    // again.
                     AtomicFile::abandon_all(|| {
                         let _ = signal_hook::low_level::emulate_default_handler(signal);
                     });
@@ -64,8 +65,8 @@ impl Signals {
         Ok(Self { asked, reloads: Arc::default(), ask })
     }
 
-    /// Returns two futures. The first completes on the first SIGTERM or Ctrl-C, and the second on the second such signal. Only a
-    /// third signal ends the process directly.
+    /// Returns two futures. The first completes on the first SIGTERM or Ctrl-C, and the second on the second such signal. On Unix,
+    /// a third signal ends the process directly.
     pub(super) fn shutdown(self) -> Result<(impl Future<Output = ()>, impl Future<Output = ()>), Failure> {
         #[cfg(unix)]
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

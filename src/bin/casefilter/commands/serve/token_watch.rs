@@ -149,7 +149,7 @@ impl TokenWatch {
 }
 
 impl Contents {
-    /// Returns values that differ after a change.
+    /// Returns a hash of the text, and the mode. At least one of them differs after a change of the file.
     fn stamp(&self) -> (u64, u32) {
         let mut hasher = DefaultHasher::new();
         self.text.hash(&mut hasher);

@@ -147,7 +147,7 @@ fn shortened(times: Vec<String>) -> Vec<String> {
     let mut times = times;
     for (number, part) in end.into_iter().enumerate() {
         let is_common = times.iter().all(|time| time.ends_with(part));
-        // Parts of a date are cut only if the time of day was.
+        // Parts of a date are removed only if the time of day has been removed.
         let is_date = times.iter().all(|time| !time.contains(' '));
         if is_common && (number < 2 || is_date) && (number != 1 || !is_date) {
             for time in &mut times {

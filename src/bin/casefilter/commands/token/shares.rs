@@ -22,7 +22,7 @@ use crate::output::table::{self, Column, Fit};
 /// are removed. They are removed when new tokens are made. A used token that a client has made is listed for at least a day. The
 /// record of a copy keeps the id of the original applicant for ever, and `erase` prints the copies of an applicant.
 ///
-/// A share token that a client has made is also invalid if its app token was revoked. The list does not show that.
+/// A share token that a client has made is also invalid if the app token of this client was revoked. The list does not show that.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
