@@ -1,5 +1,5 @@
-//! Errors in requests and documents, with their positions. Also finds the names that are most similar to a misspelt name
-//! (`nearest`, `nearest_two`).
+//! Defines the errors in requests and documents, with their positions. Also finds the names that are most similar to a misspelt
+//! name (`nearest`, `nearest_two`).
 
 mod found;
 mod quote;
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     BodyTooLarge,
     /// The input is not UTF-8.
     NotUtf8,
-    /// The input is neither JSON nor the text syntax.
+    /// The input does not follow the syntax of its format, such as JSON or the text syntax of filters.
     Syntax,
     /// A JSON value of an unexpected type.
     WrongType,
@@ -187,8 +187,9 @@ impl serde::Serialize for ErrorKind {
 /// An error in a request or a document.
 ///
 /// Displays as one line: the position, the input found, the input expected and, if there is one, a suggested correction. The
-/// position is the path and the byte offset. If the error is not about a part of the input, no byte offset is shown. If it also has
-/// no path, no position is shown. The error of a stopped search shows only the reason.
+/// position is the path and the byte offset. Errors of the kinds `CatalogMismatch`, `NoFoldedColumn` and `NotInSql` are not about a
+/// part of the input, so they show no byte offset. Without a path, they show no position. The error of a stopped search shows only
+/// the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -209,8 +210,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error at a byte offset of the input. Host programs can use it for their own checks. A string as `found` is shown
-    /// unchanged, as a [description](Found::Description). To quote a part of the input, pass [`Found::text`].
+    /// Creates an error at a byte offset of the input. Host programs can use it for their own checks. If `found` is a string, it is
+    /// shown unchanged, as a [description](Found::Description). To quote a part of the input, pass [`Found::text`].
     ///
     /// ```
     /// use casefilter::{Error, ErrorKind, Found, Suggestion};
@@ -319,9 +320,9 @@ pub(crate) fn is_dropped(errors: &[Error], offset: usize) -> bool {
         && errors.iter().filter(|error| error.offset <= offset).count() >= REPORTED_ERRORS
 }
 
-/// The errors of one request or document, in document order. There is at least one error, and at most ten.
+/// The errors of one request or document, in the order of their positions. There is at least one error, and at most ten.
 ///
-/// The type does not say whether the client or the host made the mistake: see [the
+/// The type `Errors` does not say whether the client or the host program made the mistake: see [the
 /// guide](crate::guide::embedding#errors-for-your-own-clients).
 ///
 /// With the feature `serde`, it serialises as an array of objects. Their members are `kind` (the [code](ErrorKind::code)), `path`,
@@ -345,7 +346,7 @@ impl Errors {
         (!errors.is_empty()).then_some(Self(errors))
     }
 
-    /// Sets the path of each error.
+    /// Sets the path of each error to the path with the same index in `paths`.
     pub(crate) fn zip_paths(mut self, paths: Vec<String>) -> Self {
         for (error, path) in self.0.iter_mut().zip(paths) {
             error.path = path;
@@ -487,7 +488,8 @@ pub(crate) fn nearest_two<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,
 ) -> SmallVec<[&'a str; 2]> {
-    // A longer word is not a misspelt name. The time for the edit distance is quadratic in the length.
+    // A longer word is probably not a misspelt name. The limit also bounds the time for the edit distance, which is quadratic in
+    // the length.
     const LONGEST: usize = 64;
     if word.is_empty() || word.len() > LONGEST {
         return SmallVec::new();

@@ -1,6 +1,6 @@
 //! A guide in chapters. Each chapter covers one task, with example programs that run.
 //!
-//! Read the [front page](crate) first. It has a first program, and a table of the five main terms. Then:
+//! Read the [front page](crate) first. It has a first program, and a table of the five main terms. Then choose a chapter:
 //!
 //! | chapter | read it to |
 //! |---|---|
@@ -13,9 +13,10 @@
 //! | [`service`] | serve the operations of the compliance domain over HTTP (feature `service`) |
 //! | [`scaling_out`] | answer the same requests from PostgreSQL, ClickHouse, Spark or DuckDB (feature `sql`) |
 //!
-//! Clients and analysts need only `criteria`. A host needs `catalogues` and `embedding`; the other chapters are for special needs.
-//! In the reference documentation, most types have an example, and functions list their errors. Complete programs to start from
-//! are in `examples/` of the repository, such as `first_search`, `own_catalogue` and `axum_search`.
+//! Clients and analysts need only `criteria`. Programmers who put an engine into a program need `catalogues` and `embedding`. The
+//! other chapters are for special needs. In the reference documentation, most types have an example, and functions list their
+//! errors. Complete programs to start from are in `examples/` of the repository, such as `first_search`, `own_catalogue` and
+//! `axum_search`.
 //!
 //! Read the guide in rustdoc: `cargo doc --no-deps --features store --open`. The files in `docs/guide` have links to types, which
 //! work only in rustdoc. Their programs also have lines that begin with `# `, which rustdoc compiles but does not show.

@@ -41,8 +41,8 @@
 //!
 //! # Features
 //!
-//! Without features, the crate contains only the in-memory engine. A feature only adds functions. No feature changes the result of
-//! a search.
+//! Without features, the crate contains only the in-memory engine. A feature only adds capabilities. No feature changes the result
+//! of a search.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -70,9 +70,9 @@
 //!   are no joins.
 //! - **One process** at a time writes to a file. An engine belongs to one process. For more documents than fit into one process,
 //!   use a [database](guide::scaling_out).
-//! - **Sizes** are bounded by [`Limits`]; each limit documents its default.
+//! - **Sizes** are bounded by [`Limits`]; the documentation of each limit states its default.
 //! - **The core** does no I/O, reads no clock and starts no threads. Only the features `store`, `service`, `postgres` and
-//!   `parallel` do. For a [`Deadline`], the host program supplies the clock.
+//!   `parallel` add code that does any of these. For a [`Deadline`], the host program supplies the clock.
 //!
 //! # Debug builds
 //!

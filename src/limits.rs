@@ -10,8 +10,8 @@
 
 /// Limits on requests and documents.
 ///
-/// A value equal to a limit is accepted. A greater value causes an error that names the limit and the value. With the feature
-/// `serde`, limits that are missing in the input get their defaults.
+/// A size or number equal to a limit is accepted. A greater one causes an error that states the limit. With the feature `serde`,
+/// limits that are missing in the input get their defaults.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterBuilder, Limits};

@@ -1,5 +1,5 @@
-//! A mutex whose guard may move to another thread. The writer lock of `engine/shared_state.rs` and the log of `store/database.rs`
-//! are such mutexes.
+//! A mutex whose guard may move to another thread. The locks in `engine/shared_state.rs` and `standing/shared.rs`, and the log of
+//! `store/database.rs`, are such mutexes.
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 /// A mutex with a `Send` guard.
 ///
 /// The guard of a [`Mutex`] must be dropped by the thread that created it. So a type that contains a guard is not `Send`. In
-/// contrast, this lock moves the value into the guard. The guard returns the value to the lock when it is dropped, on any thread.
+/// contrast, this lock moves the value into the guard. When the guard is dropped, on any thread, it returns the value to the lock.
 /// (`parking_lot` also has `Send` guards, with its feature `send_guard`. But then no program that links this crate could use
 /// `deadlock_detection`.)
 ///
@@ -22,7 +22,7 @@ pub(crate) struct Lock<T> {
     put_back: Condvar,
 }
 
-/// The guard of a [`Lock`]. It holds the value, and returns the value to the lock when it is dropped, even during a panic.
+/// The guard of a [`Lock`]. It holds the value. When the guard is dropped, even during a panic, it returns the value to the lock.
 #[derive(Debug)]
 pub(crate) struct Held<'l, T: Default> {
     lock: &'l Lock<T>,

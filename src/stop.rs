@@ -9,17 +9,17 @@
 //!
 //! - [`Scan::run`](crate::exec::Scan::run) and the seek to an offset call it before each batch.
 //! - Other loops add up an estimate of their work, and call the check once for every [`CHECK_EVERY`] units. The planner loops over
-//!   the nodes of the filter, the strings that a pattern is tested on, and the parts of long lists of values. The program of a
-//!   batch loops over its instructions. Tests of single rows loop over the members of the filter. Tests of top rows (see
-//!   `exec/scattered_rows.rs`) loop over the leaves of the filter. Key lookups, counts of listed rows, and sorting (see `sort`)
-//!   have such loops, too.
+//!   the nodes of the filter, the strings that a pattern is tested on, and the parts of long lists of values. The program that
+//!   evaluates the filter on a batch (see `exec/program.rs`) loops over its instructions. Tests of single rows loop over the
+//!   members of the filter. Tests of top rows (see `exec/scattered_rows.rs`) loop over the leaves of the filter. Key lookups,
+//!   counts of listed rows, and sorting (see `sort`) have such loops, too.
 //!
 //! So the time between two calls depends neither on the number of cases nor on the size of the filter. It is below a millisecond,
 //! with these exceptions:
 //!
 //! - A column of a multi-valued field is scanned in one pass per batch: about 1 ns for each value.
 //! - A string that is tested by a pattern is first folded completely: about 5 ns for each byte.
-//! - The first search after small writes may seal them into columns: about 1 µs for each buffered case.
+//! - The first search after small writes may convert the buffered cases to columns: about 1 µs for each case.
 //! - A sorted page that ends after millions of rows keeps these rows as candidates. When their list grows, it may be copied.
 //! - A count on several threads returns only when all its helper threads have finished. A helper may first wait for other work of
 //!   the thread pool.
@@ -28,14 +28,14 @@
 //!
 //! A loop that ends early leaves a partial result. The reason was recorded before, so [`StopCheck::verdict`] returns an error from
 //! then on. Each search returns the verdict at its end, so no partial result becomes an answer. Some results are shared by
-//! searches: lazy columns, counts of deleted rows, orders of batches, and string numbers of top rows. Loops that compute a shared
-//! result never call the check, so a shared result is never partial.
+//! searches: lazy columns, counts of deleted rows, orders of batches, and the numbers that represent the strings of top rows. Loops
+//! that compute a shared result never call the check, so a shared result is never partial.
 //!
 //! # Cost
 //!
-//! Without a token and a deadline, a call of the check is one comparison of a field of the [`Pace`]. With a token or a deadline, a
-//! call is two relaxed loads and a call of the deadline function. A search makes a call for each batch that it evaluates, and for
-//! each [`CHECK_EVERY`] units of work.
+//! With neither a token nor a deadline, a call of the check is one comparison of a field of the [`Pace`]. Otherwise, a call is at
+//! most two relaxed loads and a call of the deadline function. A search makes a call for each batch that it evaluates, and for each
+//! [`CHECK_EVERY`] units of work.
 
 mod check;
 mod sort;

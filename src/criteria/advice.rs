@@ -232,7 +232,7 @@ impl ForeignOperator {
         Some(Self { meaning, is_negated: false })
     }
 
-    /// Recognises a verb that tests for list elements and has a quantifier, such as `contains any of`.
+    /// Recognises a verb that tests for list elements and is followed by a quantifier, such as `contains any of`.
     fn of_quantifier(name: &str) -> Option<Self> {
         let verbs = FOREIGN_OPERATORS.iter().find(|(_, meaning)| matches!(meaning, Meaning::Inside(_)))?.0;
         verbs.split(' ').find_map(|verb| {
@@ -375,8 +375,8 @@ impl Advice {
         if language.is_extended() { Self::Presence(is_present) } else { Self::Cannot(Unsupported::Absence) }
     }
 
-    /// Returns the suggestion for the message. Returns `None` if no operator is equivalent, or if the equivalent operator depends
-    /// on the field or the values.
+    /// Returns the suggestion for the message. Returns `None` if no operator is equivalent, or if the suggestion must also contain
+    /// the field or the values.
     pub(super) fn in_words(self, syntax: Syntax) -> Option<Suggestion> {
         let each = |connective: Connective| {
             format!("one `<>` for each value, joined by {}", quote(connective.spelled(syntax)))

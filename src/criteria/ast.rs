@@ -1,7 +1,7 @@
 //! The syntax tree of a request body: flat, in postfix order.
 //!
 //! `{"op":"$or","children":[a, b]}` is `a b $or(2)`: a complex criterion follows its children and stores their count. A loop over
-//! the nodes in order, with a stack, visits children before their parent and needs no other links.
+//! the nodes in order visits children before their parent. It needs a stack, but no links between the nodes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -48,8 +48,8 @@ pub(crate) enum Criterion {
 /// A request body as written.
 ///
 /// `nodes` is in postfix order: the children of a complex criterion are directly before it. In a body without errors, `criteria` is
-/// the number of criteria that are not children of another criterion. In a body with errors, a complex criterion may be
-/// [broken](Criterion::Broken).
+/// the number of criteria that are not children of another criterion. In a body with errors, the children of a
+/// [broken](Criterion::Broken) complex criterion have no parent, but are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
     /// The syntax of the request, which decides how messages spell operators.
@@ -64,7 +64,7 @@ pub(crate) struct Body<'a> {
     pub(crate) criteria: Option<usize>,
     /// The criteria in postfix order.
     pub(crate) nodes: Vec<Criterion>,
-    /// The names of fields, the values and the ids, in the order of the body.
+    /// The names of fields and arrays, the values and the ids, in the order of the body.
     pub(crate) texts: Vec<Text<'a>>,
 }
 

@@ -1,5 +1,5 @@
-//! Parses filters, as JSON bodies or in the text syntax, into a syntax tree ([`Body`]). The names of fields have not been
-//! looked up in the catalogue yet.
+//! Parses filters, as JSON bodies or in the text syntax, into a syntax tree ([`Body`]). The names of fields in this tree have not
+//! been looked up in the catalogue yet.
 //!
 //! Two syntaxes share the tree:
 //!

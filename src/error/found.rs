@@ -11,8 +11,9 @@ const KEPT_CHARS: usize = 256;
 
 /// The part of the input that an [`Error`](crate::Error) is about.
 ///
-/// Its `Display` form is the form in error messages. A part of the input is in backquotes, clipped to 60 characters, with control
-/// characters escaped. A description is displayed unchanged. With the feature `serde`, it is serialised in the same form.
+/// Its `Display` form is the form in error messages. A part of the input is in backquotes and clipped to 60 characters. Control
+/// characters and invisible characters are escaped. A description is displayed unchanged. With the feature `serde`, it is
+/// serialised in the same form.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Found};

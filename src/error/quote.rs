@@ -28,7 +28,8 @@ pub(crate) fn quote(text: &str) -> Quoted {
     Quoted(text.to_owned())
 }
 
-/// Wraps a suggested replacement in the same way as [`quote`]. Returns `None` if clipping or escaping would change the replacement.
+/// Wraps a suggested replacement in the same way as [`quote`]. Returns `None` if the replacement is longer than [`WHOLE_BYTES`], or
+/// contains a backquote or an unprintable character.
 pub(crate) fn quote_whole(text: &str) -> Option<Quoted> {
     is_whole(text).then(|| quote(text))
 }

@@ -50,7 +50,7 @@ impl Suggestion {
         Self { parts: Box::new(Parts { replacement: Some(text.into()), explanation: None }) }
     }
 
-    /// Creates a suggestion with an explanation and no replacement. Used where one replacement is not enough, such as for a choice
+    /// Creates a suggestion with an explanation and no replacement. Use it if one replacement is not enough, such as for a choice
     /// between two operators.
     ///
     /// ```

@@ -131,7 +131,7 @@ pub(crate) enum Complex {
 }
 
 impl Complex {
-    /// `$elem` with an array that was not looked up yet.
+    /// `$elem` before its array has been looked up. The array in this constant is a placeholder.
     pub(crate) const ELEM: Self = Self::Elem(ElementArray { field: FieldId::ID, level: 0 });
 
     pub(super) const ALL: [Self; 4] =

@@ -18,7 +18,7 @@
 //! | [`operands`](Operator::operands), the kind of operands | lowering |
 //! | [`is_extended`](Operator::is_extended) | both parsers of JSON bodies |
 //! | [`shape`](Operator::shape): a [`Quantifier`] and a [`Pattern`] | lowering, warnings, hints, printers, suggestions |
-//! | [`holds`](Operator::holds), the evaluation on operands and V | the reference evaluator and `why` |
+//! | [`holds`](Operator::holds), the evaluation on operands and V | the reference evaluator and the command `why` |
 //! | [`sql`](Operator::sql), the comparison sign of SQL | SQL conditions |
 //!
 //! # Shape
@@ -49,7 +49,7 @@
 //!
 //! - `operator/table.rs`: the variant, its name and its row;
 //! - `criteria/text/operator.rs` (`two_words`) and `criteria/text/place.rs` (`after_words`), if its spelling in the text syntax has
-//!   two words, such as `starts with`. In this case, also the grammar in the head of `criteria/text/mod.rs`;
+//!   two words, such as `starts with`. In this case, also change the grammar in the head of `criteria/text/mod.rs`;
 //! - `criteria/advice.rs`, if `FOREIGN_OPERATORS` already contains a name that other languages use for the operator. Change that
 //!   entry: it has priority over the synonyms in the row of the operator;
 //! - `criteria/foreign_search.rs` and `criteria/unsupported.rs`, if the operator searches inside strings. Remove the variants of

@@ -45,7 +45,7 @@ pub(crate) struct Shape {
 /// A relation between two sets: V, the values of a case in a field, and S, the set of the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantifier {
-    /// At least one member of V is in S: `=`, `$contains` and the order comparisons. False for an empty V.
+    /// At least one member of V is in S. False for an empty V. All operators except `<>` and `$all` have this quantifier.
     Any,
     /// No member of V is in S: `<>`. True for an empty V.
     None,
@@ -60,14 +60,15 @@ pub(crate) enum Pattern {
     Points,
     /// S contains all values on one side of the only operand: `>= 5` gives 5 and all greater numbers.
     Ray(Ray),
-    /// S contains all values of the field's type. The operand `true` requires that V is not empty, `false` that V is empty.
+    /// S contains all values of the field's type. The operand `true` requires that V is not empty. The operand `false` requires
+    /// that V is empty.
     Present,
     /// S is the set of all strings that start with at least one of the operands.
     Prefixes,
     /// S is the set of all strings that contain at least one of the operands.
     Substrings,
     /// S is the set of all strings that contain every word of the operand. The string and the operand are folded before the
-    /// comparison.
+    /// comparison, so case and accents do not matter.
     Words,
 }
 

@@ -1,5 +1,4 @@
-//! The set of the values that a case has in one field, called V. [`Operator::holds`](super::Operator::holds) evaluates
-//! operators on it.
+//! The set V: the values that a case has in one field. [`Operator::holds`](super::Operator::holds) evaluates operators on it.
 
 use crate::value::{Operand, Value};
 

@@ -1,5 +1,5 @@
-//! Leaves out the criteria that name a given field and no other field. Facets that are counted without their own criteria need
-//! this.
+//! Leaves out the criteria that name a given field and no other field. Facets that are counted without the criteria on their own
+//! field use this module.
 
 use super::tree::{Node, NodeId, Written};
 use crate::catalog::FieldId;

@@ -32,7 +32,7 @@ impl Intervals {
     /// Returns the union of ranges, which may be in any order, overlap or be empty.
     ///
     /// Ranges that share a value become one range. With `fuse`, adjacent ranges also become one range, unless all of them are
-    /// points. Adjacent points stay separate, so that a printed criterion lists the same values as the client.
+    /// points. Adjacent points stay separate, so that a printed criterion lists the same values as the criterion of the client.
     ///
     /// ```text
     /// ranges                   fuse = false             fuse = true

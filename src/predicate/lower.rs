@@ -45,7 +45,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
     let scopes = scopes(body, catalog, reading.language);
     // The total number of known values of the fields in all order comparisons so far.
     let mut ranked: usize = 0;
-    // A stack of the builder's node ids: criteria whose parent was not reached yet.
+    // A stack of the builder's node ids: criteria whose parent has not been reached yet.
     let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
     for (at, criterion) in body.nodes.iter().enumerate() {
         let is_negated = negated.get(at).copied().unwrap_or(false);
@@ -139,9 +139,9 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
 ///
 /// An additional node joins the criteria by `$and`. If the body has `ids` too, the root joins the ids and the criteria by `$or`.
 ///
-/// The list contains the errors that cannot be found without the catalogue, such as an unknown field. If there are more than ten,
-/// it contains at least the first ten in the text of the body. The paths of the errors are empty. If there is an error, or if the
-/// parser has found an error in a criterion, the tree must not be used.
+/// The returned list contains the errors that cannot be found without the catalogue, such as an unknown field. If there are more
+/// than ten, it contains at least the first ten in the text of the body. The paths of the errors are empty. If there is an error,
+/// or if the parser has found an error in a criterion, the tree must not be used.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, Vec<Error>) {
     let language = Language::new(body.syntax, catalog.grammar());
     let reading = Reading { language, grammar: body.grammar, clock: body.clock };
@@ -215,12 +215,12 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Written<'b>, 
     (Tree::from_nodes(nodes), errors)
 }
 
-/// Returns true if an order comparison by this operator compares the known values of the field by their rank.
+/// Returns true for an order comparison on a string field, which compares the known values of the field by their rank.
 fn is_ranked(field: &Field, operator: Operator) -> bool {
     field.field_type() == FieldType::String && operator.ray().is_some()
 }
 
-/// Returns the error of the order comparison at which the total number of known values exceeds [`MOST_RANKED`].
+/// Returns the error for the order comparison at which the total number of known values exceeds [`MOST_RANKED`].
 fn too_many_ranked(field: &Field, offset: usize) -> Error {
     Error::new(
         ErrorKind::TooManyValues,

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The same type stores the normal form (with [`Leaf`] leaves) and the criteria as written (with [`Comparison`] leaves). In
-//! criteria as written, a branch can also be a negation.
+//! criteria as written, a branch can also be a negation or a test of elements (`$elem`).
 
 use std::borrow::{Borrow, Cow};
 
@@ -90,7 +90,7 @@ impl<L, B> Tree<L, B> {
         self.nodes.get(id)
     }
 
-    /// Returns the node with an id of this tree.
+    /// Returns the node with this id. Panics if the tree has no such node.
     #[expect(
         clippy::indexing_slicing,
         reason = "an id is the root's or a child's; `validate` checks that it is in the list"
@@ -315,7 +315,8 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Evaluates the test on the values that a case has in the field. Not for a test of elements, for which it returns false.
+    /// Evaluates the test on the values that a case has in the field. Must not be called for a test of elements: debug builds
+    /// panic, and release builds return false.
     pub(crate) fn matches<'v, V: Borrow<Value<'v>>>(
         &self,
         mut values: impl Iterator<Item = V> + Clone,

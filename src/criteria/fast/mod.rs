@@ -1,4 +1,4 @@
-//! The fast path of the JSON parser: reads a body without errors in one pass over its text.
+//! The fast path of the JSON parser: reads a body that has no errors, in one pass over its text.
 //!
 //! [`read`] accepts exactly the bodies in which the [strict parser](super::strict) finds no error, and returns the same tree. It
 //! stops at the first error and does not describe it; the caller then runs the strict parser, which reports all errors.

@@ -128,7 +128,7 @@ fn found(search: Search, is_negated: bool, values: &[Text<'_>]) -> Result<Sugges
 
 impl<'a> Parser<'a, '_> {
     /// Builds a criterion from the keys that were read. A field criterion with errors keeps its valid parts, because a later stage
-    /// compares them with the catalogue. Returns `None` if the criterion has no part that this stage can check.
+    /// compares them with the catalogue. Returns `None` if the criterion has no part that the later stage can check.
     pub(super) fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion> {
         let operator = match &open.op {
             Slot::Given(op) => Complex::find(&op.text, self.grammar),

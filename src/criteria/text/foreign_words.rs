@@ -1,7 +1,7 @@
 //! Recovers from values in the style of other tools, such as `field:value`, `10,000` and typographic quotes.
 //!
-//! The functions that read such a value report an error with a suggestion, and continue to read after the value. The other
-//! functions only examine the text.
+//! The functions that read such a value report an error, with a suggestion if possible, and continue to read after the value. The
+//! other functions only examine the text.
 
 use super::super::advice::{ForeignOperator, Holds};
 use super::super::ast::{Criterion, Text};

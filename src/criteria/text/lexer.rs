@@ -35,7 +35,7 @@ impl Token<'_> {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
-    /// Returns the operator that this word spells. Returns `None` for any other word or token.
+    /// Returns the operator that this token spells as a word. Returns `None` for any other token.
     pub(super) fn word_operator(&self) -> Option<Operator> {
         match self {
             Self::Word(word) => Operator::find_word(word),

@@ -136,7 +136,8 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Returns the two criteria of a range. If both bounds are valid times of the text syntax, they stay as written.
+    /// Returns the two criteria of a range as text, without the field of the first criterion. If both bounds are valid times of the
+    /// text syntax, they stay as written.
     ///
     /// If not, a bound that is a time in another notation is replaced. A lower bound is replaced by its first instant. An upper
     /// bound that is a whole day or minute is replaced by the first instant after it. Returns `None` if a bound has a fraction of a

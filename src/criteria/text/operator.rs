@@ -143,7 +143,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Adds an error for an operator of another language, which begins at the next token. Then skips the operator and its values.
+    /// Adds an error for an operator of another language, which begins at the next token. Then skips the operator. Also skips its
+    /// values, unless the caller must still read them ([`Reading::Unknown`]).
     fn foreign(&mut self, phrase: &Phrase<'a>, field: &'a str, field_start: usize) -> Result<Reading> {
         let text = self.lexer.text;
         if let Advice::Operator(operator) = phrase.foreign.advice(self.holds, 1, Language::Text)

@@ -23,8 +23,9 @@ pub(crate) enum Parsed<'a> {
 /// Parses a text. Returns the valid criteria as a tree, and the errors that can be found without a catalogue.
 ///
 /// If there are more than ten errors, returns at least the ten with the smallest offsets. The returned errors are in no particular
-/// order. Their paths are empty, because a text has no paths. `fields` is used for the suggestions in errors, and to recognise
-/// timestamp fields. The values of a timestamp field may be times such as `now - 7d`. Takes linear time in the length of `text`.
+/// order. Their paths are empty, because a text has no paths. `fields` is used for the suggestions in errors, and for syntax that
+/// depends on the field, such as relative times. The values of a timestamp field may be times such as `now - 7d`. Takes linear time
+/// in the length of `text`.
 pub(crate) fn parse<'a>(
     text: &'a str,
     clock: Clock,
@@ -516,7 +517,7 @@ pub(super) fn has_criteria(lexer: &Lexer<'_>) -> bool {
     }) {
         return true;
     }
-    // A list of values has commas between them, and a value at its end.
+    // In a list, a value is followed by a comma, a connective or the closing parenthesis.
     matches!(ahead.next, Token::Word(_) | Token::Quoted(_))
         && ahead.bump().is_ok()
         && !matches!(ahead.next, Token::Comma | Token::Close | Token::End)

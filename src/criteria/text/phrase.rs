@@ -8,7 +8,7 @@ use crate::operator::{Language, Operator};
 pub(super) enum Reading {
     /// An operator and its offset.
     Operator(Operator, usize),
-    /// `is present` or `is absent`, and its offset.
+    /// A test of presence: true for `is present`, false for `is absent`. Also its offset.
     Presence(bool, usize),
     /// A text that is not a valid operator. Its error was reported, and it was skipped. A value may follow.
     Unknown,

@@ -1,4 +1,4 @@
-//! Finds what the syntax allows at a cursor in a filter text. Completions are based on it.
+//! Finds what the syntax allows at a cursor in a filter text. Completions are based on this result.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ enum NextPart {
         in_list: bool,
     },
     ListEnd,
-    /// After `has`.
+    /// The opening parenthesis after `has`.
     Elements,
     Connective,
     Nothing,

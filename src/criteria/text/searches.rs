@@ -148,8 +148,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Adds an error for the substring test between the offsets `start` and `stop`, and skips the test. The error suggests the
-    /// operator and the values of `meant`.
+    /// Adds an error for the substring test between the offsets `start` and `stop`, and skips the test. If `meant` has an operator,
+    /// the error suggests this operator with its values.
     fn searched(
         &mut self,
         search: TextSearch<'a>,
@@ -291,8 +291,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads `(field)`, `field` or `(field, value)` after a test. Returns the equivalent criterion, and the offset and the lexer
-    /// after the text that was read.
+    /// Reads `(field)`, `field` or `(field, value)` after the name of a test, such as `exists`. Returns the equivalent criterion,
+    /// and the offset and the lexer after the text that was read.
     fn call(&self, foreign: ForeignOperator, mut ahead: Lexer<'a>) -> Option<(String, usize, Lexer<'a>)> {
         let is_open = ahead.next == Token::Open;
         if is_open {
@@ -400,7 +400,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Reports an error for an operator of another language that has no equivalent, and skips its values.
+    /// Reports an error for an operator of another language that has no equivalent, and skips the operator and its values. For some
+    /// tests, such as counts, returns the error instead, which ends the parsing.
     pub(super) fn unsupported(
         &mut self,
         phrase: &Phrase<'a>,

@@ -70,7 +70,8 @@ impl<'a> Parser<'a, '_> {
     ) -> Result<bool> {
         if self.lexer.next != Token::Open {
             let error = self.unexpected(&format!("`(` after `{word}`"));
-            // On a multi-valued field, `contains` tests for a value. On a single string, it means a search inside the string.
+            // On a multi-valued field, `contains` tests whether the operand is one of the values. On a single string, it means a
+            // search inside the string.
             let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
             let is_list = self.holds.is_some_and(|holds| holds.is_list);
             let Some(operands) = Operands::read(&self.lexer) else { return Err(error) };

@@ -130,8 +130,8 @@ fn levels(tree: &Written<'_>) -> Vec<usize> {
     levels
 }
 
-/// Returns the path of the outermost array around the values of a field, inside an element of the level `level`. Empty if there is
-/// no such array.
+/// Skips the outermost `level` arrays around the values of a field, and returns the path of the next array. Empty if there is no
+/// such array.
 fn array_of(catalog: &Catalog, field: FieldId, level: usize) -> &str {
     let field = catalog.field(field);
     let mut end = 0_usize;

@@ -11,7 +11,7 @@
 //!
 //! The time of a check must be linear, because a criterion may have 65,536 values. Collecting stops at [`MOST_WARNINGS`] warnings.
 //!
-//! `warning` defines the kinds, also those of the hints in `engine/hints.rs` and `store/members.rs`.
+//! `warning` defines the kinds of warnings, including the kinds for the hints in `engine/hints.rs` and `store/members.rs`.
 
 mod branch;
 mod elements;

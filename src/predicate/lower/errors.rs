@@ -1,4 +1,4 @@
-//! The errors of lowering: of a name, an operator or a value that does not fit the catalogue, each with a suggestion.
+//! Creates the errors of lowering for names and values that do not fit the catalogue, with a suggestion if possible.
 
 use super::scope::Scope;
 use crate::catalog::{Catalog, Field, FieldId, FieldType, IdType};
@@ -7,10 +7,10 @@ use crate::error::{Error, ErrorKind, Suggestion, escaped, nearest, quote, quote_
 use crate::operator::{Complex, Language, Operator, Ray, Side};
 use crate::value::{Number, Span, Timestamp, is_moment, parse_integer};
 
-/// The number of arrays that an error lists.
+/// The maximum number of arrays that an error lists.
 const MOST_ARRAYS: usize = 10;
 
-/// Returns the error of a path that is not an array of objects of this scope.
+/// Returns the error for a path that is not the path of an array of objects in this scope.
 pub(super) fn no_array(catalog: &Catalog, language: Language, scope: Scope, name: &Text<'_>) -> Error {
     let is_within = |array: &&str| match scope {
         Scope::Element(around) => {
@@ -42,7 +42,8 @@ pub(super) fn no_array(catalog: &Catalog, language: Language, scope: Scope, name
         .suggest(nearest.map(Suggestion::replace_by))
 }
 
-/// Returns the error of a name that is not a field of this scope. Returns `None` if the scope has an error itself.
+/// Returns the error for a name that is not a field in this scope. Returns `None` for [`Scope::Unknown`], because the error of the
+/// scope is reported separately.
 pub(super) fn no_field(
     catalog: &Catalog,
     language: Language,
@@ -90,7 +91,7 @@ pub(super) fn no_field(
     Some(error.suggest(meant.map(Suggestion::replace_by)))
 }
 
-/// Returns the error of a text that is not an id.
+/// Returns the error for a text that is not an id.
 pub(super) fn bad_id(field: &Field, text: &Text<'_>) -> Error {
     let (kind, expected) = match field.id_type() {
         IdType::Integer => (ErrorKind::BadNumber, "an integer of 64 bits such as `12` or `-5`"),
@@ -105,10 +106,10 @@ pub(super) fn bad_id(field: &Field, text: &Text<'_>) -> Error {
     Error::new(kind, text.offset, quote(&text.text), expected).suggest(meant)
 }
 
-/// The number of known values that an error lists.
+/// The maximum number of known values that an error lists.
 const MOST_KNOWN: usize = 20;
 
-/// Returns the error of an order comparison with a string that is not a known value of the field.
+/// Returns the error for an order comparison with a string that is not a known value of the field.
 pub(super) fn no_rank(field: &Field, operator: Operator, text: &Text<'_>) -> Error {
     let more = if field.known_values().len() > MOST_KNOWN { " and others" } else { "" };
     let expected = format!(
@@ -176,8 +177,8 @@ fn compared(operator: Operator) -> Option<bool> {
     }
 }
 
-/// Suggests a correction for a timestamp that is a day, a minute, or an instant within a second. Returns `None` if no criterion is
-/// equivalent.
+/// Suggests a correction for a timestamp that is a day, a minute, or an instant in another notation, possibly with a fraction of a
+/// second. Returns `None` if no criterion is equivalent.
 ///
 /// `createdAt <= 2024-02-28` becomes ``< "2024-02-29 00:00:00"``.
 pub(super) fn meant_by_span(

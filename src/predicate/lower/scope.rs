@@ -1,7 +1,7 @@
 //! Determines the scope of each criterion of a body, which is the array of objects around it. Also determines whether the criterion
 //! is negated.
 //!
-//! In a criterion on the elements of an array (`$elem`, `has`) all fields and arrays lie below that array. The text syntax also
+//! In a criterion on the elements of an array (`$elem`, `has`), all fields and arrays lie below that array. The text syntax also
 //! accepts names relative to the array: in `legs has (bank = x)`, `bank` is `legs.bank`. If a name is valid both as a relative name
 //! and as a full name, it is a relative name.
 

@@ -120,7 +120,8 @@ impl<'c> Builder<'c> {
         self.intern(Node::Constant(value))
     }
 
-    /// Adds the test that compares the values of a field with a set of operands, or its negation.
+    /// Adds the test that compares the values of a field with a set of operands. If `is_negated` is true, adds the negation of this
+    /// test instead.
     ///
     /// `amount` with `>` and `{5}` becomes the leaf `Any (5, max]`. A test with the same result for every case becomes a constant.
     pub(in crate::predicate) fn leaf(
@@ -136,7 +137,8 @@ impl<'c> Builder<'c> {
         })
     }
 
-    /// Adds the test that some element of an array passes the tests of the node `child`, or its negation.
+    /// Adds the test that some element of an array passes the tests of the node `child`. If `is_negated` is true, adds the negation
+    /// of this test instead.
     ///
     /// The child must have been made from tests of fields and arrays below the array.
     pub(in crate::predicate) fn elements(
@@ -167,7 +169,8 @@ impl<'c> Builder<'c> {
         inner.finish(root)
     }
 
-    /// Adds the test that some element of an array passes the tests of a tree in normal form, or its negation.
+    /// Adds the test that some element of an array passes the tests of a tree in normal form. If `is_negated` is true, adds the
+    /// negation of this test instead.
     fn test_elements(&mut self, array: ElementArray, tree: Tree<Leaf>, is_negated: bool) -> NodeId {
         if let Some(Node::Constant(false)) = tree.get(tree.root()) {
             return self.constant(is_negated);

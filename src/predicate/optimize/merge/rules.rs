@@ -1,4 +1,4 @@
-//! The rules for merging: one function for each connective, and for fields with one value and fields with several.
+//! The rules for merging. Each pair of a connective and a kind of field (single-valued or multi-valued) has its own function.
 //!
 //! `Any` and `None` are variants of [`Test`], and V is the set of the values that a case has in the field. A list and a pattern are
 //! combined exactly: each value of the list either matches the pattern or does not. Two patterns are combined if one pattern
@@ -70,7 +70,7 @@ pub(super) fn any_of_single(grouped: Grouped) -> Merged {
     tests(any_patterns, none_patterns, [any.filter(|any| !any.is_empty()).map(Test::Any)])
 }
 
-/// Merges a conjunction on a multi-valued field: V has a member of each `Any` set, no member of a `None` set, and all members of
+/// Merges a conjunction on a multi-valued field: V has a member of each `Any` set, no member of any `None` set, and all members of
 /// each `All` set. V lacks a member of each `NotAll` set.
 pub(super) fn all_of_many(grouped: Grouped) -> Merged {
     let Grouped { any, none, all, mut not_all, any_patterns, none_patterns } = grouped;

@@ -118,7 +118,7 @@ impl Plain {
     }
 }
 
-/// Folds the few letters of this test's strings.
+/// Folds the few letters that occur in the strings of these tests.
 pub(super) fn plainly_folded(text: &str) -> String {
     text.to_lowercase().replace(['á', 'Á'], "a").replace("é", "e").replace('\u{301}', "")
 }
