@@ -32,8 +32,9 @@ impl Engine {
     /// ```
     ///
     /// # Complexity
-    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. Then, for each string, the
-    /// documents are read up to the first live document that has it. Batches without the string are not read.
+    /// Linear in the number of batches, and logarithmic in the number of distinct strings of a batch. In addition, for each of
+    /// these strings, the documents are read up to the first live document that has the string. Batches without the string are not
+    /// read.
     #[must_use]
     pub fn completions(&self, text: &str, cursor: usize) -> Completions {
         let mut completions = Completions::new(&self.catalog, text, cursor);

@@ -33,7 +33,7 @@ impl Engine {
     /// that contains the value. Other hints name fields of the filter that have no values.
     ///
     /// The hints depend on all documents of the engine. Do not show them to a client that may not see all documents. A host uses
-    /// [`Filter::and`] to restrict a client to its own documents. So a filter that `Filter::and` made gets no hints.
+    /// [`Filter::and`] to restrict a client to its own documents. So a filter that was joined or negated gets no hints.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, WarningKind};

@@ -104,7 +104,7 @@ fn pairs_beside_singles(batch_rows: usize, rounds: usize, singles: usize, merged
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     engine.validate().unwrap();
     assert_eq!(observe(&engine), (vec![rounds; 2], BEFORE + singles));
-    // Each sealed head and each merged batch has taken a batch id.
+    // Each sealed head and each merged batch takes a batch id. If more ids were taken than there are batches, batches were merged.
     let batches = engine.current.load().base.slots().count() as u64;
     let made = engine.current.write().next_batch - first_batch;
     merged.fetch_add(usize::from(made > batches), Ordering::SeqCst);

@@ -21,7 +21,8 @@ pub struct MemoryUsage {
     pub batches: u64,
     /// The size of all columns, including ids.
     pub columns_bytes: u64,
-    /// The size of all indexes, the insertion order, the live rows, and the writer's table of the rows that are in no index.
+    /// The size of all indexes, the insertion-order numbers, the sets of live rows, and the writer's table of the rows that are in
+    /// no index.
     pub index_bytes: u64,
     /// The size of the documents and of their offsets.
     pub documents_bytes: u64,
@@ -48,8 +49,8 @@ pub struct FieldMemory {
 impl Engine {
     /// Returns the memory that the documents use.
     ///
-    /// Does not wait for writes. While a write is in progress, the writer's table of uncovered rows is counted with its size at the
-    /// last call.
+    /// Does not wait for writes. While a write is in progress, the size of the writer's table of rows that are in no index is taken
+    /// from an earlier call.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine};
@@ -154,7 +155,7 @@ mod tests {
             documents.push(b'\n');
         }
         let documents = String::from_utf8(documents).unwrap();
-        // Each item has a name and is checked or not, so that the elements need not be stored.
+        // Each item has a value in both columns. So the columns need no memory for elements.
         let (plain, items) = elements_per_case(&documents);
         assert_eq!(plain, [0.0, 0.0]);
         // The first item of each list is neither checked nor unchecked.

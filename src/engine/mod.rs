@@ -19,8 +19,8 @@
 //! keeps a hash table from their ids to their rows.
 //!
 //! **Tombstones.** The counts in the index include deleted rows. For each batch with deleted rows, `Tombstones` counts the deleted
-//! rows per string. The difference is the number of live rows (`View::known_count`). The first search that needs the counts of a
-//! batch computes them. Later writes keep them up to date.
+//! rows per string. The difference of the two counts is the number of live rows (`View::known_count`). The first search that needs
+//! the counts of a batch computes them. Later writes keep them up to date.
 //!
 //! **Merging.** Let B be the number of rows of a full batch. Batches with few live rows are divided into three classes: fewer than
 //! B/64 live rows, fewer than B/16, and fewer than B/2. Larger batches are not merged. A class is merged when it has eight batches.
@@ -29,7 +29,8 @@
 //! / 32,768 + 24` batches. A case that is not deleted is copied about three times, the first time from a row into columns. A batch
 //! that loses rows may move to a lower class. A batch without live rows is dropped at once.
 //!
-//! A merge copies one column per write, with its dictionary and sorted rows. When the merge has finished, the merged batch is
+//! A merge copies one column after the other, each with its dictionary and sorted rows. Each write copies as many columns as its
+//! budget allows. For a large column, the budget of several writes is saved. When the merge has finished, the merged batch is
 //! installed by the next write that makes the head a sealed batch. This write copies the index except its keys. Keys are stored in
 //! *runs*, which are sorted arrays of keys. The keys of a new batch are a new run. Each write moves a few keys of runs that are
 //! being merged, or removes keys of dropped batches. The documents of a new batch are concatenated to one text. A merged batch

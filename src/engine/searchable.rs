@@ -67,7 +67,8 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     /// Returns the number of documents that the filter selects.
     ///
     /// # Errors
-    /// Returns an error if the filter was built with another catalogue.
+    /// Returns an error under the same conditions as [`Engine::count`]. Also returns an error if the file of a store cannot be
+    /// read.
     fn count(&self, filter: &Filter) -> Result<u64, Self::Error>;
 
     /// Returns hints that explain why a filter may select nothing.
@@ -76,7 +77,7 @@ pub trait Searchable: sealed::Sealed + Send + Sync {
     /// Returns an explanation of how the request would be answered.
     ///
     /// # Errors
-    /// Returns an error if the request was built with another catalogue or exceeds the limits.
+    /// Returns an error under the same conditions as [`search`](Self::search).
     fn explain(&self, request: &SearchRequest) -> Result<Explanation, Self::Error>;
 }
 

@@ -50,7 +50,7 @@ impl SharedState {
         }
     }
 
-    /// Returns the last snapshot and the writer's state.
+    /// Returns the current snapshot and the writer's state.
     #[cfg(feature = "store")]
     pub(crate) fn into_parts(self) -> (Arc<Snapshot>, Writer) {
         match self {
@@ -63,8 +63,8 @@ impl SharedState {
     /// Waits for the write in progress, then takes the writer lock.
     pub(crate) fn write(&self) -> Writing<'_> {
         match self {
-            // A write changes the writer's state in one step at its end. So the state is consistent even if a write panics before
-            // this step.
+            // A write changes most of the writer's state in one step at its end. Earlier changes, such as steps of a merge, keep
+            // the state consistent. So the state is consistent even if a write panics before its last step.
             Self::Swapped(current, writer) => Writing::Swapped(current, writer.lock()),
             #[cfg(test)]
             Self::Modelled(current, writer) => Writing::Modelled(current, writer.lock().unwrap()),

@@ -139,8 +139,8 @@ impl Engine {
         first.map_or(Ok(true), Err)
     }
 
-    /// Builds the index of ids. This reads the ids of all covered batches. Then an import can look up the ids of its cases on any
-    /// thread.
+    /// Builds the index of ids. This reads the ids of all covered batches. Afterwards, an import can look up the ids of its cases
+    /// on any thread.
     pub(crate) fn read_ids(&self) {
         self.current_snapshot().base.index().field(FieldId::ID);
     }

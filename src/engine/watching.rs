@@ -10,7 +10,7 @@ use crate::value::Timestamp;
 #[derive(Clone)]
 pub(super) struct WatchSettings {
     pub(super) filters: Arc<FilterSet>,
-    /// The number of events that are kept.
+    /// The maximum number of events that are kept.
     pub(super) most: u64,
     /// False if a store keeps the events.
     pub(super) in_memory: bool,
@@ -24,7 +24,7 @@ pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub(crate) struct Watching {
     pub(crate) filters: Arc<FilterSet>,
     pub(crate) clock: Clock,
-    /// The number of events that are kept.
+    /// The maximum number of events that are kept.
     pub(crate) most: u64,
     /// The latest events. `None` if a store keeps the events.
     pub(crate) ring: Option<EventRing>,

@@ -82,8 +82,8 @@ pub(crate) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64]
     for list in [list, other] {
         let Some(first) = list.first() else { continue };
         let listed = list.iter().filter(|row| has_bit(words, usize::from(**row))).count();
-        // All rows of a list are on the same side of the end of a prefix bitmap. So the count contains either no row of the list,
-        // or all rows of the list whose bit is set.
+        // A prefix bitmap contains either all rows of a list or none of them. So the count so far includes all rows of the list
+        // whose bit is set, or no row of the list.
         let is_counted = until.contains(usize::from(*first)) && !from.contains(usize::from(*first));
         count = if is_counted { count - listed } else { count + listed };
     }

@@ -28,7 +28,7 @@ pub(super) enum IndexLookup<'q> {
     /// The index has no rows for the pattern of the leaf, so the dictionary of each batch is searched.
     Pattern(Box<PatternSearch<'q>>),
     /// The postings of the strings of the leaf that occur in covered batches, and the number of strings that the leaf tests.
-    Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
+    Strings(Vec<&'q StringPostings>, /* the number of strings of the leaf */ usize),
     /// The rows that have one of the strings of the leaf.
     Rows(KeyRows<'q>),
 }
@@ -171,8 +171,8 @@ const TOGETHER: usize = 32;
 /// Calls `take` for each row of covered batches that has one of `texts` in a key field. Passes the row, and the index of its string
 /// in `texts`. Deleted rows are included. `batch` returns the covered batch with the given batch number.
 ///
-/// For each row, three loads depend on each other: the code, the end of the string, and the string. Each loop over the rows
-/// prefetches one of these loads for all rows, so that the cache misses of the rows overlap.
+/// Each row needs three loads: the code, the end of the string, and the string. Each load needs the result of the load before it.
+/// Each loop over the rows prefetches one of these loads for all rows, so that the cache misses of the rows overlap.
 pub(crate) fn find_keys<'b>(
     index: &BatchIndex,
     field: FieldId,

@@ -24,7 +24,8 @@ use crate::stop::{CHECK_EVERY, Pace};
 /// An instruction: an operand, or the start or the end of a group of members.
 ///
 /// An operand is an existing set of rows, or a set that must be computed from a column. A negated operand selects all other rows.
-// The tag has the size of a word. With a narrower tag, copying a value would be slower, as in `predicate::Set`.
+// The tag has the size of a word. With a narrower tag, copying a value would be slower, for the reason that is given at
+// `predicate::Set`.
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {

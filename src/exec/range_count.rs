@@ -1,5 +1,5 @@
-//! Counts rows from sorted rows and postings, without a plan, for queries with one range test and at most one string.
-//! Only for batches without deleted rows.
+//! Counts the selected rows of a batch from its sorted rows and postings, without a plan. The query must have one range test and at
+//! most one test of a string. The batch must have no deleted rows.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -60,7 +60,8 @@ impl<'q> RangeCount<'q> {
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
         // Strings and left-out rows are known only for covered batches.
         let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());
-        // A batch of few buffered rows must be tested row by row, because it counts the filters that test it.
+        // A batch of few buffered rows must be tested row by row. It counts the filters that test its rows, and columns are used
+        // only after many filters.
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
         }

@@ -20,14 +20,16 @@ use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
-/// A query that is prepared for testing the top rows of the covered batches. `B` returns the batch with the given batch number.
+/// A query that is prepared for testing the top rows of the covered batches. The function `batch` returns the batch with the given
+/// batch number.
 ///
 /// The query must not test elements: see [`Query::asks_rows_fast`].
 pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
     batch: B,
-    /// For each node of the predicate, the codes of its strings in each batch. Computed when the node is first tested.
+    /// For each node of the predicate, the codes of its strings in each batch. The table of a node is created when the node is
+    /// first tested.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
 }
 

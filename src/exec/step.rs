@@ -9,7 +9,8 @@ use crate::operator::Connective;
 use crate::rows::RowSet;
 
 /// The plan of one node of the predicate on one batch.
-// The tag has the size of a word. With a narrower tag, copying a value would be slower, as in `predicate::Set`.
+// The tag has the size of a word. With a narrower tag, copying a value would be slower, for the reason that is given at
+// `predicate::Set`.
 #[repr(usize)]
 pub(super) enum PlanStep<'p> {
     /// A constant: the node selects no row, or every row. Planning decided this without reading a row.

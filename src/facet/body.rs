@@ -20,9 +20,9 @@ impl FilterBuilder {
     /// Parses the body of a request for counts by value: the body of a search with a list `facets`.
     ///
     /// Each facet is an object with the name of a `field`. Without other keys, or with a `limit`, it counts by value. A histogram
-    /// has an `interval` (with `utcOffset`, such as `"+01:00"`), `edges` (an array of numbers) or a `width` (a number).
-    /// `"stats": true` requests statistics. With `"ownCriteriaApart": true`, the counts ignore [the criteria that name only this
-    /// field](Facet::with_own_criteria_apart).
+    /// has an `interval`, `edges` (an array of numbers) or a `width` (a number). An `interval` can have a `utcOffset`, such as
+    /// `"+01:00"`. `"stats": true` requests statistics. With `"ownCriteriaApart": true`, the counts ignore [the criteria that name
+    /// only this field](Facet::with_own_criteria_apart).
     ///
     /// ```
     /// use casefilter::{Catalog, FilterBuilder};

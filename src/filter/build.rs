@@ -37,10 +37,10 @@ impl Filter {
     /// fit the type of the field. Other examples are an empty list of values, and several values for an operator that takes one
     /// value. Paths are `field`, `op` and `values[0]`. Offsets are 0.
     ///
-    /// A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error, too, even for a field
-    /// [in Unix milliseconds](crate::Field::unix_millis). Each filter can be printed as criteria, saved and compiled again, but
-    /// criteria have only whole seconds. To select all instants within a second, use `>=` with this second and `<` with the next
-    /// second.
+    /// A [`Timestamp`](crate::Timestamp) with a fraction of a second is an error, too, even for a field [in Unix
+    /// milliseconds](crate::Field::unix_millis). Each filter can be printed as criteria, saved and compiled again, but only an
+    /// [extended](Catalog::extended) catalogue accepts criteria with a fraction of a second. To select all instants within a
+    /// second, use `>=` with this second and `<` with the next second.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator, Timestamp};

@@ -267,14 +267,14 @@ impl Filter {
     /// Returns the fields and strings that the criteria require documents to have, in the order of the body. If a criterion has
     /// values of another type, returns only its field.
     ///
-    /// Empty for a [joined](Self::and) filter, because hints must not reveal criteria of the host.
+    /// Empty for a filter that was joined or negated, because hints must not reveal criteria of the host.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         if self.is_joined() { Vec::new() } else { predicate::asked(&self.written()) }
     }
 
     /// Returns the field of each criterion with the path of the criterion, in the order of the body.
     ///
-    /// Empty for a [joined](Self::and) filter, like [`asked`](Self::asked).
+    /// Empty for a filter that was joined or negated, like [`asked`](Self::asked).
     #[cfg(feature = "store")]
     pub(crate) fn named(&self) -> Vec<(FieldId, String)> {
         if self.is_joined() { Vec::new() } else { predicate::named(&self.written()) }

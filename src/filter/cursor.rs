@@ -213,7 +213,8 @@ fn checksum(body: &[u8]) -> [u8; 8] {
     Sha256::digest(body).first_chunk().copied().unwrap_or_default()
 }
 
-/// Returns the fingerprint of an order: a hash of its directions and of its fields, with their types, defaults and known values.
+/// Returns the fingerprint of an order: a hash of its directions, its fields and the id field. The hash includes the types,
+/// defaults and known values of these fields.
 fn fingerprint(catalog: &Catalog, keys: &[SortKey]) -> [u8; 8] {
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let mut hash = Sha256::new();

@@ -10,7 +10,7 @@ use crate::predicate::Leaf;
 use crate::value::Value;
 
 /// Returns true if the document passes a leaf. `catalog` is the catalogue that the document was read for. `patterns` has the
-/// searchers of the filter, or none.
+/// searchers of the filter, or is [`Patterns::NONE`].
 pub(super) fn passes(leaf: &Leaf, row: &OwnedRow, catalog: &Catalog, patterns: &Patterns) -> bool {
     match leaf.test.elements() {
         None => matches(leaf, row.values(leaf.field), patterns),

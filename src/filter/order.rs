@@ -299,8 +299,8 @@ fn add(catalog: &Catalog, keys: &mut SortKeys, key: SortKey, text: &str, offset:
 
 /// Splits the text of a list at the comma after its first field. Returns the text of this field, and the text after the comma.
 ///
-/// Names can contain commas: the first field is the longest text before a comma that names a field. If there is none, it is the
-/// text before the first comma.
+/// Names can contain commas. The first field is the longest start of the text that names a field and ends before a comma or at the
+/// end. If there is no such start, the first field is the text before the first comma.
 fn first_part<'t>(catalog: &Catalog, text: &'t str) -> (&'t str, Option<&'t str>) {
     if !text.contains(',') {
         return (text, None);

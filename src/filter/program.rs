@@ -69,9 +69,9 @@ struct OpenBranch<'t> {
     left: &'t [usize],
     if_true: Target,
     if_false: Target,
-    /// The target of the next child to be compiled, for a result of that child that does not decide the branch. For the last child
-    /// of the branch, which is compiled first, this is a target of the whole branch. For every other child, it is the entry of the
-    /// child that follows in the branch.
+    /// The target of evaluation if the next child to be compiled does not decide the branch. For the last child of the branch,
+    /// which is compiled first, this is `if_true` or `if_false`. For every other child, it is the entry of the child that follows
+    /// in the branch.
     next: Target,
 }
 

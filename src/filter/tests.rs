@@ -88,7 +88,8 @@ fn a_test_has_the_errors_of_a_body() {
     );
     assert_eq!(test("name", Operator::Equal, &[true.into()]), at("values[0]", ErrorKind::WrongType));
     assert_eq!(test("createdAt", Operator::Equal, &[5.into()]), at("values[0]", ErrorKind::WrongType));
-    // Criteria cannot express this instant, so the printed filter would not compile.
+    // Only extended catalogues accept criteria with a fraction of a second, so the printed filter would not compile for this
+    // catalogue.
     let between = Timestamp::from_millis(1_500);
     assert_eq!(
         test("createdAt", Operator::Equal, &[between.into()]),

@@ -180,7 +180,7 @@ impl BatchIndex {
     }
 
     /// Returns the next work on a key index: a merge of two runs, or a sweep of the entries of retired batches. `writes` is the
-    /// count of recent writes. Returns `None` if no work is due.
+    /// number of cases that the current write stores or deletes, plus one. Returns `None` if no work is due.
     pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
         let merge = self
             .keys()
@@ -237,7 +237,7 @@ impl BatchIndex {
     }
 
     /// Returns the rows of covered batches that have one of a few strings in a key field. Does not use the index of the field.
-    /// Returns `None` if the index is built or should be built, or if the strings are many.
+    /// Returns `None` if the index is built or should be built, or if there are more than eight strings.
     ///
     /// An unbuilt index would be built from the columns of all batches. A batch of a store has a Bloom filter for the strings of
     /// each key field, so this method reads the columns of few batches. Deleted rows are included. `texts` are ascending and

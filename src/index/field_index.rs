@@ -1,9 +1,10 @@
 //! The index of one field over all batches.
 //!
 //! An engine that creates its batches builds each index step by step, as batches are added. An engine that was restored from a
-//! store has batches whose columns have not been read yet. Adding such a batch makes an index of strings *unbuilt*. An unbuilt
-//! index costs nothing: batches are added and retired without reading their columns. The first access builds the index, from the
-//! columns of all covered batches. A zone index needs only the zone maps of batches, so it never becomes unbuilt.
+//! store has batches whose columns have not been read yet. Adding such a batch makes a string index or a key index *unbuilt*. An
+//! unbuilt index costs nothing: batches are added and retired without reading their columns. The first access builds the index,
+//! from the columns of all covered batches. The first few searches for strings of a key field may do without an unbuilt index
+//! (`SEARCHES_WITHOUT`). A zone index needs only the zone maps of batches, so it never becomes unbuilt.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -99,7 +100,8 @@ impl LazyIndex {
         self.cell.get().map(|index| &**index)
     }
 
-    /// Returns true if this is a key index that is unbuilt, and few searches have done without it. Counts the calls.
+    /// Returns true if this is a key index that is unbuilt, and few searches have done without it. Each call for such an index
+    /// counts as one search.
     pub(super) fn can_do_without(&self) -> bool {
         self.kind == Kind::Keys
             && self.built().is_none()

@@ -103,9 +103,9 @@ impl KeyIndex {
     /// Returns a merge of the smallest two neighbouring runs that should be merged, if any.
     ///
     /// Two neighbours are merged if the older run is at most twice as large as the newer run. So each of n entries is moved O(log
-    /// n) times, and O(log n) runs remain. Two neighbours are also merged if they have at most `2 * writes` entries together, where
-    /// `writes` is the count of recent writes. Then the merge costs little compared to the writes, and later searches read one
-    /// fewer run.
+    /// n) times, and O(log n) runs remain. Two neighbours are also merged if they have at most about `2 * writes` entries together.
+    /// Here, `writes` is the number of cases that the current write stores or deletes, plus one. Then the merge costs little
+    /// compared to the writes, and later searches read one fewer run.
     pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
         let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {

@@ -267,8 +267,9 @@ impl fmt::Display for Timestamp {
     /// Prints the text form. It is in UTC if the year in UTC is from 0000 to 9999. Otherwise it has an offset of 18 hours, if the
     /// local year is then in this range.
     ///
-    /// Instants with a fraction of a second are printed with milliseconds. Filters in JSON cannot contain such instants, but
-    /// documents can. Instants outside the years of the text form are printed as Unix milliseconds.
+    /// Instants with a fraction of a second are printed with milliseconds. Documents can contain such instants. Filters in JSON can
+    /// contain them only with an [extended](crate::Catalog::extended) catalogue. Instants outside the years of the text form are
+    /// printed as Unix milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0;
         let (local_ms, suffix) = if ms < EARLIEST_UTC_MS {

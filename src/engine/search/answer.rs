@@ -94,9 +94,9 @@ impl SearchAnswer {
 
     /// Returns the number of the last write before the snapshot that was searched, or 0 if there was none.
     ///
-    /// Two answers with the same number come from the same documents. See [`EngineSnapshot::last_write`](crate::EngineSnapshot) for
-    /// the numbers of an engine. A store keeps its numbers in the file. Returns `None` for an answer of PostgreSQL, and of a store
-    /// whose file has an earlier format version.
+    /// Two answers of the same engine or store with the same number come from the same documents. See
+    /// [`EngineSnapshot::last_write`](crate::EngineSnapshot) for the numbers of an engine. A store keeps its numbers in the file.
+    /// Returns `None` for an answer of PostgreSQL, and of a store whose file has an earlier format version.
     ///
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, SearchRequest};

@@ -211,7 +211,8 @@ mod tests {
         ("createdAt < '2005-01-01 00:00:00' or status = blocked", |number| {
             is_early(number) || number % 3 == 1
         }),
-        // The same criterion occurs below a range that excludes most batches, and outside it.
+        // The same criterion occurs twice: joined by `and` with a range that excludes most batches, and in another branch without
+        // this range.
         (
             "createdAt < '2005-01-01 00:00:00' and status = open or priority = high and (status = open or id = 4)",
             |number| {

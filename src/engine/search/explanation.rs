@@ -17,8 +17,8 @@ pub struct Explanation {
     pub documents: u64,
     /// The number of batches.
     pub batches: Batches,
-    /// The criteria of the normal form of the filter. Each criterion comes before its children. Children are in the order in which
-    /// most batches evaluate them.
+    /// The criteria of the normal form of the filter. Each criterion comes before its children. Children are ordered by their
+    /// average position in the order of evaluation, over all planned batches.
     pub nodes: Vec<Node>,
     /// The strategy for the page.
     pub page: Page,

@@ -104,7 +104,7 @@ pub(crate) struct PageInfo<'a> {
 /// The member that contains the id of a document.
 #[derive(Clone, Debug)]
 pub(super) struct IdMember {
-    /// The catalogue. `None` if the id is the member `id`, a string.
+    /// The catalogue. `None` if the member has the name `id` and contains a string.
     own: Option<Catalog>,
 }
 

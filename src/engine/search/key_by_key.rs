@@ -85,7 +85,8 @@ impl<'s> KeyByKey<'s> {
         for (at, (filter, value)) in filters.iter().zip(values).enumerate().rev() {
             let Some((first, rest)) = keys.get(at..).and_then(<[SortKey]>::split_first) else { continue };
             let id = rest.is_empty().then_some(&**id);
-            // Cases without the field come last, so no case comes after all of them.
+            // Cases without the field come last. So if the position has no value, no case has a later value. The searches by later
+            // keys have found the other cases without a value.
             let is_last = *value == SortValue::Absent && id.is_none();
             let limit = limit.saturating_sub(found.len());
             if limit == 0 || is_last {

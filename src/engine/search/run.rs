@@ -27,7 +27,7 @@ impl CheckedRequest<'_> {
     /// Returns the strategy for the total. `bound` is this request.
     pub(super) fn total_strategy(&self, bound: &BoundRequest<'_>) -> TotalStrategy {
         match TotalStrategy::of(bound) {
-            // A page that needs several searches does not visit the batches once.
+            // A page that needs several searches may visit a batch several times, so the total cannot be counted with the page.
             TotalStrategy::WithPage if self.is_key_by_key() => TotalStrategy::Scan,
             total => total,
         }
@@ -72,7 +72,7 @@ fn key_by_key(
 ) -> SearchOutcome {
     let CheckedRequest { catalog, request, keys } = checked;
     let (offset, limit) = bound.page();
-    // The page does not visit the batches once, so the total is never counted with it.
+    // The searches for the page may visit a batch several times or not at all, so the total is counted separately.
     let total = strategy::outcome(&bound.with_limit(0));
     let search = KeyByKey::new(catalog, view, watch);
     let rows = match request.after.as_ref().map(Cursor::position) {

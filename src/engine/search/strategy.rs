@@ -363,7 +363,7 @@ mod tests {
         for engine in [engine(17..40), engine(0..0)] {
             stop_each_strategy(&engine, &mut checks);
         }
-        // A strategy that only copies the result of another strategy does not call the stop check.
+        // `NotRequested` and `WithPage` count nothing when they run, so they do not call the stop check.
         let without: Vec<&str> =
             checks.iter().filter(|(_, at)| **at == 0).map(|(name, _)| name.as_str()).collect();
         assert_eq!(without, ["NotRequested", "WithPage"], "{checks:?}");

@@ -1,7 +1,7 @@
 //! Snapshots: what a search sees. A snapshot has sealed batches and a head of small writes, which the first search seals.
 //!
 //! The cases of a [`Snapshot`] never change. A snapshot caches results that depend only on its cases. The first search that needs a
-//! result computes it. The results are cached:
+//! result computes it. The results are cached in two places:
 //!
 //! - in the snapshot: the [`View`] with the sealed head;
 //! - in a view: lazy columns, columns that are read from a store, indexes of fields that are built on first use, counts of deleted

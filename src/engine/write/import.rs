@@ -83,13 +83,13 @@ impl<'e> Import<'e> {
     /// the rest of it is skipped.
     ///
     /// With the feature `parallel`, other threads read the documents. Each thread reads the documents of one batch. Up to nine
-    /// batches of documents are then in memory, each with at most 65,536 documents or 128 MiB.
+    /// batches of documents are then in memory. A batch ends when it has 65,536 documents or 128 MiB of text.
     ///
     /// # Errors
     /// In [`ImportMode::Strict`], returns an error if a document is malformed. In both modes, returns an error if the source has
     /// another format, or too much text around its array. The import has then failed: every later call returns the same error.
     ///
-    /// With the feature `parallel`, a later call can return the error of a document.
+    /// With the feature `parallel`, the error of a document may be returned by a later call than the call that passed the document.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;

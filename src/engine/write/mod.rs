@@ -1,7 +1,8 @@
 //! Writes: single cases, imports, merges of batches, and restored engines.
 //!
-//! In the order of dependencies: [`sizes`], [`merge`] and [`writer`] are the state of the writer. [`transaction`] is a write in
-//! progress. [`pipeline`] adds the cases of an import to a transaction, on [`threads`]. [`import`] and [`single`] are the API.
+//! The modules in the order of their dependencies: [`sizes`], [`merge`] and [`writer`] contain the state of the writer.
+//! [`transaction`] is a write in progress. [`pipeline`] adds the cases of an import to a transaction, on [`threads`]. [`import`]
+//! and [`single`] are the API.
 //!
 //! The *head* is the buffer of recent single writes, and the *base* is the view of all other batches. In the code, `place` is the
 //! insertion-order number of a case.

@@ -18,7 +18,8 @@ const MOST_PLACES: u64 = 1 << 62;
 
 /// The contents of an engine: its batches with their live rows, the cases and deletions in its head, and the next free numbers.
 ///
-/// [`StagedWrite::after`](super::transaction::StagedWrite::after) returns a snapshot with these contents.
+/// A [`StagedWrite`](super::transaction::StagedWrite) provides these contents: its
+/// [snapshot](super::transaction::StagedWrite::after), and the next free numbers.
 pub(crate) struct Parts {
     pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
     /// The id of the batch that the head will become.

@@ -129,7 +129,7 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         for _ in 0..self.workers {
             let until = Arc::clone(&until);
             self.run(spawn, move || {
-                // An error: the sender was dropped.
+                // When the sender is dropped, `recv` returns an error.
                 let _ = until.lock().unwrap_or_else(PoisonError::into_inner).recv();
             });
         }

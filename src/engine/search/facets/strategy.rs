@@ -37,8 +37,8 @@ pub enum FacetStrategy {
     /// Reads the code of each selected document, and counts the codes in an array. It takes about 1 ns for each document (benchmark
     /// line `values/many of a filter`).
     Codes,
-    /// Reads the values of each selected document. Always applies, except to string and Boolean fields (benchmark line
-    /// `stats/filter`).
+    /// Reads the values of each selected document (benchmark line `stats/filter`). Always applies, except to string and Boolean
+    /// fields.
     Values,
 }
 

@@ -38,8 +38,8 @@
 //! strict import ends with the first error in this order.
 //!
 //! If the file itself has an error (such as a missing bracket), all documents before this error are stored first. If one of these
-//! documents has an error that ends the import, the import returns the error of the document instead. Workers read a document after
-//! the call that passes it to the import. So a later call may return the error of the document.
+//! documents has an error that ends the import, the import returns the error of the document instead. A worker may read a document
+//! after the call that passed it to the import has returned. So a later call may return the error of the document.
 //!
 //! A panic of a worker is resumed on the caller's thread when the caller takes the group from the queue.
 //!

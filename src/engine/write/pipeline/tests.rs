@@ -88,7 +88,7 @@ fn an_import_stores_the_same_on_any_number_of_threads() {
                 let bad = format!("{text}{{\"id\":7}}\n{text}");
                 let refusal = engine(rows).upsert_many(bad.as_bytes()).unwrap_err();
                 assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
-                // The first error is reported, although the file also ends in the middle of a document later.
+                // The error of the document is reported, although the array also has no closing bracket.
                 let listed = text.trim_end().replace('\n', ",\n");
                 let broken = format!("[{listed},\n{{\"id\":7}},\n{listed}");
                 let refusal = engine(rows).upsert_many(broken.as_bytes()).unwrap_err();

@@ -12,7 +12,8 @@ impl WriteTxn<'_> {
     /// Takes the writer lock, and finds the stored cases that the transaction replaces. Returns the number of cases that the
     /// transaction has counted as new, although they replace a stored case.
     ///
-    /// Looks up the ids before it waits for the lock. Looks them up again only if another write was published in the meantime.
+    /// Looks up the ids before it waits for the lock. Looks them up again only if another write has replaced the base in the
+    /// meantime.
     ///
     /// # Errors
     /// Returns an error if the engine cannot hold all batches of the transaction.
