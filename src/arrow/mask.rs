@@ -325,7 +325,8 @@ fn elements_there(offsets: &[i32], there: &BooleanBuffer) -> BooleanBuffer {
     let mut elements = BooleanBufferBuilder::new(0);
     for at in there.set_indices() {
         let (start, end) = list_range(offsets, at);
-        // The elements of the lists are stored one after the other. Elements between two lists belong to null lists.
+        // The elements of the lists are stored one after the other. Elements between two of these lists belong to entries that are
+        // not in `there`.
         elements.append_n(start.saturating_sub(elements.len()), false);
         elements.append_n(end.saturating_sub(elements.len()), true);
     }

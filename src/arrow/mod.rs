@@ -2,8 +2,8 @@
 //!
 //! - Import: [`Import::record_batches`] and [`Import::parquet`].
 //! - Export: [`DocumentEncoder`] for record batches, and [`ParquetWriter`] for files. Both convert documents, such as those of a
-//!   [`SearchAnswer`](crate::SearchAnswer). Neither can use the columns of an engine, because columns store sets of values, without
-//!   the order of arrays and without the pairing of members in arrays of objects.
+//!   [`SearchAnswer`](crate::SearchAnswer). Neither can use the columns of an engine: they do not distinguish empty arrays and
+//!   `null` elements from absent values, and they contain default values.
 //! - Filtering without an engine: [`Filter::mask`](crate::Filter::mask), and [`Scan::parquet`](crate::Scan::parquet) for one request.
 //!
 //! # Mapping

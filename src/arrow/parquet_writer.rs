@@ -44,7 +44,7 @@ const BATCH_ROWS: usize = 8192;
 pub struct ParquetWriter<W: Write + Send> {
     encoder: DocumentEncoder,
     writer: ArrowWriter<W>,
-    /// The number of cases per row group.
+    /// The number of cases at which a row group is complete.
     group_rows: usize,
     /// The catalogue, if the caller has [promised](Self::with_unique_ids) that no id is repeated.
     unique: Option<Catalog>,
@@ -93,8 +93,9 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(Self { encoder, writer, group_rows: GROUP_ROWS, unique: None })
     }
 
-    /// Sets the number of documents per row group, at most 131,072, which is the default. With smaller row groups, readers can skip
-    /// more cases, but the file is larger. Call this before the first document.
+    /// Sets the number of documents per row group, at most 131,072, which is the default. A number above 8,192 is rounded up to a
+    /// multiple of 8,192. With smaller row groups, readers can skip more cases, but the file is larger. Call this before the first
+    /// document.
     ///
     /// ```
     /// use casefilter::{Catalog, arrow::ParquetWriter};
@@ -109,9 +110,9 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     /// Promises that all documents of the file have different ids, as those of an engine or a store do.
     ///
-    /// The footer of the file then has a mark, so that a [scan](crate::Scan::parquet) of this file reads ids only if it needs them.
-    /// The mark is no longer valid if another program writes the rows again. If the promise is broken, a scan counts repeated ids
-    /// as different documents.
+    /// The footer of the file then has a mark, unless an import would make a note on a value. Because of the mark, a
+    /// [scan](crate::Scan::parquet) of this file reads ids only if it needs them. The mark is no longer valid if another program
+    /// writes the rows again. If the promise is broken, a scan counts repeated ids as different documents.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, ImportMode, Limits, Scan, SearchRequest, arrow::ParquetWriter};

@@ -1,6 +1,6 @@
 //! Opens a Parquet file for a scan, loads the needed columns of a row group into memory, and reads the documents of single rows.
 //!
-//! Each of these steps returns `None` if the scan cannot read the file, so that an import has to read it instead. `scan_group`
+//! Each of these steps returns `None` if the scan cannot read the file. An import then has to read it instead. `scan_group`
 //! evaluates the loaded row groups.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -154,8 +154,8 @@ impl<R: ChunkReader + 'static> ScanFile<R> {
             possible_rows(&self.reader, group, fields, filters.iter().copied())
         };
         let is_checked = self.has_unread_ids(request);
-        // In a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If no
-        // other column is needed, the ids are read only for the number of rows.
+        // Even in a row group that is skipped, ids are read to find repeated ids, and to find the ids that the scan looks for. If
+        // rows must be tested and no other column is needed, the ids are read only for the number of rows.
         let has_needs = is_skipped || request.selects_all() || self.leaves.iter().any(|leaf| needs.has(leaf));
         let has_ids = !is_checked || !has_needs || request.sought().any(|id| zone.may_have_id(id));
         let (mut leaves, mut always, mut parts) = (Vec::new(), Vec::new(), Vec::new());
@@ -354,7 +354,7 @@ impl<R: ChunkReader> Length for Counted<R> {
 impl<R: ChunkReader> ChunkReader for Counted<R> {
     type T = R::T;
 
-    // The Parquet reader reads sequentially only for the few bytes before each page, so these bytes are not counted.
+    // The Parquet reader calls this method only for the few bytes before each page, so these bytes are not counted.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
         self.reader.get_read(start)
     }

@@ -21,8 +21,8 @@ pub(crate) enum CaseRow<'b> {
 }
 
 /// The position of a value or an element in a document. It has two numbers for each array around the value or element, from the
-/// outermost to the innermost: the index of the array, and the number of the element. In the order of positions, an element comes
-/// before its values, and its values come before its inner elements.
+/// outermost to the innermost: the index of the array in the catalogue, and the number of the element in the batch. In the order of
+/// positions, an element comes before its values, and its values come before its inner elements.
 type Position = SmallVec<[u32; 8]>;
 
 impl<'b> CaseRow<'b> {

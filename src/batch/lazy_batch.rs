@@ -13,7 +13,8 @@ use crate::catalog::Catalog;
 use crate::column::{Column, Picks};
 
 impl Batch {
-    /// Returns the rows if there are at most 64, and if testing each row is cheaper than decoding columns.
+    /// Returns the rows if all of them belong to one head, there are at most 64, and testing each row is cheaper than decoding
+    /// columns.
     pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
         match &self.columns {
             Columns::Lazy(lazy) => lazy.few_rows(),

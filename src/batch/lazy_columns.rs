@@ -53,7 +53,8 @@ impl LazyColumns {
         self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))
     }
 
-    /// Returns the rows if there are at most 64, and if testing each row is cheaper than decoding columns.
+    /// Returns the rows if all of them belong to one head, there are at most 64, and testing each row is cheaper than decoding
+    /// columns.
     pub(super) fn few_rows(&self) -> Option<FewRows<'_>> {
         let rows = self.rows.single().filter(|rows| rows.len() <= FEW_ROWS)?;
         (self.filters.load(Ordering::Relaxed) < MANY_FILTERS).then_some(FewRows { batch: self, rows })

@@ -265,8 +265,8 @@ impl Batch {
         }
     }
 
-    /// Returns the number of ids of the batch that sort before `id`. This number is also the first code whose id does not sort
-    /// before `id`.
+    /// Returns the number of distinct ids of the batch that sort before `id`. This number is also the first code whose id does not
+    /// sort before `id`.
     pub(crate) fn ids_below(&self, id: &str) -> usize {
         match self.column(FieldId::ID).map(|ids| &ids.data) {
             Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
@@ -274,7 +274,7 @@ impl Batch {
         }
     }
 
-    /// Returns the number of ids of the batch that are `id` or sort before it.
+    /// Returns the number of distinct ids of the batch that are equal to `id` or sort before it.
     pub(crate) fn ids_up_to(&self, id: &str) -> usize {
         let below = self.ids_below(id);
         let is_id = match self.column(FieldId::ID).map(|ids| &ids.data) {

@@ -82,7 +82,8 @@ impl StoredColumns {
 
     /// Returns the filter of a key field, if there is one and the column of the field has not been read.
     ///
-    /// # Panics If the filter cannot be read, this method unwinds, as [`column`](Self::column) does.
+    /// # Panics
+    /// If the filter cannot be read, this method unwinds, as [`column`](Self::column) does.
     pub(super) fn filter(&self, field: FieldId) -> Option<KeyFilter> {
         let is_unread = self.cells.get(field.index())?.get().is_none();
         is_unread.then(|| self.source.filter(field).unwrap_or_else(|error| resume_unwind(error))).flatten()

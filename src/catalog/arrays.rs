@@ -38,8 +38,8 @@ impl ArrayId {
     }
 }
 
-/// An array of objects, identified by a field and a level. It has the same meaning in all narrowed and extended versions of a
-/// catalogue.
+/// An array of objects, identified by a field and a level. It has the same meaning in a catalogue and in all catalogues that were
+/// narrowed, grown or extended from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ElementArray {
     /// The first visible field below the array.

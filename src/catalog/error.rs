@@ -20,7 +20,7 @@ pub enum CatalogError {
     UnknownField(String, Option<String>),
     /// A name (the first value) is not the path of an array of objects. The second value is the most similar path, if there is one.
     UnknownArray(String, Option<String>),
-    /// A setting that does not exist for fields of this type, or for multi-valued fields.
+    /// A setting that does not exist for fields of this type, for multi-valued fields, or for fields below an array of objects.
     NotForType {
         /// The name of the field.
         field: String,

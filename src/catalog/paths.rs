@@ -58,7 +58,7 @@ impl Paths {
         paths
     }
 
-    /// Adds a field. Returns the arrays of objects around it, from the outermost on.
+    /// Adds a field. Returns the arrays of objects around it, from the outermost to the innermost.
     pub(super) fn insert(&mut self, field: &Field, id: FieldId) -> Result<Box<[ArrayId]>, CatalogError> {
         let path = field.path();
         let bad = || CatalogError::BadPath(path.into());

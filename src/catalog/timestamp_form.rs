@@ -3,8 +3,8 @@
 /// The form in which documents contain the values of a timestamp field.
 ///
 /// The form affects only documents. In JSON bodies, timestamps are always in the form of the interface document: `yyyy-MM-dd
-/// HH:mm:ss`, with or without an offset. Filters in the text syntax also accept RFC 3339, days, and times such as `now - 7d`. The
-/// accepted forms do not depend on the field.
+/// HH:mm:ss`, with or without an offset. Filters in the text syntax also accept RFC 3339, days, and times such as `now - 7d`. In
+/// both, the accepted forms are the same for every timestamp field.
 ///
 /// ```
 /// use casefilter::{Catalog, Field, FieldType, Filter, TimestampForm};

@@ -28,8 +28,8 @@ pub(super) struct CodeTable<const N: usize> {
 /// The key of a string: the string itself if it fits in `N` words, otherwise its length and a hash.
 #[derive(Clone, Copy)]
 pub(super) struct StringKey<const N: usize> {
-    /// For a string that fits: its bytes. If the words with its start and its end overlap, they contain some bytes twice. For a
-    /// longer string: its hash in the first word.
+    /// For a string that fits: its bytes. The bytes may be stored as a start and an end that overlap, so that some bytes occur
+    /// twice. For a longer string: its hash in the first word.
     pub(super) words: [u64; N],
     pub(super) len: u32,
 }

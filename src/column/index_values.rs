@@ -44,7 +44,7 @@ pub(super) fn search(
     SearchIndex::new(dictionary, row_codes)
 }
 
-/// Returns each row with each of its codes once, in ascending order of rows.
+/// Returns the pairs of a row and one of its codes, without repetitions, in ascending order of rows.
 fn row_codes(rows: usize, layout: &ColumnLayout, distinct: usize, codes: &Codes) -> Vec<(u16, u32)> {
     // Every row number of a batch fits 16 bits, and every code 32 bits.
     let pair = |row: usize, at: usize| Some((u16::try_from(row).ok()?, u32::try_from(codes.get(at)).ok()?));
@@ -211,7 +211,7 @@ pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [S
 }
 
 /// Returns the rows of a single-valued column that have a value, sorted by value and then by row. Returns `None` if the column is
-/// multi-valued, or if every row has a value and the rows are already in this order.
+/// multi-valued, or if no row has a value. Also returns `None` if every row has a value and the rows are already in this order.
 ///
 /// `order` contains the rows with a value. The sort is fast if `order` consists of few sequences that are already sorted by value.
 fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
@@ -254,8 +254,8 @@ fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>
     sorted_rows(values, words.iter().map(row_of).collect())
 }
 
-/// Creates sorted rows from rows in order of value. Returns `None` if every row has a value and the rows are already stored in this
-/// order.
+/// Creates sorted rows from rows in order of value. Returns `None` if there are no values, or if every row has a value and the rows
+/// are already stored in this order.
 fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
     (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values[row]))

@@ -124,7 +124,7 @@ impl DictionaryBuilder {
         &self.text[span(&self.ends, code as usize)]
     }
 
-    /// Returns the bytes of the string of `code`. It is slightly faster than [`get`](Self::get).
+    /// Returns the bytes of the string of `code`. This method is slightly faster than [`get`](Self::get).
     fn bytes(&self, code: u32) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code as usize)]
     }

@@ -114,7 +114,7 @@ impl<'s> MergeInput<'s> {
             let column = self.columns[usize::from(*batch)];
             for ((level, ends), total) in ends.iter_mut().enumerate().zip(&mut totals) {
                 let below = |range| column.map_or(0..0, |column| column.below(level, range));
-                // The row itself has an entry even if it has no elements.
+                // Each row or element has an entry, even if it contains nothing.
                 for each in range.clone() {
                     *total += below(each..each + 1).len();
                     ends.push(u32::try_from(*total).unwrap_or(u32::MAX));

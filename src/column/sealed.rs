@@ -86,8 +86,8 @@ impl ColumnData {
     }
 }
 
-/// Copies the values and indexes of the columns of a batch next to each other in memory. If they fill a large memory page, uses
-/// large pages; see [`crate::slice::pack`].
+/// Copies the values and indexes of the columns of a batch next to each other into large memory pages. Does nothing if they do not
+/// fill one large page; see [`crate::slice::pack`].
 pub(crate) fn pack<'c>(columns: impl Iterator<Item = &'c mut Column>) {
     let mut slices = Vec::new();
     columns.for_each(|column| column.slices(&mut slices));

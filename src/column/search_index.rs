@@ -42,8 +42,8 @@ const LISTED: usize = 1 << 7;
 const SCANNED_FRACTION: usize = 8;
 
 impl SearchIndex {
-    /// Creates the index of a column. `row_codes` contains each row with each of its codes once, in ascending order of rows. It is
-    /// `None` if the column has postings.
+    /// Creates the index of a column. `row_codes` contains the pairs of a row and one of its codes, without repetitions, in
+    /// ascending order of rows. It is `None` if the column has postings.
     pub(super) fn new(dictionary: &Dictionary, row_codes: Option<Vec<(u16, u32)>>) -> Self {
         let rows = row_codes.map(|row_codes| RowsByCode::new(dictionary.len(), row_codes));
         let of_ends = rows.as_ref().and_then(|rows| rows.ends.as_ref()).map_or(0, |_| size_of::<u32>());

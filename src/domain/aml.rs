@@ -9,7 +9,7 @@ use super::schemas;
 use crate::store::Store;
 
 /// Returns the latest active AML case of an applicant as JSON. The latest case is the case with the greatest `createdAt`. If
-/// several cases have this `createdAt`, it is the one of them with the greatest `id`.
+/// several cases have this `createdAt`, the latest case is the one with the greatest `id`.
 ///
 /// If `sees_personal_data` is false, the answer has no `reviewerName`, `attributes` or `clusteredLinks`. Members that this library
 /// does not know are kept, and numbers keep their spelling. Nulls are treated as absent.

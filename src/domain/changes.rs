@@ -158,9 +158,9 @@ fn merge_company(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
     Ok(Some(Merged { text: after.to_json(), kept, overwritten, date, by: "the update of company data" }))
 }
 
-/// Merges the members of an object that clients have changed. Returns the members that were kept, and those that were overwritten.
-/// `date` is the date of the imported data, and `times` contains the times of change in the imported data. If `replaces_all` is
-/// true, all members are overwritten.
+/// Merges the members that clients have changed in an object. Returns two lists of members whose values differ: the members that
+/// were kept, and the members that were overwritten. `date` is the date of the imported data, and `times` contains the times of
+/// change in the imported data. If `replaces_all` is true, all members are overwritten.
 fn merge_fields(
     changed: Vec<(&'static str, String)>,
     (old, new): (&Members<'_>, &mut Members<'_>),
@@ -215,8 +215,8 @@ fn merge_info(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
     let old = Members::read(&old)?;
     let new = object(&after, "info").unwrap_or_else(|| "{}".to_owned());
     let mut new = Members::read(&new)?;
-    // Operation 5 may also have transliterated members that it did not change. These transliterations are kept if the import has
-    // none.
+    // Operation 5 may also have transliterated members that it did not change. Such a transliteration is kept if the import is not
+    // later, has the same original value, and has no transliteration.
     let latest = changed.iter().filter_map(|(_, time)| Timestamp::parse(time).ok()).max();
     if !is_company && date.as_ref().map(|(instant, _)| *instant) <= latest {
         for (of, latin) in TRANSLITERATED {

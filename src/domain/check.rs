@@ -32,7 +32,7 @@ pub(super) struct Checked<'t> {
     pub(super) faults: Vec<Error>,
     /// The number of time values that have no UTC offset, although the interface document requires an offset.
     pub(super) without_zone: u64,
-    /// The names of verification steps in the record that the interface document does not list. Each name has an error that
+    /// The names of those verification steps of the record that the interface document does not list. Each name has an error that
     /// contains the path of the step.
     pub(super) unknown_steps: Vec<(String, Error)>,
 }
@@ -45,7 +45,8 @@ pub(super) struct Checked<'t> {
 /// Complexity: linear in the length of the text.
 ///
 /// # Errors
-/// Returns the first ten faults if the record cannot be stored even without its invalid parts.
+/// Returns the first ten faults if the record cannot be stored even without its invalid parts. If an error ended the check early,
+/// this error is added after them.
 pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checked<'t>, Vec<Error>> {
     let mut walk = Check {
         reader: Reader::new(text),
@@ -74,7 +75,7 @@ pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checke
     Ok(Checked { text: rewritten, faults, without_zone, unknown_steps })
 }
 
-/// Adds the path of an error to the error, computed from its offset.
+/// Computes the path of an error from its offset, and adds the path to the error.
 fn place(text: &str, error: Error) -> Error {
     let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
     error.at(path)

@@ -18,8 +18,9 @@ const IS_COMPLETE: &str = "";
 /// The clients whose applicants a caller may see.
 ///
 /// The lookup of an applicant uses a key that begins with a client of the caller. So for an applicant of another client, the lookup
-/// reads the same entries as for an unknown applicant. It finds nothing, and continues with the same code. A lookup of the record
-/// by its id alone would read and check a record of another client. That would take longer than the lookup of an unknown applicant.
+/// reads the same entries as for an unknown applicant. It finds nothing, and the code that runs after it is the same. A lookup of
+/// the record by its id alone would read and check a record of another client. That would take longer than the lookup of an unknown
+/// applicant.
 ///
 /// A record that was found must still name one of the clients. So a wrong entry of the index can hide an applicant, but never show
 /// one.
@@ -102,8 +103,8 @@ pub(super) fn is_entry_of(kind: &str, key: &str, applicant_id: &str) -> bool {
     kind == CLIENT_APPLICANTS && key.split_once('\0').is_some_and(|(_, id)| id == applicant_id)
 }
 
-/// Returns true if a text can be the client of a token: 1 to 1,024 bytes without control characters. An applicant with another
-/// `clientId` belongs to no client.
+/// Returns true if a text can be the client of a token: 1 to 1,024 bytes without control characters. An applicant whose `clientId`
+/// is any other text belongs to no client.
 pub(crate) fn is_client_id(text: &str) -> bool {
     is_id(text)
 }

@@ -98,7 +98,7 @@ pub(crate) fn update_company_info_in(
     store.write_records(|records| {
         let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
         let text = clients.find(records, applicant_id)?.ok_or_else(|| invalid(""))?;
-        // The record, its data with the changes, the new record and its bytes are in memory at the same time.
+        // The record, its changed data, the new record, and the bytes of the new record are in memory at the same time.
         room.take(text.len().saturating_mul(4))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut applicant = Members::read(&text).map_err(corrupt)?;

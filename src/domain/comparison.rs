@@ -84,7 +84,7 @@ struct Difference {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum DifferenceKind {
-    /// Both have a value.
+    /// Both `info` and `fixedInfo` have a value, and the values differ.
     Different,
     NotInInfo,
     NotInFixedInfo,
@@ -98,8 +98,8 @@ enum DifferenceKind {
 /// In the record of a company, the data that the applicant gave are members of `fixedInfo.companyInfo`. A member that is absent
 /// there is looked up in `fixedInfo` itself.
 ///
-/// Two texts are equal if they consist of the same code points. Two country codes are also equal if they denote the same country;
-/// only `RKS` and `XKX` do. If `sees_personal_data` is false, values about persons are left out.
+/// Two texts are equal if they consist of the same code points. Two country codes are also equal if they denote the same country.
+/// This is the case only for `RKS` and `XKX`. If `sees_personal_data` is false, values about persons are left out.
 ///
 /// # Errors
 /// Returns [`Invalid`](super::DomainErrorKind::Invalid) for an unknown path and for a repeated parameter, and

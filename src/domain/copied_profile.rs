@@ -88,7 +88,7 @@ pub(crate) fn copy_profile_in(
         if !share.is_good(request.now) || !share.is_for_client(&client_id) {
             return Err(DomainError::unauthorized());
         }
-        // The record, its copy with its bytes, and the answer are in memory at the same time.
+        // The record, its copy, the bytes of the copy, and the answer are in memory at the same time.
         let applicant_bytes = records.size(APPLICANTS, &share.applicant_id)?;
         room.take(applicant_bytes.saturating_mul(4))?;
         let stored = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
@@ -214,8 +214,8 @@ impl CopyOfRecords<'_, '_> {
             let Some((key, _)) = own.last() else { return Ok(()) };
             last.clone_from(key);
             let bytes: usize = own.iter().map(|(_, text)| text.len()).fold(0, usize::saturating_add);
-            // Besides the page, the hits of a record, the new record and its bytes are in memory at the same time. The memory is
-            // used again for the next page.
+            // The page, the hits of one record, the new record, and the bytes of the new record are in memory at the same time. The
+            // memory is used again for the next page.
             let needed = bytes.saturating_mul(4);
             room.take(needed.saturating_sub(self.reserved))?;
             self.reserved = self.reserved.max(needed);

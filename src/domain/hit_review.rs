@@ -81,7 +81,7 @@ pub(crate) fn review_hit_in(
     store.write_records(|records| {
         request.clients.find(records, request.applicant_id)?.ok_or_else(DomainError::no_aml_case)?;
         let key = applicant_key(request.applicant_id, case_id);
-        // The record, its new hits, the new record and its bytes are in memory at the same time.
+        // The record, its new hits, the new record, and the bytes of the new record are in memory at the same time.
         room.take(records.size(AML_CASES, &key)?.saturating_mul(4))?;
         let text = records.get(AML_CASES, &key)?.ok_or_else(DomainError::no_aml_case)?;
         let head: AmlHead = read(store, &text)?;
@@ -226,7 +226,7 @@ fn merge_hit(
     }
     let mut before = Members::read(&own.text)?;
     let mut review = Members::read(&incoming)?;
-    // Times are in UTC, in a form whose order is that of the times.
+    // Times are stored in UTC, in a form in which the order of the texts is the order of the times.
     if own.is_of_client && review.string("modifiedAt") <= before.string("modifiedAt") {
         merged.kept.push(id);
         hit.set("review", own.text);
@@ -235,7 +235,7 @@ fn merge_hit(
     let version = version_of(&review);
     before.remove(REVIEW_VERSION);
     review.remove(REVIEW_VERSION);
-    // An import that has the same review again changes nothing.
+    // If the import has the same review again, the version does not increase, unless the import has a higher version.
     let least = match before.to_json() == review.to_json() {
         true => own.version,
         false => own.version.saturating_add(1).min(MOST_VERSION),

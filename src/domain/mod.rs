@@ -102,8 +102,8 @@
 //! 3. *The country*: the first country whose language has not been ruled out. The order is `idDocs[].country`, `country`,
 //!    `countryOfBirth`. Countries that do not write Cyrillic are ignored. So a Ukrainian name in a German document is Ukrainian
 //!    if `countryOfBirth` is `UKR`.
-//! 4. *Otherwise* Russian. If Russian has been ruled out, the first of these languages that has not: Ukrainian, Belarusian,
-//!    Serbian, Macedonian, Bulgarian, Kazakh.
+//! 4. *Otherwise* Russian. If Russian has been ruled out, the first of these languages that has not been ruled out: Ukrainian,
+//!    Belarusian, Serbian, Macedonian, Bulgarian, Kazakh.
 //!
 //! | language | its own letters and endings | countries | rules |
 //! |---|---|---|---|

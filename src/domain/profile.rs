@@ -83,7 +83,7 @@ pub(crate) fn preview_in(
     })
 }
 
-/// Returns the profile of an applicant with this record, as JSON. `level` returns the record of a level.
+/// Returns the profile of the applicant whose record is `text`, as JSON. The function `level` returns the record of a level.
 pub(super) fn profile(
     store: &Store,
     text: &str,

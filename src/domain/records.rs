@@ -29,9 +29,9 @@ pub(super) const DOCUMENTS: &str = "document";
 pub(super) const AML_CASES: &str = "aml-case";
 /// The record kind of share tokens that the host or an operator has created. The key of a record is the hash of the token.
 pub(super) const SHARE_TOKENS: &str = "share-token";
-/// The record kind of share tokens that clients have created. Earlier versions of this library do not read this record kind. If
-/// they found these share tokens in the record kind [`SHARE_TOKENS`], they would accept them without checking their restrictions.
-/// The key of a record is the hash of the token.
+/// The record kind of share tokens that clients have created. Earlier versions of this library do not read this record kind. An
+/// earlier version that found such a share token in the record kind [`SHARE_TOKENS`] would accept it without checking its
+/// restrictions. The key of a record is the hash of the token.
 pub(super) const CLIENT_SHARE_TOKENS: &str = "client-share-token";
 /// The record kind of an index of the share tokens that clients have created. The index finds them by the app token of the client.
 /// The key of a record is the text that

@@ -31,7 +31,8 @@ pub struct RecordImportReport {
     /// UTC.
     #[serde(rename = "without_zone")]
     pub times_without_zone: u64,
-    /// The errors, in the order of the sources. At most ten errors of each record, and at most 100,000 in total.
+    /// The errors, in the order of the sources. For each record, at most ten faults, and after them the error that ended its check,
+    /// if there is one. At most 100,000 in total.
     #[serde(rename = "refusals")]
     pub errors: Vec<ImportError>,
     /// The notes on stored records, in the order of the sources, at most 100,000. Notes on replaced levels are last.

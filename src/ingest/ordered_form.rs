@@ -52,8 +52,8 @@ impl OrderedForm {
         matches!(self, Self::Timestamp(form) if form.is_text())
     }
 
-    /// Returns true if [`parse`](Self::parse) accepts values of this JSON type. For any other type, the caller reports the error
-    /// `wrong_type`.
+    /// Returns true if the caller must pass values of this JSON type to [`parse`](Self::parse), which may still reject them. For
+    /// any other type, the caller reports the error `wrong_type`.
     pub(super) fn takes(self, found: JsonType) -> bool {
         match self {
             Self::Number | Self::Integer => found == JsonType::Number,

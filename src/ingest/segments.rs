@@ -1,8 +1,8 @@
 //! The learned part of a document template: the text segments that came after each value in earlier documents.
 //!
 //! Documents of one source repeat the same text between two values: a comma, a key and its colon, closing and opening brackets. A
-//! *slot* is a position at which a document can have a value; it determines which brackets are open. So a segment after one slot
-//! always leads to the same next slot.
+//! *slot* is a position at which a document can have a value; it determines which brackets are open. So the same segment after the
+//! same slot always leads to the same next slot.
 
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ impl Segments {
             self.strays = self.strays.saturating_add(1);
             return None;
         }
-        // The segments that have been learned do not contain the new key, so they are discarded.
+        // The sets `ended` of the learned segments do not contain the new key, so the segments are discarded.
         self.slots.iter_mut().for_each(|slot| slot.segments.clear());
         self.unknown_keys.push(key.into());
         Some(self.push(object, true))

@@ -33,7 +33,8 @@ pub use start::check_text;
 /// A splitter of files into documents. It accepts input in chunks of any size.
 ///
 /// A file has one of three layouts. The first line of the file determines the layout. If the first line exceeds the maximum length
-/// of a document, only its start is used. If the first line ends inside an object, the rest of the object determines the layout:
+/// of a document, only its start is used. If the first line ends inside an object, the rest of the object determines the layout.
+/// The layouts are:
 ///
 /// - NDJSON: each line is a document. It is passed on at the end of the line.
 /// - Documents over several lines, one after another. Each is passed on at its end.

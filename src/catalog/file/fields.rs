@@ -27,7 +27,8 @@ pub(super) struct FieldReader<'c, 'f> {
     fields: Vec<Field>,
     /// The names of hidden fields.
     hidden: HashSet<String>,
-    /// The names and aliases of the fields that have been read.
+    /// The name of the id, and the names and aliases of the fields of the base catalogue and of the fields that have been read.
+    /// Each has its owner.
     names: HashMap<String, Owner>,
     aliases: usize,
     /// The fields that are known so far: those of the base catalogue, which the file extends, and those of the file that have been

@@ -8,7 +8,7 @@ use crate::json::{JsonType, Reader, Result};
 /// fields, a field, and a list in the field, such as its known values. The maximum is one level more than that.
 const DEPTH: usize = 5;
 
-/// Reads a text as a tree. Skips arrays and objects that are deeper than in any valid catalogue file.
+/// Reads a text as a tree. Skips arrays and objects that are nested more deeply than [`DEPTH`].
 pub(super) fn read(text: &str) -> std::result::Result<Node<'_>, Errors> {
     let mut reader = Reader::new(text);
     let whole = node(&mut reader, DEPTH);

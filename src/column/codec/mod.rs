@@ -12,9 +12,9 @@
 //!      code for each value, in the smallest width for this number of strings.
 //!    - Numbers: a double for each value.
 //!    - Other ordered types: one byte, then the ordinals of the values. If the byte is 0, an ordinal of 64 bits follows for each
-//!      value. If the byte is 1, each ordinal is stored as its distance from the smallest ordinal. A distance is stored as a
-//!      number of steps of the same size. First come the smallest ordinal (64 bits) and the size of a step (32 bits), then the
-//!      number of steps for each value (32 bits).
+//!      value. If the byte is 1, each ordinal is stored as its distance from the smallest ordinal. A distance is stored as a number
+//!      of steps. All steps of a column have the same size. First come the smallest ordinal (64 bits) and the size of a step (32
+//!      bits), then the number of steps for each value (32 bits).
 //!    - Booleans: a bitmap of the values.
 //! 3. For numbers and other ordered types, the sorted rows. They start with one byte:
 //!    - 0: the sorted rows are not stored, because the column is multi-valued or its rows are already in order.

@@ -4,8 +4,8 @@ use super::*;
 
 const APPLICANT: &str = r#"{"id":"a","type":"individual","createdAt":"2026-01-01 00:00:00","info":{"firstName":"Ana","firstNameEn":"Ana","lastName":"Old","dob":"1990-01-01","country":"HRV"},"review":{"createDate":"2026-01-02 00:00:00+0000","reviewDate":"2026-01-03 00:00:00"}}"#;
 
-/// Creates a world in which operation 5 changed an applicant at [`now`], 2027-01-15 08:00:00. It set the first name and the state,
-/// and cleared the date of birth.
+/// Creates a [`World`], a store in a temporary folder, in which operation 5 changed an applicant at [`now`], 2027-01-15 08:00:00.
+/// The operation set the first name and the state, and cleared the date of birth.
 fn changed() -> World {
     let world = World::empty();
     import(&world, RecordKind::Applicants, APPLICANT).unwrap();

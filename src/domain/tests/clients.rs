@@ -163,7 +163,7 @@ fn a_file_of_an_earlier_version_is_indexed_once() {
     assert!(!is_visible(&world, "anna", &["acme"]));
     index_clients(&world).unwrap();
     assert_eq!(index(&world), complete);
-    // The first import of applicants does the same.
+    // If the index is missing, the first import of applicants also creates it.
     forget();
     import(&world, RecordKind::Applicants, r#"{"id":"anna","type":"individual","clientId":"acme"}"#).unwrap();
     assert_eq!(index(&world), complete);

@@ -150,7 +150,7 @@ fn an_import_replaces_changed_members_only_with_later_data() {
         assert_eq!(read(&world, "f", true).unwrap(), expected, "{date}");
         assert_eq!(parsed(&get(&world, "applicant", "f"))["info"]["note"], 1);
     }
-    // An export is imported unchanged.
+    // An import stores an exported record unchanged.
     let other = World::new();
     for _ in 0..2 {
         import(&other, RecordKind::Applicants, &exported).unwrap();

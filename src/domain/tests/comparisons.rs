@@ -75,7 +75,7 @@ fn company_data_are_compared() {
         {"field": "companyInfo.email", "kind": "different"},
     ]);
     assert_eq!(found["differences"], expected);
-    // Members that are not compared may be deep.
+    // Members that are not compared may be deeply nested.
     let deep = format!("{}{}", "[".repeat(125), "]".repeat(125));
     let firm = firm.replacen("{\"companyName\"", &format!("{{\"x\":{deep},\"companyName\""), 2);
     import(&world, RecordKind::Applicants, &firm).unwrap();
@@ -90,7 +90,8 @@ fn given_data_of_a_company_may_be_members_of_fixed_info() {
     let found = compare(&world, "firm-two", false, &[]).unwrap();
     let missing = json!([{"field": "companyInfo.companyName", "kind": "notInInfo", "fixedInfo": "Two Ltd"}]);
     assert_eq!(found["differences"], missing);
-    // `companyInfo` comes first, and a `null` in it counts as absent. `info` has no such members.
+    // In `fixedInfo`, a member of `companyInfo` takes precedence over a direct member, and a `null` there counts as absent. In
+    // `info`, direct members are ignored.
     let firm = r#"{"id":"f","type":"company",
         "info":{"taxId":"9","companyInfo":{"companyName":"One","country":"DEU","type":"Ltd"}},
         "fixedInfo":{"companyName":"x","country":"FRA","taxId":"1","type":"Ltd","companyInfo":{"companyName":"One","country":null}}}"#;

@@ -50,7 +50,7 @@ fn a_copy_has_the_records_of_the_profile() {
         expected["id"] = json!(own);
         expected["clientId"] = json!("other");
         assert_eq!(copied, expected);
-        // All members of the record are copied, and all records.
+        // All members of the applicant's record are copied, and so are all of its other records.
         let mut record = parsed(&get(&world, "applicant", &id));
         record["id"] = json!(own);
         record["clientId"] = json!("other");
@@ -79,13 +79,13 @@ fn a_copy_has_the_records_of_the_profile() {
             }
             assert!(id != "anna" || kind != "aml-case" || text.contains("\"whitelisted\":true"), "{text}");
         }
-        // The operations answer for the copy as for the profile.
+        // Operations 2 and 4 work for the copy as they do for the original applicant.
         let clients = ["other".to_owned()];
         let mut has_room = |_| true;
         let of_copy = step_status_in(&world, &own, Clients::Only(&clients), &mut Room::new(&mut has_room));
         assert_eq!(of_copy.unwrap(), step_status(&world, &id).unwrap());
         assert_eq!(aml_case(&world, &own, false).is_ok(), aml_case(&world, &id, false).is_ok());
-        // The token is used, and the error is that of an unknown token.
+        // The token has been used, so it causes the same error as an unknown token.
         for used in [&*token, "unknown"] {
             let unauthorized = (DomainErrorKind::Unauthorized, "the share token is invalid".to_owned());
             assert_eq!(fault(copy(&world, &["other"], &[used], "")), unauthorized);
@@ -321,7 +321,7 @@ fn a_profile_over_a_limit_is_not_copied() {
     add(0..10_001 - own, "");
     refused(&world);
     world.write_records(|records| records.remove("document", "anna\0new-0").map(drop)).unwrap();
-    // The token is not used.
+    // The rejected request has not used the token.
     let made = copy(&world, &["other"], &[&token], "").unwrap();
     assert_eq!(records_of(&world, "document", made["id"].as_str().unwrap()).len(), {
         records_of(&world, "document", "anna").len()

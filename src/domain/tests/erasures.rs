@@ -46,7 +46,7 @@ fn add(store: &Store, id: &str) {
 
 #[test]
 fn an_erasure_removes_each_kind_of_record_and_none_of_an_applicant_with_a_similar_id() {
-    // Each id begins another one, or ends it.
+    // Each id except `anna21` is a prefix or a suffix of another id.
     let ids = ["an", "anna2", "nna2", "anna21", "a"];
     for erased in ids {
         let world = World::empty();
@@ -55,7 +55,7 @@ fn an_erasure_removes_each_kind_of_record_and_none_of_an_applicant_with_a_simila
         let cases = world.len();
         add(&world, erased);
         let added = all(&world).len() - others.len();
-        // One record of each kind except levels.
+        // One record of each kind, except levels, was added.
         assert_eq!(added, KINDS.len() - 1);
         let done = world.erase(&erasure_of_applicant(world.catalog(), erased).unwrap()).unwrap();
         assert_eq!((done.cases, done.records), (1, added as u64), "{erased}");

@@ -40,7 +40,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("expected one of `standard`, `applicantActions`; did you mean"), "{error}");
-    // Earlier versions stored levels with and without a value in `type`.
+    // Earlier versions stored levels with any JSON value in `type`, and levels without `type`.
     for kind in ["", "\"type\":{\"x\":1},", "\"type\":null,", "\"type\":\"individual\","] {
         let sets = r#"[{"idDocSetType":"IDENTITY"},{"idDocSetType":"PAYMENT_METHODS"},{"idDocSetType":"SELFIE","dependsOn":"PAYMENT_METHODS"}]"#;
         put(&world, "level", "old", &format!("{{{kind}\"name\":\"old\",\"docSets\":{sets}}}"));

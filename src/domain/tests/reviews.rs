@@ -176,7 +176,7 @@ fn an_import_keeps_a_review_unless_its_own_one_is_later() {
     // The version is higher, so that a client that has read the earlier review gets an error.
     let expected = json!({"matchStatus": "unknown", "modifiedAt": "2027-01-15 08:00:01", "version": 2});
     assert_eq!(stored["hits"][1]["review"], expected);
-    // An export is imported unchanged, also into another database.
+    // An import stores an exported record unchanged, in the same database and in another one.
     review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
     let exported = get(&world, "aml-case", "anna\0aml-2");
     for store in [&world, &World::new()] {
@@ -217,20 +217,21 @@ fn the_version_of_a_hit_is_higher_after_each_change_of_its_review() {
         fault(review(&world, &of_hit(r#""whitelisted":true,"ifVersion":1"#))).0,
         DomainErrorKind::Conflict
     );
-    // A later import replaces the review of an import without a note. The new review gets a higher version.
+    // If a later import replaces a review of an earlier import, it adds no note. The new review gets a higher version.
     assert!(imported("hit-1", r#","review":{"matchStatus":"true_positive"}"#).is_empty());
     assert_eq!(found(), json!({"matchStatus": "true_positive", "version": 3}));
     assert!(imported("hit-1", "").is_empty());
     assert_eq!(found(), json!({"version": 4}));
     review(&world, &of_hit(r#""whitelisted":true,"ifVersion":4"#)).unwrap();
-    // If the imported version is higher than the stored version, it is kept. If it is lower, it is replaced by a higher version.
+    // If the imported version is higher than the stored version, the review keeps the imported version. If not, the review gets a
+    // version above the stored version.
     for (version, expected) in [(9, 9), (2, 10)] {
         let review =
             format!(r#","review":{{"modifiedAt":"2027-01-15 09:00:0{}","version":{version}}}"#, expected % 9);
         imported("hit-1", &review);
         assert_eq!(found()["version"], expected);
     }
-    // The review of a client disappears with its hit, which is noted.
+    // If an import lacks a hit, it removes the review that a client made of this hit, and adds a note.
     review(&world, &of_hit(r#""whitelisted":true"#)).unwrap();
     assert_eq!(imported("hit-2", ""), [ImportNoteKind::RemovedReviews]);
     // A review with a `version` from a vendor is not treated as a review by a client.

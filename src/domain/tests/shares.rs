@@ -137,7 +137,8 @@ fn an_app_token_has_a_limited_number_of_live_share_tokens() {
     let (kind, told) = fault(share(&world, "anna", Clients::All, "full:", "{}"));
     assert_eq!(kind, DomainErrorKind::TooMany, "{told}");
     assert_eq!(counts(&world), [2000, 2000, 0]);
-    // Other app tokens and operators have their own share tokens. Expired ones of the app token are removed.
+    // The share tokens of `full:` do not count for other app tokens or for operators. The expired share tokens of `old:` are
+    // removed.
     share(&world, "anna", Clients::All, "old:", "{}").unwrap();
     create_share_token(&world, "anna", TimeDelta::hours(1), now()).unwrap();
     assert_eq!(counts(&world), [1001, 1001, 1]);
@@ -183,7 +184,7 @@ fn a_used_share_token_counts_for_a_day_although_it_has_expired() {
     let later = now() + TimeDelta::seconds(2);
     share_at(later).unwrap();
     assert_eq!(counts(&world), [2, 2, 0]);
-    // An app token cannot make any number of copies with short-lived share tokens.
+    // Short-lived share tokens do not let an app token make an unlimited number of copies.
     let text = get(&world, "client-share-token", &crate::domain::share_token::hash(&used));
     let fill = |records: &mut crate::store::RecordWriter<'_>| {
         (0..999).try_for_each(|number| put_of_client(records, &format!("used-{number}"), &text))
@@ -242,6 +243,7 @@ fn a_host_that_names_no_client_cannot_use_a_share_token_for_a_client() {
     assert!(preview_for_client(&world, token, "other", now()).is_ok());
     assert_eq!(redeem_share_token_for_client(&world, token, "other", now()).unwrap(), "anna");
     assert_eq!(fault(redeem_share_token_for_client(&world, token, "other", now())), unauthorized);
-    // Earlier versions look only for this kind of record, and would ignore the client.
+    // Earlier versions read only the record kind `share-token`, and ignore the client. So no share token for a client must have
+    // this kind.
     assert_eq!(count(&world, "share-token"), 0);
 }

@@ -57,8 +57,8 @@ pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     }
 }
 
-/// Returns the longest prefix that is valid UTF-8. The second value is true if more bytes may follow and complete it. `at_end` is
-/// true if `bytes` are the last bytes of the file.
+/// Returns the longest prefix that is valid UTF-8. The second value is true if `bytes` can be the start of a longer text in valid
+/// UTF-8. `at_end` is true if `bytes` are the last bytes of the file.
 pub(super) fn utf8_prefix(bytes: &[u8], at_end: bool) -> (&str, bool) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text, !at_end),

@@ -141,7 +141,7 @@ fn a_repeated_key_is_found_wherever_it_comes_from() {
     let check = |documents: &[&str], expected: &[bool]| {
         assert_eq!(check(&catalog, &Limits::default(), documents), expected, "{documents:?}");
     };
-    // Earlier documents taught the segments that contain the repeated key.
+    // The segments that contain the repeated key were learned from earlier documents.
     check(
         &[
             r#"{"id":"a","name":"b","clientId":"c"}"#,
