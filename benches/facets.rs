@@ -44,7 +44,7 @@ const LINES: &[(&str, &str, &[&str], FacetStrategy)] = &[
     ),
 ];
 
-/// Above this number of cases, there are full batches, and each line uses its strategy.
+/// Above this number of cases, there are full batches. Then each of [`LINES`] must use its strategy.
 const FULL_BATCHES: u64 = 500_000;
 
 /// Checks a request for counts by value against the reference evaluator.

@@ -77,7 +77,7 @@ fn resident_bytes() -> Option<u64> {
     Some(kilobytes << 10)
 }
 
-/// The number of cases that are changed before the search. The search is as of the write before these changes.
+/// The number of cases that are changed before the search. The search finds the cases as they were before these changes.
 const CHANGES: u64 = 100_000;
 
 fn history(criterion: &mut Criterion) {

@@ -38,7 +38,8 @@ const CHANNELS: u64 = 3;
 const SECONDS: u64 = 31_536_000;
 const CENTS: u64 = 100_000;
 
-/// A case of eight attributes. Each text is a letter or a word, followed by the number in this struct.
+/// A case of eight attributes. In the JSON, each text is a short prefix and the number in the member of this struct. The id has no
+/// prefix.
 pub(crate) struct Case {
     pub(crate) id: u64,
     pub(crate) client: u64,

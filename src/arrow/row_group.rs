@@ -31,8 +31,8 @@ pub(super) struct Group {
     pub(super) always: Vec<usize>,
     /// The fields whose values have to be checked.
     pub(super) doubtful: Vec<FieldId>,
-    /// The fields on whose values an import makes notes, but whose values need not be read. Each has the number of rows with a
-    /// value.
+    /// The fields for which an import makes a note on every value, and whose values need not be read. Each comes with the number of
+    /// rows that have a value in the field.
     pub(super) noted: Vec<(FieldId, u64)>,
     /// True if the rows need no check: their ids are unique, and their values are valid.
     pub(super) is_checked: bool,

@@ -160,8 +160,8 @@ pub(super) struct MergedReviews {
 struct Stored {
     text: String,
     version: u64,
-    /// True if a client has made the review. If false, the review is from an import. In this case, it has a `version` because it
-    /// replaced a review by a client, or because the imported data has a member `version`.
+    /// True if a client has made the review. False if the review is from an import. An imported review has a `version` if it
+    /// replaced a review by a client. It also has one if the imported data has a member `version`.
     is_of_client: bool,
 }
 

@@ -229,8 +229,8 @@ impl Document {
         self.part.as_deref().unwrap_or("company")
     }
 
-    /// Returns the index of the document's part in [`PARTS`], or `None` for an unknown part. A document of another step than
-    /// `COMPANY` has no part. Its index is 0.
+    /// Returns the index of the document's part in [`PARTS`], or `None` for an unknown part. Without a part, the index is 0, that
+    /// of the part `company`. Documents of other steps than `COMPANY` have no part.
     pub(super) fn part_place(&self) -> Option<usize> {
         PARTS.iter().position(|part| *part == self.part())
     }

@@ -136,7 +136,7 @@ impl<'c> Trace<'c> {
         self.clock
     }
 
-    /// Returns the records, for the trace of another thread.
+    /// Returns the records of this thread. The trace of another thread can then [add](Self::add) them.
     #[cfg(feature = "parallel")]
     pub(crate) fn into_notes(self) -> Notes {
         let (work, batches) = (self.work.into_inner(), self.batches.into_inner());

@@ -1,4 +1,5 @@
-//! Evaluates a leaf on one document, which is an `OwnedRow`. A leaf may test the elements of an array (`$elem`, in texts `has`).
+//! Evaluates a leaf on one document, which is an `OwnedRow`. A leaf may test the elements of an array (`$elem` in JSON, `has` in
+//! the text syntax).
 
 use std::borrow::Borrow;
 use std::ops::Range;

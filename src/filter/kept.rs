@@ -12,7 +12,7 @@ use crate::value::Clock;
 
 /// The first character of a kept JSON body.
 const JSON: char = 'J';
-/// The first character of a kept text. The offset from UTC in seconds and a semicolon follow it.
+/// The first character of a kept filter in the text syntax. The offset from UTC in seconds, a semicolon and the filter follow.
 const TEXT: char = 'T';
 
 impl Filter {

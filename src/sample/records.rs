@@ -23,7 +23,7 @@ pub enum SampleKind {
     /// The applicants. First come two fixed applicants: `anna`, whose record has the most members, and `firm`, a company. Then come
     /// the applicants of the sample cases.
     Applicants,
-    /// Documents of most of the applicants. They include reviews.
+    /// Documents of most of the applicants. If an image was reviewed, its document includes the result of the review.
     Documents,
     /// AML case records. First comes the record of one AML case of `anna`, then a record for each AML case that a sample case
     /// refers to.

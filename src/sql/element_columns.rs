@@ -67,8 +67,8 @@ impl ElementNumbers {
             }
     }
 
-    /// Returns the suffix of the name of the column. The suffix is `_element`, or for example `_element_1` if the column numbers
-    /// the elements of the outer array of level 1.
+    /// Returns the suffix of the name of the column. The suffix is `_element`. If the column has the element numbers of an outer
+    /// array, the level of this array is added, as in `_element_1`.
     pub(super) fn suffix(&self, catalog: &Catalog) -> String {
         let innermost = match self.of {
             Numbered::Elements(array) => Some(array),

@@ -67,7 +67,7 @@ impl PatternTests {
         members.map(|(.., list)| list.len()).max().unwrap_or(0)
     }
 
-    /// Writes the tests of a text. The condition is null only if the text is null.
+    /// Writes the tests of `text`, which is an SQL expression. The condition is null only if the value of `text` is null.
     pub(super) fn write(self, text: &str, in_parentheses: bool, statement: &mut Statement) {
         let has_parentheses = in_parentheses && self.tests.len() > 1;
         if has_parentheses {

@@ -31,9 +31,9 @@ pub struct Event {
     /// The [owner](crate::StandingFilter::owner) of the standing filter, if it has one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub owner: Option<String>,
-    /// The id of the document. Empty if the document was erased (`Store::erase`). Also empty in the event `restrictions changed` of
-    /// a [service](crate::guide::service), which has this text as its `filter`. After this event, the filters of the event's owner
-    /// select other documents than before.
+    /// The id of the document. Empty if the document was erased (`Store::erase`). Also empty in an event of a
+    /// [service](crate::guide::service) whose `filter` is `restrictions changed`. After such an event, the filters of the event's
+    /// owner select other documents than before.
     pub id: String,
     /// The kind of the change.
     pub kind: EventKind,

@@ -70,8 +70,8 @@ fn is_grouped(text: &str, mark: char) -> bool {
 }
 
 impl Timestamp {
-    /// Returns the text form of a timestamp in another notation. Such a timestamp may be a date alone. Or it may have `T` before
-    /// the time, no seconds, a fraction of a second, or `Z` for UTC.
+    /// Returns the span of time that a string means, if it is a timestamp in another notation than the text form. The string may be
+    /// a date alone. Or it may have `T` before the time, no seconds, a fraction of a second, or `Z` for UTC.
     ///
     /// Returns `None` if the string is already in the text form, or is not a timestamp.
     pub(crate) fn respell(text: &str) -> Option<Span> {

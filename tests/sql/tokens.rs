@@ -22,7 +22,7 @@ pub(crate) enum Token {
 /// Splits a text into tokens.
 ///
 /// # Errors
-/// The text contains something else, such as a comment.
+/// Returns an error if the text contains something that is not a token, such as a comment.
 pub(crate) fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> {
     let mut rest = sql.chars().peekable();
     let mut found: Vec<Token> = Vec::new();

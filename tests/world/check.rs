@@ -417,7 +417,8 @@ fn check_cursors(
     }
 }
 
-/// Checks that the reference evaluator finds the same documents after a cursor of an order as the engine.
+/// Checks the page after a cursor: the reference evaluator must find the same documents as the engine. Checks nothing for a request
+/// without an order.
 fn check_references(
     engine: &Engine,
     request: &SearchRequest,

@@ -386,8 +386,8 @@ mod tests {
         assert_eq!(led, all);
     }
 
-    /// Stops each strategy, for some requests, at each of its calls of the stop check. For each strategy, records the largest
-    /// number of calls in `checks`.
+    /// Runs each strategy repeatedly for some requests. The first run is stopped at the first call of the stop check, and later
+    /// runs at later calls. For each strategy, records the largest number of calls in `checks`.
     fn stop_each_strategy(engine: &Engine, checks: &mut BTreeMap<String, usize>) {
         let snapshot = engine.current.load();
         let view = snapshot.view(&engine.catalog, engine.keep);

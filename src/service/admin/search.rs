@@ -294,7 +294,8 @@ fn explained(json: Explanation) -> Explained {
 }
 
 /// Writes the frames of a page, until the page ends or the client disconnects. Before the first frame, sends the note for the audit
-/// log, with the ids on the page. If the search fails, sends its failure, and writes no frames.
+/// log, with the ids on the page, to `found_to`. If the search fails before that, sends its failure to `found_to`, and writes no
+/// frames.
 fn write_page(
     shared: &ServiceState,
     search: &AdminSearch,

@@ -131,8 +131,8 @@ impl std::error::Error for AuditError {}
 /// ```
 ///
 /// # Errors
-/// Returns the first record that was changed, removed, inserted or cut off from the end. Returns an error if `beginning` does not
-/// allow the first record. Also returns an error if a file cannot be read.
+/// Returns an error about the first record that was changed, removed, inserted or cut off from the end. Returns an error if
+/// `beginning` does not allow the first record. Also returns an error if a file cannot be read.
 ///
 /// # Complexity
 /// Linear in the size of the files. The longest line is in memory.

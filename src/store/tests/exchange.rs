@@ -65,7 +65,7 @@ fn open_in(folder: &Folder) -> Result<Store, StoreError> {
     Store::load("disk".to_owned(), file, &catalog(), options(0))
 }
 
-/// Opens the store, and makes the write before the exchange.
+/// Opens the store. If [`Setting::is_grouped`] is true, also makes a write that is not synced.
 fn begin(contents: &[u8], setting: Setting) -> (Folder, Store) {
     let folder = Folder::new(&Disk::new(contents.to_vec(), Trouble::None, false));
     let store = open_in(&folder).unwrap();

@@ -19,7 +19,7 @@ pub(super) struct Folder(Arc<Mutex<Names>>);
 struct Names {
     /// The disk that the name leads to.
     shown: Disk,
-    /// The disk that the name leads to in the synced folder. After a crash, the name leads to this disk or to `shown`.
+    /// The disk that the name led to when the folder was last synced. After a crash, the name leads to this disk or to `shown`.
     synced: Disk,
     /// The number of operations before the last rename.
     renamed_at: u64,

@@ -162,7 +162,7 @@ fn key_of(token: &Value) -> Key {
     Key { token: text("token"), secret: text("secret") }
 }
 
-/// Waits until a key gets a status.
+/// Repeats a search with the key `name` until its response has this status.
 fn wait_for(load: &Load, name: &str, status: u16) {
     let mut connection = Connection::new(load);
     let start = Instant::now();

@@ -83,8 +83,8 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Imports all row groups of a source. Calls `read` to read each group. Passes the group, the line of its first row, and the
-    /// destination of its cases.
+    /// Imports all row groups of a source. Calls `read` for each group. The arguments of `read` are the group, the line of its
+    /// first row, and the destination of its cases.
     ///
     /// A source with only one group is read on this thread, so that many small sources share a batch.
     ///

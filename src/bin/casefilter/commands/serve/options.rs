@@ -6,7 +6,7 @@ use casefilter::service::ServiceOptions;
 
 use super::args::Args;
 
-/// A setting whose value is too small for the other settings, so that a greater one is used.
+/// A setting whose given value is too small, so that the service uses a greater value.
 pub(super) struct Raised {
     /// The name of the flag.
     pub(super) flag: &'static str,
