@@ -49,7 +49,7 @@ impl StandingOwner {
     }
 
     /// Returns the part that identifies the token, including the separator after it. All owners of the same token begin with this
-    /// part, whatever their restrictions.
+    /// part, with any restrictions.
     pub(in crate::service) fn of_token(&self) -> &str {
         self.text.get(..self.start_bytes).unwrap_or_default()
     }
