@@ -1,7 +1,6 @@
 //! Saved filters: each new case is tested against the filters that officers have saved.
 //!
-//! A host stores the body of a filter with its fingerprint. Equal filters have the same fingerprint, even if they are written
-//! differently.
+//! A host stores the body of a filter with its fingerprint. Equal filters have the same fingerprint, also if their texts differ.
 //!
 //! ```sh
 //! cargo run --example saved_filters

@@ -16,8 +16,8 @@ use crate::catalog::Catalog;
 /// The key of the mark in the metadata of a file.
 const KEY: &str = "casefilter.cases";
 
-/// Returns the mark of a file with these row groups, in which no id is repeated, every value fits its field, and an import makes no
-/// note on a value.
+/// Returns the mark of a file with these row groups. In such a file, no id is repeated, every value fits its field, and an import
+/// makes no note on a value.
 pub(super) fn mark(catalog: &Catalog, groups: &[RowGroupMetaData]) -> KeyValue {
     KeyValue::new(KEY.to_owned(), fingerprint(catalog, groups))
 }
