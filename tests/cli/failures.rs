@@ -28,6 +28,17 @@ fn a_failed_operation_ends_with_1_and_names_the_file() {
         run(&["search", name]).code(1).err_has(name);
         run(&["search", &cases, name]).code(1).err_has(name);
     }
+    // A file that cannot be read to its end is not named if an earlier file has an error.
+    let early = files.write("early.ndjson", "{\"id\":\"a\",\"tags\":3}\n");
+    let long_gz = files.write("long.ndjson.gz", {
+        let mut packed = gzip(&THREE.as_bytes().repeat(200));
+        packed.truncate(packed.len() - 10);
+        packed
+    });
+    run(&["search", &long_gz]).code(1).err_has("long.ndjson.gz");
+    for _ in 0..8 {
+        run(&["search", &early, &long_gz]).code(3).err_has("early.ndjson:1");
+    }
     run(&["search", "missing.parquet"]).code(1).err_has("missing.parquet");
     run(&["search", "cases.parquet.gz"]).code(1).err_has("compresses its columns itself");
     run(&["search", "cases.db"]).code(1).err_has("there is no such database");

@@ -74,7 +74,7 @@ pub(crate) fn scan(
         scan = scan.with_several_sources();
     }
     let start = Instant::now();
-    let mut taker = ScanTaker { scan, mode, needs_import: None, has_begun: false };
+    let mut taker = ScanTaker { scan, mode, needs_import: None, source: None };
     loop {
         let read = cases.read_all(catalog, &mut taker);
         if let Some(name) = taker.needs_import.take() {
@@ -150,8 +150,8 @@ struct ScanTaker {
     mode: ImportMode,
     /// The name of the Parquet file that needs an import, if the scan has ended for this reason.
     needs_import: Option<String>,
-    /// True if the current file has been read in part.
-    has_begun: bool,
+    /// The name of the file that is being read. `None` between two files.
+    source: Option<String>,
 }
 
 impl ScanTaker {
@@ -161,18 +161,16 @@ impl ScanTaker {
         }
         result.map_err(|error| failure(error, self.mode))
     }
-}
 
-impl ScanTaker {
     /// Returns the error with which the command ends. `failure` has ended the reading of the files, but other threads may still be
-    /// reading earlier files. If the failure is in the middle of a file, returns `failure`. If it is between two files, waits for
-    /// these threads. Then returns the error of an earlier file, or `failure` if there is none.
+    /// reading earlier documents. Waits for these threads. Then returns the error of an earlier file, or `failure` if there is none.
+    ///
+    /// Ignores errors in the current file, because the scan sees an incomplete document at its end.
     fn first_failure(self, failure: Failure) -> Failure {
-        if self.has_begun {
-            return failure;
-        }
         match self.scan.finish() {
-            Err(ScanError::Refused(refusal)) => case_refused(&refusal, self.mode),
+            Err(ScanError::Refused(refusal)) if self.source.as_ref() != Some(&refusal.source) => {
+                case_refused(&refusal, self.mode)
+            }
             _ => failure,
         }
     }
@@ -188,22 +186,22 @@ impl Taker for ScanTaker {
     }
 
     fn end_source(&mut self) {
-        self.has_begun = false;
+        self.source = None;
     }
 
     fn begin_source(&mut self, name: &str) -> Result<(), Failure> {
         let begun = self.scan.begin_source(name);
-        self.note(begun)
+        self.note(begun)?;
+        self.source = Some(name.to_owned());
+        Ok(())
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.has_begun = true;
         let pushed = self.scan.push(bytes);
         self.note(pushed)
     }
 
     fn document(&mut self, line: u64, document: Result<&[u8], Error>) -> Result<(), Failure> {
-        self.has_begun = true;
         let pushed = self.scan.push_document(line, document);
         self.note(pushed)
     }

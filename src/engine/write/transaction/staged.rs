@@ -117,6 +117,7 @@ impl StagedWrite<'_> {
     }
 
     /// Returns the events of standing filters, if there are some.
+    #[cfg(feature = "store")]
     pub(crate) fn events(&self) -> Option<&WriteEvents> {
         self.events.as_ref()
     }
