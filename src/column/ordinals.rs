@@ -76,8 +76,7 @@ impl Ordinals {
 }
 
 /// Returns the number of steps from `base` to each value. Returns `None` if the distance of a value is not a whole number of steps,
-/// or if the number of steps does not fit in 32 bits. Fillers are ignored: `counts` returns false for their
-/// indexes.
+/// or if the number of steps does not fit in 32 bits. Fillers are ignored: `counts` returns false for their indexes.
 fn steps_from<const STEP: u64>(
     values: &[i64],
     base: i64,

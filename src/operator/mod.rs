@@ -18,7 +18,7 @@
 //! | [`operands`](Operator::operands), the kind of operands | lowering |
 //! | [`is_extended`](Operator::is_extended) | both parsers of JSON bodies |
 //! | [`shape`](Operator::shape): a [`Quantifier`] and a [`Pattern`] | lowering, warnings, hints, printers, suggestions |
-//! | [`holds`](Operator::holds), the evaluation on operands and V | the reference evaluator and the command `why` |
+//! | [`holds`](Operator::holds), the evaluation on operands and V | the reference evaluator and the function `reference::why` |
 //! | [`sql`](Operator::sql), the comparison sign of SQL | SQL conditions |
 //!
 //! # Shape

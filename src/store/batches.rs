@@ -1,6 +1,6 @@
 //! Stores sealed batches in the file, with their summaries and their live rows (the rows that are not deleted). Each part of a
-//! batch, such as one column, is cut into
-//! *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`. Parts may be compressed before they are cut.
+//! batch, such as one column, is cut into *pieces* of at most 32 KiB. Each piece is one value of the redb table `batches`. Parts
+//! may be compressed before they are cut.
 
 use redb::{ReadableTable, WriteTransaction};
 
